@@ -1,9 +1,9 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
 // It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const compiler = join(root, 'node_modules/@typescript/native/bin/tsc');
@@ -19,14 +19,6 @@ try {
   for (const assets of ['serve/page/assets', 'report/assets', 'sandbox/world/texts'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
-  // Every publication copies these views instead of having each of them checked, and opening a warehouse skips
-  // the check of the models.
-  if (existsSync(join(root, 'sql'))) {
-    /** @param {string} path */
-    const built = (path) => import(pathToFileURL(join(fresh, path)).href);
-    await (await built('warehouse/views.js')).prepareViews(fresh);
-    await (await built('warehouse/load/checks.js')).noteMatchingModels(fresh);
-  }
   // Printed without loading the commands.
   writeFileSync(join(fresh, 'help.txt'), execFileSync(process.execPath, [join(fresh, 'main.js'), '--help']));
   rmSync(dist, { recursive: true, force: true });

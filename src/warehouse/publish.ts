@@ -210,15 +210,14 @@ async function copyInto(
   makePrivate(temporary);
   try {
     if (!policy.isFull) {
-      // The run goes on meanwhile, in the live file.
-      const masked = await session.beside((own) => writeMasked(own, source, output, parts));
+      const masked = await writeMasked(session, source, output, parts);
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
     await dropAppended(session);
     const userViews = await inTarget(session, source, async () => {
-      await createViews(session, target, parts);
+      await createViews(session, parts);
       const created = await createUserViews(session, parts.userViews);
       if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
       return created;
@@ -251,7 +250,7 @@ async function writeMasked(
   await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
   await dropAppended(session);
   return inTarget(session, source, async () => {
-    await createViews(session, target, parts);
+    await createViews(session, parts);
     const { tables, ...left } = await fillMasked(
       session,
       source,

@@ -5,9 +5,6 @@ import { fileURLToPath } from 'node:url';
 /** The folder of every SQL file: `sql/` is beside `src/` and beside `dist/`. */
 export const sqlDir = fileURLToPath(new URL('../../sql/', import.meta.url));
 
-/** The folder of what the build has prepared. It is beside `src/`: tests of a module use it as well. */
-export const distDir = join(sqlDir, '../dist');
-
 /** The text of one SQL file, by its path in sql/ without the ending: `sqlFile('sync/due')`. Throws when it is missing. */
 export function sqlFile(path: string): string {
   return readFileSync(join(sqlDir, `${path}.sql`), 'utf8');

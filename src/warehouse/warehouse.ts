@@ -3,7 +3,6 @@ import type { EncryptionKey } from '../base/encryption.js';
 import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import type { BusinessHours } from './business-hours.js';
 import type { Held } from './forget/apply.js';
 import { stripBatch } from './forget/batch.js';
 import { expireDeleted } from './forget/expire.js';
@@ -45,6 +44,7 @@ import {
   trim,
 } from './store/runs.js';
 import type { Params, Session, Statements } from './store/session.js';
+import type { BusinessHours } from './views.js';
 
 interface Parts {
   readonly dataDir: string;

@@ -3,15 +3,14 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
-import type { BusinessHours } from '../business-hours.js';
 import { Fingerprints } from '../forget/fingerprints.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
-import { modelProblems } from '../load/checks.js';
 import { merge } from '../load/merge.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { onlyFullFile, type Publications } from '../publish.js';
 import { sqlDir } from '../sql.js';
+import type { BusinessHours } from '../views.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory, heldAtMost } from './compact.js';
 import { keyFault } from './encryption.js';
@@ -71,8 +70,6 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
       if (!reading) await freeHeldMemory(session, dataDir, heldAtMost, log);
       const columns = await tableColumns(session);
-      const problems = await modelProblems(session, models, columns);
-      if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);
       // What a run that was killed had fetched; the answers of this process are numbered after it.

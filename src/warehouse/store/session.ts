@@ -78,8 +78,6 @@ export class Session implements Statements {
   readonly #dataDir: string;
   readonly #inTransaction = new AsyncLocalStorage<true>();
   #queue: Promise<unknown> = Promise.resolve();
-  /** The sessions of `beside` that are open. */
-  readonly #beside = new Set<Promise<void>>();
   #closed = false;
 
   private constructor(opened: Opened, dataDir: string, reopening: Reopening | undefined) {
@@ -132,8 +130,6 @@ export class Session implements Statements {
   reopen(memoryLimit: string): Promise<void> {
     return this.#enqueue(async () => {
       if (!this.#reopening) throw new Error('this database cannot be opened again');
-      // While one is open, so is the file.
-      while (this.#beside.size > 0) await Promise.all(this.#beside);
       closeBoth(this.#opened);
       this.#opened = await connected(await this.#reopening.open(memoryLimit));
       this.#memoryLimit = memoryLimit;
@@ -179,41 +175,11 @@ export class Session implements Statements {
     return this.#enqueue(() => this.#inTransaction.run(true, work));
   }
 
-  /**
-   * Runs `work` in a session of its own on the same database, which may use another attached one: the statements of this
-   * session go on between its own, on what this one uses. Its temporary tables and variables end with it.
-   */
-  async beside<T>(work: (other: Session) => Promise<T>): Promise<T> {
-    this.#throwWhenClosed();
-    const running = this.#inAnother(work);
-    const ended = running.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#beside.add(ended);
-    try {
-      return await running;
-    } finally {
-      this.#beside.delete(ended);
-    }
-  }
-
-  async #inAnother<T>(work: (other: Session) => Promise<T>): Promise<T> {
-    const other = new Session(await connected(this.#opened.database), this.#dataDir, undefined);
-    try {
-      return await work(other);
-    } finally {
-      await other.#queue;
-      other.#opened.connection.closeSync();
-    }
-  }
-
   /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#queue;
-    await Promise.all(this.#beside);
     closeBoth(this.#opened);
   }
 
@@ -221,16 +187,12 @@ export class Session implements Statements {
     if (this.#inTransaction.getStore()) {
       throw new Error('use the handle that was passed in, not the session: it waits for this work to end');
     }
-    this.#throwWhenClosed();
+    if (this.#closed) throw new Error('the warehouse is closed');
     const turn = this.#queue.then(work).catch((error: unknown) => {
       throw storageFault(error, this.#dataDir);
     });
     this.#queue = turn.catch(() => undefined);
     return turn;
-  }
-
-  #throwWhenClosed(): void {
-    if (this.#closed) throw new Error('the warehouse is closed');
   }
 }
 

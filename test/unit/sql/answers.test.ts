@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { withBusinessHours } from '../../../src/warehouse/business-hours.js';
 import { sqlFile } from '../../../src/warehouse/sql.js';
+import { withBusinessHours } from '../../../src/warehouse/views.js';
 import { openStand, type Row, type Stand } from './stand.js';
 import { day, lines, present, settle, talk, topic } from './town.js';
 

@@ -1,24 +1,62 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkModels, noteMatchingModels } from '../../../../src/warehouse/load/checks.js';
-import { type Model, readModels } from '../../../../src/warehouse/load/models.js';
+import {
+  type Columns,
+  namesOf,
+  projection,
+  readModels,
+  tableColumns,
+  validityColumns,
+  versionsOf,
+} from '../../../../src/warehouse/load/models.js';
 import { migrate, readMigrations } from '../../../../src/warehouse/store/migrate.js';
 import { Session } from '../../../../src/warehouse/store/session.js';
 import { emptyDir } from '../support.js';
 
 let session: Session;
+let columns: Columns;
 beforeAll(async () => {
   session = await Session.on(await DuckDBInstance.create(), '.');
   await migrate(session, readMigrations());
+  columns = await tableColumns(session);
 });
 afterAll(() => session.close());
 
-test('the build notes that the models of the program match its tables', async () => {
-  const dist = emptyDir();
-  await noteMatchingModels(dist);
-  expect(readdirSync(dist)).toEqual([expect.stringMatching(/^models-[0-9a-f]{16}$/)]);
+/** What a SELECT computes otherwise than its table has it. */
+async function differences(table: string, select: string, notComputed: readonly string[] = []) {
+  const described = await session.all<{ column_name: string; column_type: string }>(`DESCRIBE ${select}`);
+  const computed = described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
+  const stored = columns.get(table) ?? [];
+  const wanted = stored
+    .filter(({ name }) => !notComputed.includes(name))
+    .map(({ name, type }) => `${name} ${type}`);
+  return [
+    ...wanted.filter((column) => !computed.includes(column)).map((column) => `${table} lacks ${column}`),
+    ...computed.filter((column) => !wanted.includes(column)).map((column) => `${table} has no ${column}`),
+  ];
+}
+
+test('each model computes every column of its table, with its type, and no other', async () => {
+  const { documents, derived } = readModels();
+  const problems: string[] = [];
+  for (const model of [...documents, ...derived]) {
+    problems.push(...(await differences(model.table, projection(model, 'FROM raw.documents'))));
+    const names = namesOf(columns, model.table);
+    const named = [...model.key, ...(model.from === 'documents' ? [model.scope.column] : [])];
+    problems.push(
+      ...named.filter((name) => !names.includes(name)).map((name) => `${model.name} names ${name}`),
+    );
+    if (model.from !== 'documents' || !model.versions) continue;
+    const { versions } = model;
+    const select = versionsOf(versions, `FROM main.${model.table}`);
+    problems.push(...(await differences(versions.table, select, ['valid_to'])));
+    expect(namesOf(columns, versions.table)).toEqual(
+      expect.arrayContaining([versions.key, ...validityColumns]),
+    );
+  }
+  expect(problems).toEqual([]);
 });
 
 test('derived models come after those they read, and not in a circle', () => {
@@ -37,36 +75,4 @@ test('derived models come after those they read, and not in a circle', () => {
   const order = readModels(folder({ a: 'b, messages', b: 'c', c: 'messages' })).derived;
   expect(order.map(({ table }) => table)).toEqual(['c', 'b', 'a']);
   expect(() => readModels(folder({ a: 'b', b: 'a' }))).toThrow(/read each other: a, b/);
-});
-
-test('problems are reported as sentences', async () => {
-  const of = (select: string, more: Partial<Model> = {}): Model => ({
-    ...{
-      name: 'x',
-      table: 'authors',
-      key: ['id'],
-      select,
-      checksum: '',
-      from: 'documents' as const,
-      documents: ['authors'],
-      siblings: true,
-    },
-    ...{ scope: { document: 'id' as const, column: 'id' }, ...(more as object) },
-  });
-  const check = (model: Model) =>
-    checkModels(session, { documents: model.from === 'documents' ? [model] : [], derived: [] });
-  const right = `SELECT id, NULL::VARCHAR AS display_name, NULL::BOOLEAN AS is_bot, NULL::VARCHAR AS source_name,
-    NULL::VARCHAR AS source_author_id, NULL::VARCHAR AS source_avatar_url, fetched_at AS synced_at, run_id FROM documents`;
-  expect(await check(of(right))).toEqual([]);
-  expect(await check(of(right, { table: 'nowhere' }))).toEqual(['model x: there is no table nowhere']);
-  expect(await check(of(right.replace('NULL::BOOLEAN AS is_bot,', "'a' AS mood,")))).toEqual([
-    'model x does not compute authors.is_bot',
-    'model x computes mood, which is not in authors',
-  ]);
-  expect(await check(of(right.replace('NULL::BOOLEAN', 'NULL::VARCHAR')))).toEqual([
-    'model x computes is_bot as VARCHAR, not BOOLEAN',
-  ]);
-  expect(await check(of(right, { key: ['nobody'] }))).toEqual([
-    'model x names nobody, which is not in authors',
-  ]);
 });

@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Session } from '../../../../src/warehouse/store/session.js';
-import { testFolder } from '../../../support/test-folders.js';
 
 let session: Session;
 beforeEach(async () => {
@@ -56,33 +54,4 @@ test('a closed session refuses statements, and may be closed twice', async () =>
   expect(await slow).toBe(100_000);
   await closing;
   await session.close();
-});
-
-test('a session beside another does not wait for its statements; opening the database again waits for it', async () => {
-  const path = join(testFolder(), 'beside.duckdb');
-  const open = async (memoryLimit: string) => DuckDBInstance.create(path, { memory_limit: memoryLimit });
-  const reopening = { memoryLimit: '64MB', largerLimits: () => [], open };
-  const one = await Session.on(await open('64MB'), '.', reopening);
-  await one.run('CREATE TABLE t AS SELECT 1 AS n');
-  const order: string[] = [];
-  const pause = () => new Promise((later) => setTimeout(later, 50));
-  const changing = one.transaction(async (tx) => {
-    await tx.run('UPDATE t SET n = 2');
-    await pause();
-    order.push('changed');
-  });
-  const reading = one.beside(async (other) => {
-    const before = await other.all('SELECT n FROM t');
-    order.push('read');
-    await changing;
-    await pause();
-    order.push('read again');
-    return [...before, ...(await other.all('SELECT n FROM t'))];
-  });
-  const opened = one.reopen('80MB').then(() => order.push('opened'));
-  expect(await reading).toEqual([{ n: 1 }, { n: 2 }]);
-  await opened;
-  expect(order).toEqual(['read', 'changed', 'read again', 'opened']);
-  expect(await one.beside((other) => other.all('SELECT n FROM t'))).toEqual([{ n: 2 }]);
-  await one.close();
 });
