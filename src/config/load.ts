@@ -41,7 +41,7 @@ export interface Tuning {
   readonly maxAnswerBytes?: number;
   readonly maxItemBytes?: number;
   /** When a batch is committed. */
-  readonly batch?: Readonly<Record<'megabytes' | 'documents' | 'answers' | 'seconds', number>>;
+  readonly batch?: Readonly<Record<'megabytes' | 'answers' | 'seconds', number>>;
   /** Threads of DuckDB. */
   readonly threads?: number;
   /** When the live file is rewritten. */

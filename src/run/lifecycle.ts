@@ -248,10 +248,9 @@ function contextOf<Settings extends RunSettings>(
   const batcher = new Batcher({
     runId,
     limits: config.tuning?.batch,
-    append: async (batch, isWhole) => {
+    append: async (batch) => {
       await warehouse.append(batch);
       await afterBatch();
-      if (!isWhole) return;
       if (warehouse.mustMerge) await merge();
       await publishIfDue();
     },

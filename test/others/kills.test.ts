@@ -50,7 +50,7 @@ const killPoints: readonly KillPoint[] = [
 ];
 
 /** Small batches, so that there is a second and a third one. */
-const tuning = { batch: { megabytes: 5, documents: 4_000, answers: 5, seconds: 5 }, concurrency: 2 };
+const tuning = { batch: { megabytes: 5, answers: 5, seconds: 5 }, concurrency: 2 };
 const folders = new Folders();
 let sandbox: Sandbox;
 let yesterday: Pulling;

@@ -82,8 +82,8 @@ const longerThanAnyAge = 61 * day;
 const sizes = { topics: 30, people: 20, companies: 8, messages: 120, channels: 3, stories: 2, templates: 2 };
 
 /** Most of the time goes into loading batches, so that there are few. */
-const largeBatches = { megabytes: 5, documents: 4_000, answers: 500, seconds: 300 };
-const smallBatches = { megabytes: 5, documents: 20, answers: 50, seconds: 5 };
+const largeBatches = { megabytes: 5, answers: 500, seconds: 300 };
+const smallBatches = { megabytes: 0.01, answers: 50, seconds: 5 };
 
 /** One organization, its users and the program that follows it, night after night. */
 export class Simulation {

@@ -1,10 +1,9 @@
-import { collectGarbageWhenTight } from '../../base/heap.js';
 import { type Batch, batchOf, type RequestRecord } from './batch.js';
 
+/** A batch is full when it has one of these. */
 export interface BatchLimits {
-  /** The size of the documents' bodies, in characters. */
+  /** The size of the documents' bodies, in millions of characters. */
   readonly megabytes: number;
-  readonly documents: number;
   readonly answers: number;
   readonly seconds: number;
 }
@@ -13,12 +12,7 @@ export interface BatchLimits {
  * A kill costs what is not committed, and a commit costs a request's time: 5 s, or 50 answers, are little of both. More than
  * 5 MB of documents would need more memory while they are appended than the smallest machine has.
  */
-const usualLimits: BatchLimits = { megabytes: 5, documents: 4_000, answers: 50, seconds: 5 };
-
-/** The share of the machine's memory above which an answer does not wait for the next batch to free garbage. */
-const nearlyFull = 0.8;
-/** After so many characters, memory is looked at: a look takes 0.4 ms while DuckDB works. */
-const charactersToLook = 500_000;
+const usualLimits: BatchLimits = { megabytes: 5, answers: 50, seconds: 5 };
 
 /** What one answer adds to a batch; a landing is one. */
 export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
@@ -27,22 +21,16 @@ export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
  * Collects answers into batches, and commits a batch when it is full or old enough. One batch is committed while the next
  * one fills; `add` waits while that one is full, so that a slow disk slows fetching down instead of filling memory. After
  * a commit fails, every call throws its error, so that nothing more is fetched.
- *
- * An answer with more documents than a batch may have goes into several, like the pages of a list: the last of them has
- * the state that records the fetch, and what the answer removes.
  */
 export class Batcher {
-  readonly #append: (batch: Batch, isWhole: boolean) => Promise<void>;
+  readonly #append: (batch: Batch) => Promise<void>;
   readonly #merge: () => Promise<void>;
   readonly #limits: BatchLimits;
   readonly #runId: string;
-  #parts: Slice[] = [];
+  #parts: { readonly part: Part; readonly characters: number }[] = [];
   #requests: RequestRecord[] = [];
   #added = 0;
   #taken = 0;
-  /** Whether the rest of an answer is still to be taken. */
-  #isInAnswer = false;
-  #unlooked = 0;
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
@@ -51,8 +39,7 @@ export class Batcher {
   constructor(options: {
     runId: string;
     limits?: BatchLimits | undefined;
-    /** `isWhole` tells whether the batch ends with the last part of an answer: only then may it be merged. */
-    append: (batch: Batch, isWhole: boolean) => Promise<void>;
+    append: (batch: Batch) => Promise<void>;
     /** Brings the tables up to date with what was appended. */
     merge: () => Promise<void>;
   }) {
@@ -65,14 +52,9 @@ export class Batcher {
   /** Adds one answer; resolves when there is room for more. */
   async add(part: Part): Promise<void> {
     this.#throwFailure();
-    const slices = slicesOf(part, this.#limits);
-    this.#unlooked += slices.reduce((sum, { size }) => sum + size.characters, 0);
-    if (this.#unlooked >= charactersToLook) {
-      this.#unlooked = 0;
-      collectGarbageWhenTight(nearlyFull);
-    }
-    this.#parts.push(...slices);
-    this.#added += slices.length;
+    const characters = (part.documents ?? []).reduce((sum, { body }) => sum + body.length, 0);
+    this.#parts.push({ part, characters });
+    this.#added += 1;
     this.#startTimer();
     while (this.#isFull()) {
       // The first caller that waits commits for all; they go on fetching while the next batch fills.
@@ -82,7 +64,7 @@ export class Batcher {
     }
   }
 
-  /** How many answers, or parts of large ones, were added so far. */
+  /** How many answers were added so far. */
   get added(): number {
     return this.#added;
   }
@@ -98,22 +80,18 @@ export class Batcher {
    */
   async flush(): Promise<void> {
     const added = this.#added;
-    const requests = this.#requests;
-    const isTaken = () =>
-      this.#taken >= added && !this.#isInAnswer && (requests.length === 0 || this.#requests !== requests);
-    await this.#committing;
-    while (!isTaken()) {
-      this.#throwFailure();
+    do {
       await this.#commitWhenFree();
-    }
+      this.#throwFailure();
+    } while (this.#taken < added);
     await this.#committing;
     this.#throwFailure();
     await this.#merge();
   }
 
   #isFull(): boolean {
-    const size = this.#parts.reduce((sum, { size }) => plus(sum, size), nothing);
-    return this.#parts.length >= this.#limits.answers || isFull(size, this.#limits);
+    const characters = this.#parts.reduce((sum, part) => sum + part.characters, 0);
+    return this.#parts.length >= this.#limits.answers || characters >= this.#limits.megabytes * 1e6;
   }
 
   #startTimer(): void {
@@ -132,16 +110,16 @@ export class Batcher {
     const batch = this.#take();
     if (this.#parts.length > 0) this.#startTimer();
     this.#isCommitting = true;
-    this.#committing = this.#store(batch, this.#isInAnswer).finally(() => {
+    this.#committing = this.#store(batch).finally(() => {
       this.#isCommitting = false;
     });
     return this.#committing;
   }
 
-  async #store(batch: Batch, isInAnswer: boolean): Promise<void> {
+  async #store(batch: Batch): Promise<void> {
     if (this.#failure) return;
     try {
-      await this.#append(batch, !isInAnswer);
+      await this.#append(batch);
     } catch (error) {
       this.#failure = { error };
       this.#forget();
@@ -164,24 +142,16 @@ export class Batcher {
     this.#requests = [];
   }
 
-  /**
-   * The next parts in order that fit, or a first one that does not; the rest is for the one after. What follows the last part
-   * of a large answer is itself a part that fills a batch: taken together, no batch of a long list ever ended with an answer,
-   * and nothing could be merged before its end.
-   */
+  /** The next answers in order that fit, or a first one that does not; the rest is for the batch after. */
   #take(): Batch {
-    let count = 0;
-    let taken = nothing;
-    for (const { size } of this.#parts) {
-      const together = plus(taken, size);
-      if (count >= this.#limits.answers || (count > 0 && !fits(together, this.#limits))) break;
-      taken = together;
-      count += 1;
-    }
-    const slices = this.#parts.splice(0, count);
-    this.#isInAnswer = slices.at(-1)?.isLast === false;
-    const parts = slices.map(({ part }) => part);
-    this.#taken += count;
+    let characters = 0;
+    const rest = this.#parts.findIndex((part, index) => {
+      characters += part.characters;
+      return index >= this.#limits.answers || characters > this.#limits.megabytes * 1e6;
+    });
+    const count = rest < 0 ? this.#parts.length : Math.max(rest, 1);
+    const parts = this.#parts.splice(0, count).map(({ part }) => part);
+    this.#taken += parts.length;
     const requests = this.#requests;
     this.#requests = [];
     return batchOf(this.#runId, {
@@ -199,51 +169,4 @@ export class Batcher {
   #throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
   }
-}
-
-/** How many documents, and how many characters they have. */
-interface Size {
-  readonly documents: number;
-  readonly characters: number;
-}
-
-const nothing: Size = { documents: 0, characters: 0 };
-
-/** A whole part, or as much of it as a batch may have. */
-interface Slice {
-  readonly part: Part;
-  readonly size: Size;
-  /** Whether nothing more of its answer follows. */
-  readonly isLast: boolean;
-}
-
-function plus(one: Size, other: Size): Size {
-  return { documents: one.documents + other.documents, characters: one.characters + other.characters };
-}
-
-function isFull({ documents, characters }: Size, limits: BatchLimits): boolean {
-  return documents >= limits.documents || characters >= limits.megabytes * 1e6;
-}
-
-function fits({ documents, characters }: Size, limits: BatchLimits): boolean {
-  return documents <= limits.documents && characters <= limits.megabytes * 1e6;
-}
-
-/** Splits a part so that none is larger than a batch; the last one has everything but documents. */
-function slicesOf(part: Part, limits: BatchLimits): Slice[] {
-  const { documents = [], removed = [], sets = [], coverage = [] } = part;
-  const { rejections = [], drift = [], scans = [] } = part;
-  const slices: Slice[] = [];
-  let from = 0;
-  let size = nothing;
-  for (const [index, { body }] of documents.entries()) {
-    if (isFull(size, limits)) {
-      slices.push({ part: { documents: documents.slice(from, index) }, size, isLast: false });
-      from = index;
-      size = nothing;
-    }
-    size = plus(size, { documents: 1, characters: body.length });
-  }
-  const rest = { documents: documents.slice(from), removed, sets, coverage, rejections, drift, scans };
-  return [...slices, { part: rest, size, isLast: true }];
 }

@@ -102,7 +102,7 @@ class Trial {
       config: {
         sync: { publishEveryMinutes: 1 },
         retention: { recordsDays: 1 },
-        tuning: { batch: { megabytes: 1, documents: 10, answers: 10, seconds: 60 } },
+        tuning: { batch: { megabytes: 1, answers: 10, seconds: 60 } },
       },
       api: {
         events: this.events,

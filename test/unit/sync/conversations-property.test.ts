@@ -183,7 +183,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     const body = list?.page(request?.query ?? {});
     return { body, status: 200, arrivedAt: arrivalNow({ now: () => now }), bytes: 0, attempts: 1 };
   };
-  const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
+  const limits = { megabytes: 100, answers: 1000, seconds: 3600 };
   const context = {
     runId,
     config: settings,

@@ -140,7 +140,7 @@ function contextOf(
   };
   const append = async (batch: Batch) => warehouse?.append(batch);
   const merge = async () => void (await warehouse?.merge());
-  const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
+  const limits = { megabytes: 100, answers: 1000, seconds: 3600 };
   return {
     config: { sync: { recheck: 1 / 14, deletes: { maxShare: 1, maxRows: 1e9 } } },
     scanAttempts,

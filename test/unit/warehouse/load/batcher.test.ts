@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Batch, Document } from '../../../../src/warehouse/load/batch.js';
-import { Batcher } from '../../../../src/warehouse/load/batcher.js';
+import { Batcher, type BatchLimits } from '../../../../src/warehouse/load/batcher.js';
 
 const document = (id: string): Document => ({
   endpoint: 'topics',
@@ -12,12 +12,8 @@ const document = (id: string): Document => ({
 });
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-function batcher(
-  append: (batch: Batch, isWhole: boolean) => Promise<void>,
-  limits = { megabytes: 1, documents: 3, answers: 100, seconds: 60 },
-  merge = async () => {},
-) {
-  return new Batcher({ runId: 'r', limits, append, merge });
+function batcher(append: (batch: Batch) => Promise<void>, limits: BatchLimits) {
+  return new Batcher({ runId: 'r', limits, append, merge: async () => {} });
 }
 
 describe('Batcher', () => {
@@ -30,7 +26,7 @@ describe('Batcher', () => {
           new Promise((_, reject) => {
             fail = () => reject(new Error('no memory'));
           }),
-        { megabytes: 1, documents: 1, answers: 100, seconds: 5 },
+        { megabytes: 1e-6, answers: 100, seconds: 5 },
       );
       const adding = Array.from({ length: 9 }, (_, index) =>
         subject.add({ documents: [document(String(index))] }),
@@ -53,7 +49,7 @@ describe('Batcher', () => {
     const load = async (batch: Batch) => {
       batches.push(batch);
     };
-    const subject = batcher(load, { megabytes: 1, documents: 100, answers: 2, seconds: 60 });
+    const subject = batcher(load, { megabytes: 1, answers: 2, seconds: 60 });
     const request = {
       at: new Date(0),
       endpoint: 'topics',
@@ -75,82 +71,20 @@ describe('Batcher', () => {
     expect(batches.map(({ requests }) => requests.length)).toEqual([5]);
   });
 
-  test('an answer larger than a batch goes into several; the last one has the state that records the fetch', async () => {
-    const batches: Batch[] = [];
-    const ends: boolean[] = [];
-    const load = async (batch: Batch, isWhole: boolean) => {
-      batches.push(batch);
-      ends.push(isWhole);
-    };
-    const merged: number[] = [];
-    const subject = batcher(load, undefined, async () => void merged.push(batches.length));
-    const coverage = {
-      ...{ endpoint: 'topic_groups', entityId: 't', fetchedAt: new Date(0), answerNo: 1, fingerprint: null },
-      ...{ status: 200, error: null, reason: null },
-    };
-    await subject.add({ documents: [document('before')] });
-    const set = { endpoint: 'topics', parentId: 't', ids: [], fetchedAt: new Date(0), answerNo: 1 };
-    const documents = Array.from({ length: 8 }, (_, index) => document(String(index)));
-    // Of a class, as a landing is, whose drift is no field of its own.
-    class Answer {
-      readonly documents = documents;
-      readonly coverage = [coverage];
-      readonly sets = [set];
-      get drift() {
-        return [
-          {
-            endpoint: 'topics',
-            path: 'x',
-            kind: 'unknown_field' as const,
-            example: null,
-            count: 1,
-            seenAt: new Date(0),
-          },
-        ];
-      }
-    }
-    await subject.add(new Answer());
-    await subject.flush();
-    expect(batches.flatMap((batch) => batch.documents.map(({ id }) => id))).toEqual([
-      'before',
-      ...documents.map(({ id }) => id),
-    ]);
-    for (const batch of batches) expect(batch.documents.length).toBeLessThanOrEqual(3);
-    const last = batches.at(-1);
-    expect([last?.coverage, last?.sets, last?.drift.length]).toEqual([[coverage], [set], 1]);
-    for (const batch of batches.slice(0, -1))
-      expect([...batch.coverage, ...batch.sets, ...batch.drift]).toEqual([]);
-    expect(batches.length).toBeGreaterThanOrEqual(3);
-    // Nothing may be merged between the parts of an answer.
-    expect(ends.slice(1)).toEqual(batches.slice(1).map((batch) => batch === last));
-    expect(merged).toEqual([batches.length]);
-  });
-
-  test('between large answers that follow each other at once, something may be merged', async () => {
-    const ends: boolean[] = [];
-    const subject = batcher(async (_, isWhole) => {
-      await turn();
-      ends.push(isWhole);
-    });
-    const large = () => ({ documents: Array.from({ length: 8 }, (_, index) => document(String(index))) });
-    await Promise.all(Array.from({ length: 5 }, () => subject.add(large())));
-    await subject.flush();
-    expect(ends.filter((isWhole) => isWhole)).toHaveLength(5);
-  });
-
-  test('is full by size too, and a larger answer is split at that size', async () => {
+  test('is full by size too, and a larger answer is a batch of its own', async () => {
     const sizes: number[][] = [];
     const load = async (batch: Batch) => {
       sizes.push(batch.documents.map(({ body }) => body.length));
     };
-    const subject = batcher(load, { megabytes: 0.001, documents: 100, answers: 100, seconds: 60 });
+    const subject = batcher(load, { megabytes: 0.001, answers: 100, seconds: 60 });
     const of = (...lengths: number[]) => ({
       documents: lengths.map((length) => ({ ...document('d'), body: 'x'.repeat(length) })),
     });
     await subject.add(of(400));
     await subject.add(of(500, 600, 2_000, 10));
+    await subject.add(of(300));
     await subject.add(of(900));
     await subject.flush();
-    expect(sizes).toEqual([[400], [500, 600], [2_000], [10, 900]]);
+    expect(sizes).toEqual([[400], [500, 600, 2_000, 10], [300], [900]]);
   });
 });
