@@ -3,25 +3,13 @@ import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Cascade, Families } from './families.js';
 
-/** What was appended, without what it says: enough to decide what has to be written. */
-interface Staged {
-  /** The kinds of the documents, and whether any document of a kind has no parent. */
-  readonly kinds: readonly { readonly kind: string; readonly hasNoParent: boolean }[];
-  /** The kinds of the sets. */
-  readonly setKinds: readonly string[];
-}
-
 /**
  * Takes what was appended. Makes `incoming` of the documents, with a hash in the place of the body; `seq` is the order in
  * which they came. Makes `unreadable` of what DuckDB cannot read, `sets` of the last set of each kind and parent, with
- * `set_members`, and `outdated`, which is empty. Returns null where there is no document to store and none to remove.
+ * `set_members`.
  */
-export async function stage(
-  statements: Statements,
-  { familySql, withinSql }: Families,
-): Promise<Staged | null> {
-  const [found] = await statements.all<Staged>(`
-    CREATE OR REPLACE TEMP TABLE outdated (seq BIGINT, endpoint VARCHAR, id VARCHAR, answer_no BIGINT);
+export async function stage(statements: Statements, { familySql, withinSql }: Families): Promise<void> {
+  await statements.run(`
     CREATE OR REPLACE TEMP TABLE incoming AS
       SELECT rowid AS seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at, answer_no,
              ${familySql} AS family, ${withinSql} AS within, json_valid(body) AS is_json
@@ -39,13 +27,7 @@ export async function stage(
     CREATE OR REPLACE TEMP TABLE set_members AS
       FROM appended.members SEMI JOIN sets USING (set_no)
       UNION ALL SELECT set_no, people.id FROM sets JOIN main.people ON people.company_id = sets.parent_id
-       WHERE endpoint = 'company_employees' AND people.deleted_at IS NULL;
-    SELECT coalesce((SELECT list({'kind': endpoint, 'hasNoParent': no_parent}) FROM (
-             SELECT endpoint, bool_or(parent_id IS NULL) AS no_parent
-               FROM (SELECT endpoint, parent_id FROM incoming UNION ALL SELECT endpoint, parent_id FROM appended.removed)
-              GROUP BY endpoint)), []) AS kinds,
-           coalesce((SELECT list(DISTINCT endpoint) FROM sets), []) AS "setKinds"`);
-  return found && found.kinds.length + found.setKinds.length > 0 ? found : null;
+       WHERE endpoint = 'company_employees' AND people.deleted_at IS NULL`);
 }
 
 /**
@@ -66,66 +48,41 @@ export async function stage(
  *
  * Returns how many documents of each kind that concerns, without the kinds that do not change.
  */
-export async function diff(
-  statements: Statements,
-  families: Families,
-  runId: string,
-  staged: Staged,
-): Promise<Diff> {
+export async function diff(statements: Statements, families: Families, runId: string): Promise<Diff> {
   return statements.all<Diff[number]>(
     [
-      ...findStored(families, staged),
+      findStored(families),
       ...leaveOutOutdated,
       decideWrites(runId),
-      ...decideDeletes(families, staged),
+      ...decideDeletes(families),
       // In order of kind, so that a scan for one kind skips whole vectors of the others.
       `CREATE OR REPLACE TEMP TABLE write_bodies AS
          SELECT w.*, d.body FROM appended.documents d JOIN writes w ON w.seq = d.rowid ORDER BY w.endpoint`,
       `SELECT endpoint, sum(new)::BIGINT AS new, sum(changed)::BIGINT AS changed, sum(stamped)::BIGINT AS stamped,
-              sum(removed)::BIGINT AS removed, bool_or(deletes) AS deletes FROM (
+              sum(removed)::BIGINT AS removed FROM (
          SELECT endpoint, rid IS NULL AS new, coalesce(old_hash <> body_hash, false) AS changed,
-                coalesce(old_hash = body_hash, false) AS stamped, false AS removed, false AS deletes FROM writes
-         UNION ALL SELECT endpoint, false, false, false, rid IS NOT NULL, true FROM deletes)
+                coalesce(old_hash = body_hash, false) AS stamped, false AS removed FROM writes
+         UNION ALL SELECT endpoint, false, false, false, rid IS NOT NULL FROM deletes)
         GROUP BY endpoint`,
     ].join(';\n'),
   );
 }
 
-/** For each kind, how many documents are new, changed, the same from a later answer, and removed. */
+/** For each kind with any to write or to delete, how many are new, changed, the same from a later answer, and removed. */
 export type Diff = readonly {
   readonly endpoint: string;
   readonly new: number;
   readonly changed: number;
   readonly stamped: number;
   readonly removed: number;
-  /** Whether any is deleted, stored before or not. */
-  readonly deletes: boolean;
 }[];
 
-/** The stored documents of the entities that the appended ones describe. */
-function findStored({ familyOf, isNamedById, familySql, withinSql }: Families, { kinds }: Staged): string[] {
-  const byId = new Set(
-    kinds
-      .filter(({ kind, hasNoParent }) => isNamedById(kind) || hasNoParent)
-      .flatMap(({ kind }) => familyOf(kind)),
-  );
-  const withParent = new Set(kinds.flatMap(({ kind }) => familyOf(kind)).filter((kind) => !byId.has(kind)));
-  const keys = `(SELECT id, parent_id FROM incoming UNION ALL SELECT id, parent_id FROM appended.removed)`;
-  const conditions = [
-    ...(byId.size > 0 ? [`endpoint IN (${literals([...byId])}) AND id IN (SELECT id FROM ${keys})`] : []),
-    ...(withParent.size > 0
-      ? [`endpoint IN (${literals([...withParent])}) AND (id, parent_id) IN (FROM ${keys})`]
-      : []),
-  ];
-  const columns = 'rowid AS rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no';
-  return [
-    `CREATE OR REPLACE TEMP TABLE stored AS
-      SELECT ${columns}, ${familySql} AS family, ${withinSql} AS within FROM raw.documents LIMIT 0`,
-    ...conditions.map(
-      (condition) =>
-        `INSERT INTO stored SELECT ${columns}, ${familySql}, ${withinSql} FROM raw.documents WHERE ${condition}`,
-    ),
-  ];
+/** The stored documents of the entities that the appended ones describe, and others with the same id. */
+function findStored({ familySql, withinSql }: Families): string {
+  return `
+    CREATE OR REPLACE TEMP TABLE stored AS
+      SELECT rowid AS rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no, ${familySql} AS family, ${withinSql} AS within
+        FROM raw.documents WHERE id IN (SELECT id FROM incoming UNION ALL SELECT id FROM appended.removed)`;
 }
 
 /**
@@ -134,7 +91,7 @@ function findStored({ familyOf, isNamedById, familySql, withinSql }: Families, {
  * protects nothing: no server lags so far, so the service took something back, or restored it. `outdated` has what is left out.
  */
 const leaveOutOutdated = [
-  `INSERT INTO outdated
+  `CREATE OR REPLACE TEMP TABLE outdated AS
     WITH changed AS (
       SELECT endpoint, id, parent_id FROM (
         SELECT endpoint, id, parent_id, body_hash FROM incoming
@@ -200,11 +157,11 @@ function decideWrites(runId: string): string {
        WHERE rid IS NULL OR (it.last.no >= old_no AND (moves OR NOT same))`;
 }
 
-function decideDeletes({ cascades }: Families, { setKinds }: Staged): string[] {
+function decideDeletes({ cascades }: Families): string[] {
   return [
     'CREATE OR REPLACE TEMP TABLE deletes (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR)',
     'CREATE OR REPLACE TEMP VIEW deleted_rows AS SELECT rid FROM deletes WHERE rid IS NOT NULL',
-    ...(setKinds.length > 0 ? dropNonMembers(setKinds) : []),
+    ...dropNonMembers,
     ...dropRemoved,
     ...cascades.flatMap(cascade),
   ];
@@ -222,19 +179,17 @@ function dropWrites(condition: string): string[] {
 const seenFrom = (no: string) => `EXISTS (FROM appended.documents i
   WHERE i.endpoint = d.endpoint AND i.id = d.id AND i.parent_id IS NOT DISTINCT FROM d.parent_id AND i.answer_no >= ${no})`;
 
+const isMember = 'EXISTS (FROM set_members m WHERE m.set_no = s.set_no AND m.id = d.id)';
+
 /** Deletes documents whose parent's set does not name them, unless a later answer than that set has them. */
-function dropNonMembers(kinds: readonly string[]): string[] {
-  const isMember = 'EXISTS (FROM set_members m WHERE m.set_no = s.set_no AND m.id = d.id)';
-  return [
-    `INSERT INTO deletes SELECT d.rid, d.endpoint, d.id, d.parent_id
-       FROM (SELECT rowid AS rid, endpoint, id, parent_id, answer_no FROM raw.documents
-              WHERE endpoint IN (${literals(kinds)}) AND parent_id IN (SELECT parent_id FROM sets)) d
-       JOIN sets s ON s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.answer_no > d.answer_no
-      WHERE NOT ${isMember} AND NOT ${seenFrom('s.answer_no')}`,
-    ...dropWrites(`EXISTS (
-      FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.answer_no > d.last_no AND NOT ${isMember})`),
-  ];
-}
+const dropNonMembers = [
+  `INSERT INTO deletes SELECT d.rowid, d.endpoint, d.id, d.parent_id
+     FROM raw.documents d JOIN sets s
+       ON s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.answer_no > d.answer_no
+    WHERE NOT ${isMember} AND NOT ${seenFrom('s.answer_no')}`,
+  ...dropWrites(`EXISTS (
+    FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.answer_no > d.last_no AND NOT ${isMember})`),
+];
 
 /** Deletes what was found to be gone, unless it was seen after that. */
 const dropRemoved = [

@@ -1,5 +1,4 @@
 import { literal, literals } from '../sql.js';
-import type { DocumentKey } from './batch.js';
 
 /** What the header of a model says about the documents that it reads. */
 export interface DocumentHeader {
@@ -27,20 +26,13 @@ type Model = DocumentHeader & { readonly name: string; readonly table: string };
  * sibling was seen after it (see `diff`).
  */
 export interface Families {
-  /** The kinds of a kind's family, itself included; a kind that shares no model with another is a family of one. */
-  familyOf(kind: string): readonly string[];
-  /** The name of a kind's family: its first kind. */
-  familyName(kind: string): string;
-  /** `familyName` as an SQL expression over the column `endpoint`. */
+  /** The name of a kind's family, its first kind, as an SQL expression over the column `endpoint`. */
   readonly familySql: string;
   /**
-   * Whether the id alone identifies the entity, whatever parent it came with. Otherwise only the id and the parent
-   * together do: the source `slack` of one person is not that of another.
+   * The part of a document's key beside family and id, as an SQL expression over `endpoint` and `parent_id`: '' where the id
+   * alone identifies the entity, whatever parent it came with, otherwise the parent. The source `slack` of one person is not
+   * that of another.
    */
-  isNamedById(kind: string): boolean;
-  /** The part of a document's key beside family and id: its parent, or '' where the id is enough. */
-  withinOf(document: Pick<DocumentKey, 'endpoint' | 'parentId'>): string;
-  /** `withinOf` as an SQL expression over the columns `endpoint` and `parent_id`. */
   readonly withinSql: string;
   readonly cascades: readonly Cascade[];
 }
@@ -59,9 +51,7 @@ export interface Cascade {
 export function familiesOf(models: readonly Model[]): Families {
   const withSiblings = models.filter(({ siblings }) => siblings);
   const families = joined(withSiblings.map(({ documents }) => documents));
-  const byKind = new Map(families.flatMap((family) => family.map((kind) => [kind, family] as const)));
-  const familyOf = (kind: string) => byKind.get(kind) ?? [kind];
-  const familyName = (kind: string) => familyOf(kind)[0] ?? kind;
+  const familyOf = (kind: string) => families.find((family) => family.includes(kind)) ?? [kind];
   const namedById = new Set(
     withSiblings.flatMap(({ scope, documents }) =>
       scope.document === 'id' ? documents.flatMap(familyOf) : [],
@@ -71,11 +61,7 @@ export function familiesOf(models: readonly Model[]): Families {
     .filter((family) => family.length > 1)
     .map((family) => `WHEN endpoint IN (${literals(family)}) THEN ${literal(family[0] ?? '')}`);
   return {
-    familyOf,
-    familyName,
     familySql: cases.length === 0 ? 'endpoint' : `CASE ${cases.join(' ')} ELSE endpoint END`,
-    isNamedById: (kind) => namedById.has(kind),
-    withinOf: ({ endpoint, parentId }) => (namedById.has(endpoint) ? '' : (parentId ?? '')),
     withinSql:
       namedById.size === 0
         ? "coalesce(parent_id, '')"

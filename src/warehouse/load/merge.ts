@@ -33,8 +33,8 @@ export async function merge(
     if (sum.new + sum.changed + sum.removed > 0) rows[table] = sum;
   };
   const work = async (): Promise<Merged> => {
-    const staged = await stage(session, models.families);
-    const found = staged === null ? [] : await diff(session, models.families, runId, staged);
+    await stage(session, models.families);
+    const found = await diff(session, models.families, runId);
     await project(session, models, columns, found, replaced);
     const merged = await session.transaction(async (tx) => {
       const documents = await storeDocuments(tx, found);
@@ -54,7 +54,7 @@ const appended = ['batches', 'documents', 'removed', 'sets', 'members', 'coverag
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
 const dropTemporary = `
   incoming unreadable outdated sets set_members stored writes write_bodies deletes
-  orphaned_parents kept_documents coverage_now rejections_now drift_now`
+  orphaned_parents scopes kept_documents model_input own_rows coverage_now rejections_now drift_now`
   .trim()
   .split(/\s+/)
   .map((table) => `DROP TABLE IF EXISTS temp.${table}`)

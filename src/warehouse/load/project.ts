@@ -1,22 +1,10 @@
-import { groupBy } from '../../base/group-by.js';
 import { identifier, literals } from '../sql.js';
 import { isInvalidating, outOfMemory } from '../store/faults.js';
 import type { Session } from '../store/session.js';
 import type { Counts } from './batch.js';
-import { byRowId } from './by-row-id.js';
 import type { Diff } from './diff.js';
-import type { Families } from './families.js';
 import { type Columns, type DocumentModel, type Model, type Models, namesOf, projection } from './models.js';
 import { recordVersions } from './versions.js';
-
-/** Models that read the same documents by the same column, so that these are looked up once. */
-interface SharedInput {
-  readonly documents: readonly string[];
-  readonly column: 'id' | 'parent_id';
-  /** Whether each id of a parent is a scope of its own: the rows of a topic's other people do not change with one. */
-  readonly byId: boolean;
-  readonly models: DocumentModel[];
-}
 
 /** Is told what was replaced in a table, once it is. */
 type Replaced = (table: string, counts: Counts) => void;
@@ -33,90 +21,47 @@ export async function project(
   replaced: Replaced,
 ): Promise<void> {
   const touched = new Set(diff.map(({ endpoint }) => endpoint));
-  const inputs = sharedInputs(
-    models.documents.filter((model) => model.documents.some((kind) => touched.has(kind))),
-  );
-  if (inputs.length === 0) return;
-  const withDeletes = new Set(diff.flatMap(({ deletes, endpoint }) => (deletes ? endpoint : [])));
-  for (const shared of inputs) {
-    await session.run(inputOf(models.families, shared, withDeletes).join(';\n'));
-    for (const model of shared.models) {
-      const { column, idColumn = '' } = model.scope;
-      const rows = (isOwn: Condition): RowsToReplace => {
-        const scopes = `SELECT DISTINCT scope, id FROM (${scopesOf(shared)}) WHERE ${isOwn('scope')}`;
-        const inScopes = isIn(shared, scopes, identifier(column), identifier(idColumn));
-        return {
-          first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} WHERE ${inScopes}`,
-          where: 'rowid IN (SELECT rid FROM own_rows)',
-          select: projection(model, `FROM model_input WHERE ${isOwn(shared.column)}`),
-          answered: answeredOf(model),
-        };
-      };
-      await replaceInParts(session, model, columns, rows, 1, replaced);
-    }
+  for (const model of models.documents) {
+    if (!model.documents.some((kind) => touched.has(kind))) continue;
+    await session.run(inputOf(model));
+    const { column, document } = model.scope;
+    const rows = (isOwn: Condition): RowsToReplace => ({
+      first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} AS t
+        WHERE ${isOwn(`t.${identifier(column)}`)} AND ${isInScopes(model, `t.${identifier(column)}`, `t.${identifier(model.scope.idColumn ?? '')}`)}`,
+      where: 'rowid IN (SELECT rid FROM own_rows)',
+      select: projection(model, `FROM model_input WHERE ${isOwn(document)}`),
+      answered: answeredOf(model),
+    });
+    await replaceInParts(session, model, columns, rows, 1, replaced);
   }
-  await session.run('DROP TABLE temp.model_input; DROP TABLE temp.own_rows');
-}
-
-function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
-  const alike = groupBy(models, ({ scope, documents }) =>
-    [scope.document, scope.idColumn !== undefined, ...documents].join(' '),
-  );
-  return [...alike.values()].flatMap((same) => {
-    const [first] = same;
-    if (!first) return [];
-    const { documents, scope } = first;
-    return { documents, column: scope.document, byId: scope.idColumn !== undefined, models: same };
-  });
 }
 
 /**
- * Makes `model_input` of the documents that the models read: those that changed, and of the same scopes those that stay as
- * they are; as SQL statements.
+ * Makes `scopes` of those whose rows may have to be recomputed, and `model_input` of the documents that the model reads: those
+ * that changed, and of the same scopes those that stay as they are, whose bodies are read by row id; as SQL statements.
  */
-function inputOf(families: Families, shared: SharedInput, withDeletes: ReadonlySet<string>): string[] {
-  const kinds = literals(shared.documents);
-  return byRowId(
-    `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT rid FROM (${storedOf(families, shared, withDeletes)})
-      WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
-    `CREATE OR REPLACE TEMP TABLE model_input AS
-       SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${kinds})
-       UNION ALL SELECT ${documentColumns} FROM raw.documents WHERE rowid IN (FROM kept_documents)`,
-  );
+function inputOf(model: DocumentModel): string {
+  const { document, idColumn } = model.scope;
+  const kinds = literals(model.documents);
+  const scope = `${document} AS scope, ${idColumn === undefined ? "'' AS id" : 'id'}`;
+  return `
+    CREATE OR REPLACE TEMP TABLE scopes AS
+      SELECT ${scope} FROM writes WHERE endpoint IN (${kinds})
+      UNION SELECT ${scope} FROM deletes WHERE endpoint IN (${kinds});
+    CREATE OR REPLACE TEMP TABLE kept_documents AS
+      SELECT d.rowid AS rid FROM raw.documents d
+       WHERE endpoint IN (${kinds}) AND ${isInScopes(model, `d.${document}`, 'd.id')}
+         AND d.rowid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND d.rowid NOT IN (FROM deleted_rows);
+    CREATE OR REPLACE TEMP TABLE model_input AS
+      SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${kinds})
+      UNION ALL SELECT ${documentColumns} FROM raw.documents WHERE rowid IN (FROM kept_documents)`;
 }
 
-/** The row ids of the stored documents of the scopes, as SQL text. */
-function storedOf(
-  { familyOf, isNamedById }: Families,
-  shared: SharedInput,
-  withDeletes: ReadonlySet<string>,
-): string {
-  const { column, byId, documents } = shared;
-  // `stored` has them already when a scope is an entity and no set deleted documents outside of the batch.
-  const [first = ''] = documents;
-  const areStored =
-    (column === 'id' || byId) &&
-    documents.every(
-      (kind) => isNamedById(kind) !== byId && familyOf(first).includes(kind) && !withDeletes.has(kind),
-    );
-  const [rid, from] = areStored ? ['rid', 'stored'] : ['rowid', 'raw.documents'];
-  return `SELECT ${rid} AS rid FROM ${from} d
-    WHERE endpoint IN (${literals(documents)}) AND ${isIn(shared, scopesOf(shared), `d.${column}`, 'd.id')}`;
-}
-
-/** Whether a scope is among `scopes(scope, id)`, as SQL text; both are. `id` counts where each is a scope of its own. */
-function isIn({ byId }: SharedInput, scopes: string, scope: string, id: string): string {
-  return byId
-    ? `EXISTS (FROM (${scopes}) named WHERE named.scope = ${scope} AND named.id = ${id})`
-    : `${scope} IN (SELECT scope FROM (${scopes}))`;
-}
-
-/** The scopes whose rows may have to be recomputed, as SQL text. */
-function scopesOf({ column, byId, documents }: SharedInput): string {
-  const kinds = literals(documents);
-  const scope = `${column} AS scope, ${byId ? 'id' : "'' AS id"}`;
-  return `SELECT ${scope} FROM writes WHERE endpoint IN (${kinds})
-    UNION SELECT ${scope} FROM deletes WHERE endpoint IN (${kinds})`;
+/** Whether a value is among the scopes, as SQL text; with the id where each id of a parent is a scope of its own. */
+function isInScopes({ scope: { idColumn } }: DocumentModel, scope: string, id: string): string {
+  return idColumn === undefined
+    ? `${scope} IN (SELECT scope FROM scopes)`
+    : `EXISTS (FROM scopes s WHERE s.scope = ${scope} AND s.id = ${id})`;
 }
 
 /** As SQL text: no later answer, since nothing was fetched. */
@@ -211,7 +156,8 @@ async function replaceRows(
   const statements = [
     ...(first === undefined ? [] : [first]),
     `CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0`,
-    ...byRowId(`INSERT INTO projected BY NAME ${select}`, comparison),
+    `INSERT INTO projected BY NAME ${select}`,
+    comparison,
   ];
   const [counts] = await session.all<Counts & { stamped: number }>(`
     ${statements.join(';\n')};
@@ -223,10 +169,10 @@ async function replaceRows(
   const versions = model.from === 'documents' ? model.versions : undefined;
   const writes = [
     ...(counts.removed + counts.changed + stamped > 0
-      ? byRowId(
+      ? [
           `DELETE FROM ${table} WHERE rowid IN (
              SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`,
-        )
+        ]
       : []),
     ...(counts.new + counts.changed + stamped > 0
       ? [
