@@ -94,25 +94,9 @@ export function tooLargeCoverage(task: Task, arrivedAt: Arrival, error: AnswerTo
   return { ...coverage, error: error.message, reason: `answer larger than ${error.size.most} bytes` };
 }
 
-interface DueRow {
-  entity_id: string;
-  fingerprint: string;
-  reason: DueReason;
-  has_failed: boolean;
-  attempts: number;
-  updated_at: string | null;
-  is_unanswered: boolean;
-  is_vip: boolean;
-  last_activity: string | null;
-  whole_at: Date | null;
-  counters: string | null;
-  stored_counters: string | null;
-  last_reason: string | null;
-  requests: number;
-}
-
-const dueColumns = `entity_id, fingerprint, reason, has_failed, attempts, updated_at, is_unanswered, is_vip, last_activity, whole_at,
-  counters, stored_counters, last_reason, requests`;
+const taskColumns = `entity_id AS "entityId", fingerprint, reason, has_failed AS "hasFailed", attempts, updated_at AS "updatedAt",
+  is_unanswered AS "isUnanswered", is_vip AS vip, coalesce(last_activity, '') AS "lastActivity", whole_at AS "wholeAt", counters,
+  stored_counters AS "storedCounters", last_reason AS "lastReason", requests`;
 const dueSql = sqlFile('sync/due');
 /** The people whose conversations come with their company. */
 export const withCompanySql = sqlFile('sync/with_company');
@@ -175,25 +159,11 @@ export async function due(
   const partsOf = await partsOfLists(rows, children);
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId });
-    const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
-    for (const row of await inParts<DueRow>(rows, partsOf(child), { sql: listed, params })) {
-      tasks.push({
-        child,
-        entityId: row.entity_id,
-        reason: row.reason,
-        fingerprint: row.fingerprint,
-        hasFailed: row.has_failed,
-        attempts: Number(row.attempts),
-        updatedAt: row.updated_at,
-        isUnanswered: row.is_unanswered,
-        vip: row.is_vip,
-        lastActivity: row.last_activity ?? '',
-        wholeAt: row.whole_at,
-        counters: row.counters,
-        storedCounters: row.stored_counters,
-        lastReason: row.last_reason,
-        requests: Number(row.requests),
-      });
+    const listed = `SELECT ${taskColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
+    const parts = partsOf(child);
+    for (let part = 0; part < parts; part += 1) {
+      const found = await rows.all<Omit<Task, 'child'>>(listed, { ...params, parts, part });
+      for (const row of found) tasks.push({ child, ...row });
     }
   }
   return tasks.sort(byUrgency);
@@ -226,60 +196,20 @@ export async function countDue(
   now: Date,
   runId = '',
 ): Promise<PlanLine[]> {
-  const lines: PlanLine[] = [];
-  const partsOf = await partsOfLists(rows, children);
-  const companyGroupsCome = comeCompanyGroups(children);
-  for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId });
-    const counted = await inParts<DueCount>(rows, partsOf(child), {
-      sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
-        WHERE reason IS NOT NULL GROUP BY reason`,
-      params,
-    });
-    if (counted.length > 0) lines.push(lineOf(child, counted));
-  }
-  return lines;
-}
-
-/** The lines that `countDue` returns where exactly these tasks are due. */
-export function linesOf(tasks: readonly Task[], children: readonly Child[]): PlanLine[] {
-  const byChild = groupBy(tasks, ({ child }) => child.name);
-  return children.flatMap((child) => {
-    const own = byChild.get(child.name);
-    return own
-      ? lineOf(
-          child,
-          own.map(({ reason, requests }) => ({ reason, due: 1, requests })),
-        )
-      : [];
+  const tasks = groupBy(await due(rows, children, settings, now, { runId }), ({ child }) => child.name);
+  return children.flatMap(({ name }) => {
+    const own = tasks.get(name);
+    if (!own) return [];
+    const of = (reason: DueReason) => own.filter((task) => task.reason === reason).length;
+    return {
+      endpoint: name as PlanLine['endpoint'],
+      never: of('never'),
+      changed: of('changed'),
+      sweep: of('sweep'),
+      due: own.length,
+      requests: own.reduce((sum, { requests }) => sum + requests, 0),
+    };
   });
-}
-
-/** How many fetches are due for this reason, and how many requests they take. */
-interface DueCount {
-  readonly reason: DueReason;
-  readonly due: number;
-  readonly requests: number;
-}
-
-function lineOf(child: Child, counts: readonly DueCount[]): PlanLine {
-  const of = (reason: DueReason) =>
-    sumOf(
-      counts.filter((one) => one.reason === reason),
-      'due',
-    );
-  return {
-    endpoint: child.name as PlanLine['endpoint'],
-    never: of('never'),
-    changed: of('changed'),
-    sweep: of('sweep'),
-    due: sumOf(counts, 'due'),
-    requests: sumOf(counts, 'requests'),
-  };
-}
-
-function sumOf(counts: readonly DueCount[], field: 'due' | 'requests'): number {
-  return counts.reduce((sum, count) => sum + Number(count[field]), 0);
 }
 
 /** How many characters of a list's items one query may look at, for each byte of DuckDB's memory limit. */
@@ -298,15 +228,6 @@ async function partsOfLists(rows: Rows, children: readonly Child[]): Promise<(ch
     parts.set(list, Math.max(1, Math.ceil(Number(size?.characters ?? 0) / most)));
   }
   return ({ list }) => parts.get(list.name) ?? 1;
-}
-
-/** The rows of a query of due, which looks at the items of its list part by part. */
-async function inParts<Row>(rows: Rows, parts: number, { sql, params }: Query): Promise<Row[]> {
-  const found: Row[] = [];
-  for (let part = 0; part < parts; part += 1) {
-    found.push(...(await rows.all<Row>(sql, { ...params, parts, part })));
-  }
-  return found;
 }
 
 /** One query of due, with the values that it is bound to. */

@@ -8,37 +8,30 @@ import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context, OpenDoubt } from './context.js';
 import { keyOf } from './doubts.js';
-import { due, linesOf, type Task, withCompanySql } from './due.js';
+import { due, type Task, withCompanySql } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { resolveMerges } from './merges.js';
 import { OrderedPhases } from './phases.js';
-import type { PlanLine } from './report.js';
 import { readList } from './scan.js';
-
-/** What was due when everything had been tried, and how much had been added to the batches of the run by then. */
-interface LeftDue {
-  readonly lines: readonly PlanLine[];
-  readonly added: number;
-}
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
  * and an endpoint that is broken is given up while the others continue.
  */
-export async function fetchDue(context: Context, children: readonly Child[]): Promise<LeftDue> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
   const givenUp = new GivenUp();
   try {
-    return await fetchRounds(context, children, givenUp);
+    await fetchRounds(context, children, givenUp);
   } finally {
     context.failures.push(...givenUp.failures());
   }
 }
 
-async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<LeftDue> {
+async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<void> {
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
@@ -47,7 +40,6 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
-    const { added } = context.batcher;
     const all = await due(context.store, children, context.config, now, { runId: context.runId });
     const untried = (task: Task) => !tried.has(keyOf(task)) && !context.doubts.has(keyOf(task));
     if (!all.some((task) => untried(task) && !givenUp.has(task.child.name)))
@@ -73,7 +65,7 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
       const before = context.batcher.added;
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
-      if (isResolved || context.batcher.added === before) return { lines: linesOf(all, children), added };
+      if (isResolved || context.batcher.added === before) return;
       isResolved = true;
     }
     await rememberConversations(context, tasks);

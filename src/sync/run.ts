@@ -14,7 +14,7 @@ import { clampTimes, countDue, sweepReport } from './due.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
-import type { PlanLine, ScanReport, SyncOptions, SyncReport } from './report.js';
+import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
 
 /**
@@ -33,15 +33,12 @@ export async function runSync(
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];
-    let left: readonly PlanLine[] | undefined;
     return {
       async work() {
         await clampTimes(context);
         await landOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
-        const { lines, added } = await fetchDue(context, selection.children);
-        // With hundreds of thousands of children, looking once more takes seconds.
-        if (context.batcher.added === added) left = lines;
+        await fetchDue(context, selection.children);
       },
       async beforeLastBatch() {
         reportDoubts(context);
@@ -53,7 +50,7 @@ export async function runSync(
         incomplete:
           context.tally.rejected.new > 0 || context.failures.length > 0 || scans.some(({ fused }) => fused),
       }),
-      report: (end) => syncReport(context, selection, options, { scans, left }, end),
+      report: (end) => syncReport(context, selection, options, scans, end),
     };
   });
   return { ...report, published };
@@ -63,11 +60,10 @@ async function syncReport(
   context: Context,
   selection: Selection,
   options: SyncOptions,
-  found: { readonly scans: readonly ScanReport[]; readonly left: readonly PlanLine[] | undefined },
+  scans: readonly ScanReport[],
   { head, endedAt, error }: RunResult,
 ): Promise<RunSummary<SyncReport>> {
   const { tally, config, failures, notes, shortHistories, lagging, unsettledConversations } = context;
-  const { scans } = found;
   if (error && head.outcome === 'failed') {
     const hint = error.hint ?? null;
     failures.push({ endpoint: 'sync', entityId: null, message: messageOf(error), hint });
@@ -95,8 +91,7 @@ async function syncReport(
   const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
   const sweep = await sweepReport(context, selection.children, options, pages);
   if (sweep !== null) notes.push(sweep);
-  const left =
-    found.left ?? (await countDue(context.store, selection.children, config, endedAt, context.runId));
+  const left = await countDue(context.store, selection.children, config, endedAt, context.runId);
   const due = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {
