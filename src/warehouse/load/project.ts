@@ -32,7 +32,7 @@ export async function project(
       select: projection(model, `FROM model_input WHERE ${isOwn(document)}`),
       answered: answeredOf(model),
     });
-    await replaceInParts(session, model, columns, rows, 1, replaced);
+    await replaceInParts(session, model, columns, rows, replaced);
   }
 }
 
@@ -95,18 +95,17 @@ export interface RowsToReplace {
 }
 
 /** A part that does not fit into the memory is halved until there are so many. */
-export const mostParts = 256;
+const mostParts = 256;
 
 /**
- * Replaces rows of a table (`replaceRows`) in so many parts, each in a transaction of its own. A part that does not fit into
- * the memory is halved; throws where that is not enough, or where the table cannot be computed in parts.
+ * Replaces rows of a table (`replaceRows`), in parts where they do not fit into the memory, each in a transaction of its own.
+ * Throws where that is not enough, or where the table cannot be computed in parts.
  */
 export async function replaceInParts(
   session: Session,
   model: Model,
   columns: Columns,
   rows: (isOwn: Condition) => RowsToReplace,
-  parts: number,
   replaced: Replaced,
 ): Promise<void> {
   const work = async (part: number, of: number): Promise<void> => {
@@ -122,7 +121,7 @@ export async function replaceInParts(
       await work(part + of, of * 2);
     }
   };
-  for (let part = 0; part < parts; part += 1) await work(part, parts);
+  await work(0, 1);
 }
 
 /** The column of the table by whose values it is computed in parts; undefined for one that is computed whole. */

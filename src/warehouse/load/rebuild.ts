@@ -1,16 +1,9 @@
-import { identifier, literals } from '../sql.js';
-import { limitOf, withMemoryHeadroom } from '../store/memory.js';
+import { identifier } from '../sql.js';
+import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
-import {
-  type Columns,
-  type DocumentModel,
-  type Model,
-  type Models,
-  projection,
-  storedDocuments,
-} from './models.js';
-import { type Condition, columnOf, mostParts, type RowsToReplace, replaceInParts } from './project.js';
+import { type Columns, type Model, type Models, projection, storedDocuments } from './models.js';
+import { type Condition, columnOf, type RowsToReplace, replaceInParts } from './project.js';
 
 export interface RebuildProgress {
   /** The table that is about to be computed. */
@@ -29,7 +22,7 @@ export interface Rebuilt {
 
 /**
  * Recomputes every typed table from raw.documents, without any request, and replaces the rows that differ. Table by table,
- * each in a transaction, or in several where its documents are too many for the memory: a kill in the middle leaves each
+ * each in a transaction, or in several where it does not fit into the memory: a kill in the middle leaves each
  * row either as it was or recomputed, and both are the same unless this program reads documents otherwise than the one
  * before. `raw` and `ops` are not touched. Versions are kept; where this program reads a row otherwise than the one that
  * recorded its last version, a new version begins with the row's newest answer.
@@ -76,8 +69,7 @@ export async function refreshDerived(
 }
 
 /**
- * Computes a table and replaces the rows that differ, in as many parts as the memory asks for, each in a transaction of its
- * own; a call that ends halfway leaves rows of the time before, which the next one replaces. With `mendsKeys`, repeated
+ * Computes a table and replaces the rows that differ, in as many parts as the memory asks for (`replaceInParts`); a call that ends halfway leaves rows of the time before, which the next one replaces. With `mendsKeys`, repeated
  * keys go as well.
  */
 async function refresh(
@@ -106,8 +98,7 @@ async function refresh(
           : projection(model, `${storedDocuments(model)} AND ${isOwn(model.scope.document)}`),
     };
   };
-  const work = async () =>
-    replaceInParts(session, model, columns, rows, await countParts(session, model), replaced);
+  const work = () => replaceInParts(session, model, columns, rows, replaced);
   await withMemoryHeadroom(session, work, relieve);
   return total;
 }
@@ -118,34 +109,4 @@ function removeRepeated(model: Model, where: string): string {
   return `DELETE FROM ${table} WHERE rowid IN (
     SELECT rid FROM (SELECT rowid AS rid, row_number() OVER (PARTITION BY ${key}) AS nth FROM ${table} WHERE ${where})
      WHERE nth > 1)`;
-}
-
-/** The part of the memory limit that the bodies of the documents of a part may take. */
-const bodiesShare = 1 / 8;
-
-/**
- * The input rows of a part for each byte of the memory limit. The people of the conversations of 1,000,000 messages
- * (4,200,000 rows of input, 670,000 of the table) did not fit into 196 MB as a whole; at 128 MB they are computed in
- * seven parts.
- */
-const inputRowsPerByte = 1 / 200;
-
-/** In how many parts a table is computed. */
-async function countParts(session: Session, model: Model): Promise<number> {
-  if (model.from === 'documents') return countDocumentParts(session, model);
-  if (model.parts === undefined) return 1;
-  const names = model.derived.map((table) => (table.includes('.') ? table : `main.${table}`));
-  const [inputs] = await session.all<{ rows: number }>(
-    `SELECT coalesce(sum(estimated_size), 0)::DOUBLE AS rows FROM duckdb_tables()
-      WHERE database_name = current_database() AND concat(schema_name, '.', table_name) IN (${literals(names)})`,
-  );
-  const atOnce = limitOf(session) * inputRowsPerByte;
-  return Math.max(1, Math.ceil((inputs?.rows ?? 0) / atOnce));
-}
-
-async function countDocumentParts(session: Session, { documents }: DocumentModel): Promise<number> {
-  const [bodies] = await session.all<{ bytes: number }>(
-    `SELECT coalesce(sum(strlen(body)), 0)::DOUBLE AS bytes FROM raw.documents WHERE endpoint IN (${literals(documents)})`,
-  );
-  return Math.min(mostParts, Math.max(1, Math.ceil((bodies?.bytes ?? 0) / (limitOf(session) * bodiesShare))));
 }

@@ -15,7 +15,6 @@ test('a key that is repeated or null is found', async () => {
 });
 
 test('a derived table that does not fit is computed in parts, with the same rows', async () => {
-  // A part has one input row for each 200 bytes of the limit: 20,000 of these 22,000.
   const warehouse = await open(undefined, { memoryLimit: '4MB' });
   await warehouse.run(`
     INSERT INTO raw.documents (endpoint, id, parent_id, body, body_hash, fetched_at, answer_no, run_id)
