@@ -9,9 +9,8 @@ import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js'
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
 import { saltOf } from './privacy/salt.js';
 import { identifier } from './sql.js';
-import { cloneFile } from './store/clone.js';
 import { unused } from './store/compact.js';
-import { compareCounts, copyDatabase } from './store/copy.js';
+import { cloneFile, compareCounts, copyDatabase } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';

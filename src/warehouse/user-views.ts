@@ -77,18 +77,14 @@ export async function tryUserViews(
   while (left.length > 0) {
     const ms = deadline - performance.now();
     const done = ms > 0 ? await run(schema(), left, { ...limits, totalMs: ms }) : timedOut(left, limits);
-    results.push(...done);
-    const created = done.filter(({ error }) => error === null).map(({ file }) => file);
-    left = left.filter(({ file }) => !done.some((one) => one.file === file));
-    // A process that had to be ended took what it had created with it; the files after it may need that.
-    if (left.length > 0 && created.length > 0) {
-      left = [...files.filter(({ file }) => created.includes(file)), ...left];
-      for (const file of created)
-        results.splice(
-          results.findIndex((one) => one.file === file),
-          1,
-        );
-    }
+    const failures = done.filter(({ error }) => error !== null);
+    results.push(...failures);
+    // A process that had to be ended took what it had created with it: all that may be created is tried once more.
+    if (done.length === left.length) results.push(...done.filter(({ error }) => error === null));
+    left =
+      done.length === left.length
+        ? []
+        : left.filter(({ file }) => failures.every((one) => one.file !== file));
   }
   return results.sort((a, b) => (a.file < b.file ? -1 : 1));
 }
