@@ -10,6 +10,7 @@ import {
 } from '../base/errors.js';
 import { type Child, type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
+import type { Coverage } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageInDoubt, furtherItems } from './doubts.js';
@@ -139,24 +140,19 @@ async function tooLarge(context: Context, task: Task, error: AnswerTooLargeError
 
 /** Its id is not valid in a path: it says nothing about the API, and to try again would not help. */
 async function notFetchable(context: Context, task: Task, error: InvalidIdError): Promise<ChildOutcome> {
-  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
-  landing.coverage.push({
-    ...coverageOf(task, landing.arrivedAt, null),
-    reason: 'not fetchable: the id is not valid in a path',
-  });
-  await context.batcher.add(landing);
-  context.failures.push(failureOf(task.child.name, task.entityId, error));
+  await failed(context, task, error, { reason: 'not fetchable: the id is not valid in a path' });
   return 'absent';
 }
 
-async function failed(context: Context, task: Task, error: SignalhouseError): Promise<Failure> {
-  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
-  landing.coverage.push({
-    ...coverageOf(task, landing.arrivedAt, null),
-    fingerprint: null,
-    error: messageOf(error),
-  });
-  await context.batcher.add(landing);
+/** Stores that a task got no answer, in that state, and names it as a failure. */
+async function failed(
+  context: Context,
+  task: Task,
+  error: SignalhouseError,
+  state: Partial<Coverage> = { fingerprint: null, error: messageOf(error) },
+): Promise<Failure> {
+  const coverage = { ...coverageOf(task, arrivalNow(context.clock), null), ...state };
+  await context.batcher.add({ coverage: [coverage] });
   const failure = failureOf(task.child.name, task.entityId, error);
   context.failures.push(failure);
   return failure;

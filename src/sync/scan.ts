@@ -12,21 +12,10 @@ import type { Context } from './context.js';
 import { arrayIn, landList } from './landing/answers.js';
 import { Landing, nameOf } from './landing/landing.js';
 
-/** What reading a list to its end returned. */
-export interface ListRead {
-  readonly startedAt: Date;
-  readonly attempts: number;
-  readonly pages: number;
-  readonly items: number;
+/** What reading a list to its end returned; `verified` says whether the list did not change while it was read. */
+export interface ListRead
+  extends Omit<Scan, 'endpoint' | 'endedAt' | 'distinctIds' | 'missing' | 'tombstoned'> {
   readonly ids: ReadonlySet<string>;
-  /** What the list says it has; null where it does not, or says less than it returns. */
-  readonly totalCount: number | null;
-  readonly pageBase: number | null;
-  readonly pageSize: number | null;
-  readonly form: string;
-  /** The list did not change while it was read: only then may it say that something is gone. */
-  readonly verified: boolean;
-  readonly note: string | null;
 }
 
 interface Reading {
@@ -188,28 +177,12 @@ function whyNot(reading: Reading): string {
 
 /** The row of ops.scans for a list that was read. */
 export function scanRow(
-  list: string,
-  read: ListRead,
+  endpoint: string,
+  { ids, ...read }: ListRead,
   endedAt: Date,
-  found: { missing: number; tombstoned: number; note: string | null },
+  { missing, tombstoned, note }: { missing: number; tombstoned: number; note: string | null },
 ): Scan {
-  return {
-    endpoint: list,
-    startedAt: read.startedAt,
-    endedAt,
-    verified: read.verified,
-    attempts: read.attempts,
-    pages: read.pages,
-    items: read.items,
-    distinctIds: read.ids.size,
-    totalCount: read.totalCount,
-    pageBase: read.pageBase,
-    pageSize: read.pageSize,
-    form: read.form,
-    note: found.note ?? read.note,
-    missing: found.missing,
-    tombstoned: found.tombstoned,
-  };
+  return { ...read, endpoint, endedAt, distinctIds: ids.size, missing, tombstoned, note: note ?? read.note };
 }
 
 type Bucket = (typeof storyBuckets)[number];

@@ -46,8 +46,6 @@ interface PublishParts extends ViewParts {
   readonly columns: Columns;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
   readonly relieve: () => Promise<boolean>;
-  /** Is called when the live file is as it will be copied. */
-  readonly beforeCopy: () => Promise<void>;
 }
 
 /** A file to publish. */
@@ -80,7 +78,6 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
   await refreshDerived(session, parts.models, parts.columns, parts.relieve);
-  await parts.beforeCopy();
   const outputs = outputsOf(parts);
   const remove = () => {
     for (const { temporary } of outputs)

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import type { EncryptionKey } from '../base/encryption.js';
-import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Held } from './forget/apply.js';
@@ -70,12 +69,6 @@ interface Parts {
   readonly release: () => void;
 }
 
-/** After a batch of this many documents, memory is returned to the system. */
-const largeBatch = 1_000;
-
-/** After a merge of this many characters, memory is returned to the system. */
-const largeMerge = 1_000_000;
-
 /**
  * The write-ahead log is folded into the file when it has this many bytes: with DuckDB's default of 16 MB, checkpoints
  * take a quarter of a bulk load's time; a larger log would stay in memory. With little memory, earlier: what the log holds
@@ -99,9 +92,6 @@ export class Warehouse {
   readonly #parts: Parts;
   /** Characters of long texts that were loaded since the log was folded in. */
   #textsInLog = 0;
-  /** Whether nothing was stored since the file was compacted, or was not worth it. */
-  #isCompact = false;
-
   /** Bytes of the write-ahead log. */
   readonly #foldAt: number;
   /** Whether batches showed more of somebody who was forgotten, which may be stored in other rows. */
@@ -162,7 +152,6 @@ export class Warehouse {
       this.#hasLearned = true;
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
-    this.#isCompact = false;
     await this.#inTurn(async () => {
       await this.#repeatably(() => append(this.#session, stripped, answersBefore, this.#appended.sets));
       this.#appended.sets += batch.sets.length;
@@ -171,8 +160,7 @@ export class Warehouse {
         if (body.length > longText) this.#textsInLog += body.length;
       }
     });
-    if (batch.documents.length >= largeBatch) await releaseMemory(this.#session);
-    else collectGarbageWhenTight();
+    await releaseMemory(this.#session);
   }
 
   /**
@@ -186,15 +174,13 @@ export class Warehouse {
   /** Brings the tables up to date with everything that was appended; null where nothing was. */
   async merge(): Promise<Merged | null> {
     const { models, columns } = this.#parts;
-    let characters = 0;
     const merged = await this.#inTurn(async () => {
       const done = await merge(this.#session, models, columns, () => this.#relieve());
-      characters = this.#appended.characters;
       this.#appended = { sets: 0, characters: 0 };
       return done;
     });
     if (merged === null) return null;
-    if (characters > largeMerge) await releaseMemory(this.#session);
+    await releaseMemory(this.#session);
     await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : this.#foldAt);
     return merged;
   }
@@ -220,15 +206,13 @@ export class Warehouse {
     await this.merge();
     if (this.#hasLearned) await this.#removeForgotten();
     const { publishMode: mode } = this.#parts;
-    const relieve = () => this.#relieve();
     const limit = this.#session.memoryLimit;
-    const beforeCopy = async () => {
-      if (!compactWhen) return;
-      const isReplaced = await this.#onOneThread(() => this.#compact(compactWhen));
-      if (isReplaced) await this.#session.reopen(limit);
-    };
-    const work = () => publish(this.#session, { ...this.#parts, mode, relieve, beforeCopy });
-    const published = await this.#onAllThreads(work);
+    // On one thread: each would take memory of its own.
+    if (compactWhen && (await this.#compact(compactWhen))) await this.#session.reopen(limit);
+    const relieve = () => this.#relieve();
+    const published = await this.#onAllThreads(() =>
+      publish(this.#session, { ...this.#parts, mode, relieve }),
+    );
     for (const name of published.removedLogs)
       this.#parts.log.warn(
         { name },
@@ -364,13 +348,9 @@ export class Warehouse {
   async close({ compactWhen }: Closing = {}): Promise<void> {
     try {
       if (this.#parts.writes) await this.#foldAll();
-      if (compactWhen && !this.#isCompact) await this.#compact(compactWhen);
+      if (compactWhen) await this.#compact(compactWhen);
     } finally {
-      try {
-        await this.#session.close();
-      } finally {
-        this.#parts.release();
-      }
+      await this.#release();
     }
   }
 
@@ -379,16 +359,20 @@ export class Warehouse {
    * file is then as it was.
    */
   async encrypt(key: EncryptionKey | undefined): Promise<void> {
-    const { dataDir, limits, release } = this.#parts;
+    const { dataDir, limits } = this.#parts;
     const work = () => encryptFile(this.#session, { dataDir, encryptionKey: key }, limits.extensionDirectory);
     try {
       await withMemoryHeadroom(this.#session, work);
     } finally {
-      try {
-        await this.#session.close();
-      } finally {
-        release();
-      }
+      await this.#release();
+    }
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#session.close();
+    } finally {
+      this.#parts.release();
     }
   }
 
@@ -400,7 +384,7 @@ export class Warehouse {
   /** Frees memory that deleted rows take, when that is much; returns whether it has. */
   async #relieve(): Promise<boolean> {
     const { dataDir, log, writes } = this.#parts;
-    return writes && (await freeHeldMemory(this.#session, dataDir, 1 / 2, log));
+    return writes && (await freeHeldMemory(this.#session, dataDir, log));
   }
 
   /** Folds the write-ahead log into the file when it has at least so many bytes. */
@@ -448,22 +432,11 @@ export class Warehouse {
     }
   }
 
-  /** For what takes memory in each thread. */
-  async #onOneThread<T>(work: () => Promise<T>): Promise<T> {
-    await this.#session.configure('threads', 1);
-    try {
-      return await work();
-    } finally {
-      await this.#session.configure('threads', this.#parts.limits.threads).catch(() => undefined);
-    }
-  }
-
   /** Returns whether the session has to be opened again: the file was replaced, or an error may have invalidated it. */
   async #compact(when: CompactWhen): Promise<boolean> {
     const { dataDir, log } = this.#parts;
     try {
       const done = await withMemoryHeadroom(this.#session, () => compact(this.#session, dataDir, when));
-      this.#isCompact = true;
       if (done !== null) log.info(done, 'worker.duckdb was compacted');
       return done !== null;
     } catch (error) {

@@ -52,17 +52,18 @@ export interface Models {
 
 /**
  * Reads the models in `models/` of a folder, and the versions of their rows in `versions/`. Raises when a header is
- * incomplete, or when two models fill the same table.
+ * incomplete, or when derived tables read each other in a circle.
  */
 export function readModels(sql: string = sqlDir): Models {
   const models = readFolder(join(sql, 'models'), parseModel);
-  const tables = models.map(({ table }) => table);
-  const twice = tables.find((table, index) => tables.indexOf(table) !== index);
-  if (twice !== undefined) throw new Error(`two models fill the table ${twice}`);
   const documents = models.filter((model) => model.from === 'documents');
+  const versions = readVersions(join(sql, 'versions'));
   return {
     families: familiesOf(documents),
-    documents: withVersions(documents, readVersions(join(sql, 'versions'))),
+    documents: documents.map((model) => {
+      const own = versions.find(({ of }) => of === model.table);
+      return own ? { ...model, versions: own } : model;
+    }),
     derived: inOrder(models.filter((model) => model.from === 'tables')),
   };
 }
@@ -70,19 +71,6 @@ export function readModels(sql: string = sqlDir): Models {
 function readFolder<T>(folder: string, parse: (name: string, sql: string) => T): T[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   return files.sort().map((file) => parse(file.slice(0, -4), readFileSync(join(folder, file), 'utf8')));
-}
-
-function withVersions(models: readonly DocumentModel[], all: readonly Versions[]): DocumentModel[] {
-  for (const { table, of } of all) {
-    const model = models.find((one) => one.table === of);
-    if (!model || model.key.join() !== model.scope.column) {
-      throw new Error(`${table}: ${of} must be a table of documents whose key is its scope`);
-    }
-  }
-  return models.map((model) => {
-    const versions = all.find(({ of }) => of === model.table);
-    return versions ? { ...model, versions } : model;
-  });
 }
 
 const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived', 'parts'];
@@ -103,37 +91,25 @@ function parseModel(name: string, text: string): Model {
     key: list('key'),
     select: text.trim().replace(/;$/, ''),
   };
-  const parts = fields.get('parts');
   if (fields.has('derived')) {
-    if (parts !== undefined && !base.key.includes(parts)) {
-      throw new Error(`model ${name}: parts must be a column of its key`);
-    }
+    const parts = fields.get('parts');
     return { ...base, from: 'tables', derived: list('derived'), ...(parts === undefined ? {} : { parts }) };
   }
-  const [documents = '', columns = ''] = (fields.get('scope') ?? '').split(/\s*->\s*/);
-  const [column = '', idColumn, more] = columns.split(/\s*,\s*/);
-  const [, document, id] = /^(id|parent_id)(,\s*id)?$/.exec(documents) ?? [];
-  if (
-    (document !== 'id' && document !== 'parent_id') ||
-    !/^\w+$/.test(column) ||
-    (id === undefined) !== (idColumn === undefined) ||
-    more !== undefined
-  ) {
-    throw new Error(
-      `model ${name} needs a scope like "parent_id -> topic_id" or "parent_id, id -> topic_id, person_id"`,
-    );
-  }
-  const siblings = fields.get('siblings');
-  if (siblings !== undefined && siblings !== 'none') {
-    throw new Error(`model ${name}: siblings can only be none`);
-  }
+  const [documents = '', columns = ''] = list('scope')
+    .join(', ')
+    .split(/\s*->\s*/);
+  const [column = '', idColumn] = columns.split(', ');
   const cascade = fields.get('cascade');
   return {
     ...base,
     from: 'documents',
     documents: list('documents'),
-    scope: { document, column, ...(idColumn === undefined ? {} : { idColumn }) },
-    siblings: siblings === undefined,
+    scope: {
+      document: documents.startsWith('id') ? 'id' : 'parent_id',
+      column,
+      ...(idColumn === undefined ? {} : { idColumn }),
+    },
+    siblings: !fields.has('siblings'),
     ...(cascade === undefined ? {} : { cascade }),
   };
 }

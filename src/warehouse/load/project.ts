@@ -24,10 +24,11 @@ export async function project(
   for (const model of models.documents) {
     if (!model.documents.some((kind) => touched.has(kind))) continue;
     await session.run(inputOf(model));
-    const { column, document } = model.scope;
+    const { column, idColumn = '', document } = model.scope;
+    const [scope, id] = [`t.${identifier(column)}`, `t.${identifier(idColumn)}`];
     const rows = (isOwn: Condition): RowsToReplace => ({
-      first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} AS t
-        WHERE ${isOwn(`t.${identifier(column)}`)} AND ${isInScopes(model, `t.${identifier(column)}`, `t.${identifier(model.scope.idColumn ?? '')}`)}`,
+      first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} t
+        WHERE ${isOwn(scope)} AND ${isInScopes(model, scope, id)}`,
       where: 'rowid IN (SELECT rid FROM own_rows)',
       select: projection(model, `FROM model_input WHERE ${isOwn(document)}`),
       answered: answeredOf(model),

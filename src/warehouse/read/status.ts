@@ -46,28 +46,23 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
       drift: await rows('drift'),
       spent: await rows('spent'),
       rows: await countRows(snapshot),
-      userViews: await readUserViews(snapshot),
-      publishedFiles: await readPublishedFiles(snapshot),
+      userViews: await rowsOfView(snapshot, 'user_views'),
+      publishedFiles: await rowsOfView(snapshot, 'published_files'),
     };
   } finally {
     snapshot.close();
   }
 }
 
-/** Empty for a data directory without views/, and for a snapshot of an earlier version. */
-async function readUserViews(snapshot: Snapshot): Promise<Contents['userViews']> {
+/**
+ * The files that a view of ops lists. Snapshots have `user_views` where the data directory has views/, and `published_files`
+ * where signals.duckdb leaves anything out or is not the only file.
+ */
+async function rowsOfView<T>(snapshot: Snapshot, view: 'user_views' | 'published_files'): Promise<T[]> {
   const found = await snapshot.all(
-    "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'user_views'",
+    `SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = '${view}'`,
   );
-  return found.length === 0 ? [] : snapshot.all('FROM ops.user_views ORDER BY file');
-}
-
-/** Empty where signals.duckdb has everything and is the only published file. */
-async function readPublishedFiles(snapshot: Snapshot): Promise<Contents['publishedFiles']> {
-  const found = await snapshot.all(
-    "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'published_files'",
-  );
-  return found.length === 0 ? [] : snapshot.all('FROM ops.published_files');
+  return found.length === 0 ? [] : snapshot.all<T>(`FROM ops.${view}`);
 }
 
 /** One run of the published snapshot; null when it has none with that id. */

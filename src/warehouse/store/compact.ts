@@ -38,8 +38,8 @@ interface Compacted {
 
 const target = 'compacted';
 
-/** The share of the memory limit that deleted rows may take when a run begins, and when it ends. */
-export const heldAtMost = 1 / 4;
+/** The share of the memory limit that deleted rows may take. */
+const heldAtMost = 1 / 4;
 
 /**
  * Replaces the live file by a compact copy when enough of it is unused, or when its deleted rows hold much memory; returns
@@ -146,7 +146,7 @@ async function isWorthIt(
   return (
     (share > freeShare && bytes > worthIt) ||
     (mostOf(session) >= memoryToCompress && (await mayCompress(session, worthIt))) ||
-    (mayHold(session, dataDir, heldAtMost) && (await holds(session, heldAtMost)))
+    (mayHold(session, dataDir) && (await holds(session)))
   );
 }
 
@@ -179,19 +179,14 @@ async function mayCompress(session: Session, bytes: number): Promise<boolean> {
 }
 
 /**
- * Compacts the live file when DuckDB keeps more than that share of its memory limit for deleted rows, and opens it again.
+ * Compacts the live file when DuckDB keeps much of its memory limit for deleted rows (`heldAtMost`), and opens it again.
  * Returns whether it has; a failure is only logged.
  */
-export async function freeHeldMemory(
-  session: Session,
-  dataDir: string,
-  share: number,
-  log: Log,
-): Promise<boolean> {
+export async function freeHeldMemory(session: Session, dataDir: string, log: Log): Promise<boolean> {
   const limit = session.memoryLimit;
-  if (!mayHold(session, dataDir, share)) return false;
+  if (!mayHold(session, dataDir)) return false;
   await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
-  if (!(await holds(session, share))) return false;
+  if (!(await holds(session))) return false;
   let done: Compacted | null = null;
   try {
     done = await withMemoryHeadroom(session, () => replaceByCopy(session, dataDir, session));
@@ -205,13 +200,13 @@ export async function freeHeldMemory(
 }
 
 /** Whether the file is large enough for deleted rows that take that share of the memory limit: a small one has few row groups. */
-function mayHold(session: Session, dataDir: string, share: number): boolean {
-  return statSync(filesOf(dataDir).worker).size >= limitOf(session) * share;
+function mayHold(session: Session, dataDir: string): boolean {
+  return statSync(filesOf(dataDir).worker).size >= limitOf(session) * heldAtMost;
 }
 
 /** Whether deleted rows take more than that share of the memory limit. Call it right after a checkpoint. */
-async function holds(session: Session, share: number): Promise<boolean> {
-  return (await memoryHeld(session)) > limitOf(session) * share;
+async function holds(session: Session): Promise<boolean> {
+  return (await memoryHeld(session)) > limitOf(session) * heldAtMost;
 }
 
 /**

@@ -38,11 +38,19 @@ export function keyFault(
   });
 }
 
-/**
- * Whether a database file is encrypted; undefined when it is missing or is not one. The main header is in plain bytes: a
- * checksum of 8, `DUCK`, the version of the format (8 bytes), then flags, of which the first bit tells.
- */
+/** Whether a database file is encrypted; undefined when it is missing or is not one. */
 export function isEncrypted(path: string): boolean | undefined {
+  return headerOf(path)?.isEncrypted;
+}
+
+/**
+ * The main header of a DuckDB file, which is in plain bytes: a checksum of 8, `DUCK`, the version of the file's format (8
+ * bytes), then flags, of which the first bit tells whether it is encrypted. Undefined when it is missing or is not one. Call
+ * it only while this process does not have the file open, as `keyFault`.
+ */
+export function headerOf(
+  path: string,
+): { readonly format: bigint; readonly isEncrypted: boolean } | undefined {
   const header = Buffer.alloc(28);
   let handle: number;
   try {
@@ -53,7 +61,7 @@ export function isEncrypted(path: string): boolean | undefined {
   try {
     const read = readSync(handle, header, 0, header.length, 0);
     if (read < header.length || header.toString('latin1', 8, 12) !== 'DUCK') return undefined;
-    return (header.readBigUInt64LE(20) & 1n) === 1n;
+    return { format: header.readBigUInt64LE(12), isEncrypted: (header.readBigUInt64LE(20) & 1n) === 1n };
   } finally {
     closeSync(handle);
   }

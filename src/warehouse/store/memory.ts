@@ -154,7 +154,7 @@ export async function openWithEnough<T>(
 }
 
 /**
- * Returns freed memory to the system after a large piece of work. DuckDB does so when its limit is set, and otherwise only
+ * Returns freed memory to the system after a piece of work. DuckDB does so when its limit is set, and otherwise only
  * on background threads, which it does not have with one thread: without this a pull of 200,000 messages holds 130 MB
  * more.
  */

@@ -12,7 +12,7 @@ import { onlyFullFile, type Publications } from '../publish.js';
 import { sqlDir } from '../sql.js';
 import type { BusinessHours } from '../views.js';
 import { Warehouse } from '../warehouse.js';
-import { freeHeldMemory, heldAtMost } from './compact.js';
+import { freeHeldMemory } from './compact.js';
 import { keyFault } from './encryption.js';
 import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
 import { lockConflict, storageFault } from './faults.js';
@@ -68,7 +68,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         ? await refusePending(session, migrations)
         : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
       // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
-      if (!reading) await freeHeldMemory(session, dataDir, heldAtMost, log);
+      if (!reading) await freeHeldMemory(session, dataDir, log);
       const columns = await tableColumns(session);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);

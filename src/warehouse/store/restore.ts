@@ -1,21 +1,10 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFile } from '../../base/atomic-file.js';
 import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { literal } from '../sql.js';
-import { keyFault } from './encryption.js';
+import { headerOf, keyFault } from './encryption.js';
 import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import type { Session } from './session.js';
@@ -161,23 +150,10 @@ export function refuseUnwritable(dataDir: string, reason?: unknown, beside: read
   }
 }
 
-/** The main header of a DuckDB file: a checksum of 8 bytes, `DUCK`, then the version of the file's format. */
-function formatVersion(path: string): bigint | undefined {
-  const header = Buffer.alloc(20);
-  // Safe only because this process holds no lock on the file: the attempt to open it has failed.
-  const handle = openSync(path, 'r');
-  try {
-    readSync(handle, header, 0, header.length, 0);
-  } finally {
-    closeSync(handle);
-  }
-  return header.toString('latin1', 8, 12) === 'DUCK' ? header.readBigUInt64LE(12) : undefined;
-}
-
 function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
-  if (!existsSync(worker)) return;
-  const found = formatVersion(worker);
-  const supported = formatVersion(probe);
+  // Safe only because this process holds no lock on the file: the attempt to open it has failed.
+  const found = headerOf(worker)?.format;
+  const supported = headerOf(probe)?.format;
   // A number that no format will reach is garbage that happens to begin like a database.
   if (found !== undefined && supported !== undefined && found > supported && found < 1000n) {
     throw new StorageError(

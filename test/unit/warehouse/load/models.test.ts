@@ -40,6 +40,8 @@ async function differences(table: string, select: string, notComputed: readonly 
 
 test('each model computes every column of its table, with its type, and no other', async () => {
   const { documents, derived } = readModels();
+  const tables = [...documents, ...derived].map(({ table }) => table);
+  expect(new Set(tables).size).toBe(tables.length);
   const problems: string[] = [];
   for (const model of [...documents, ...derived]) {
     problems.push(...(await differences(model.table, projection(model, 'FROM raw.documents'))));
