@@ -40,20 +40,27 @@ const weights = {
     removeMessage: 3,
     react: 2,
   },
-  /** Users and operators. */
-  act: {
-    importTopics: 6,
-    importCompanies: 2,
-    importAgain: 3,
-    dropSheet: 1,
-    undo: 4,
-    cancel: 2,
-    retry: 2,
-    rebuild: 1,
-    loseLiveFile: 2,
-    clockJump: 1,
-    settings: 1,
+  /** What users and operators do in one evening. */
+  story: {
+    asked: 3,
+    pushed: 2,
+    against: 3,
+    askedTwice: 3,
+    undone: 2,
+    undoneAgainst: 3,
+    killed: 4,
+    inDoubt: 4,
+    dropped: 1,
+    undoOfEarlier: 2,
+    cancelled: 1,
+    retried: 2,
+    rebuilt: 1,
+    fileLost: 1,
+    clockSet: 1,
+    settingsChanged: 1,
   },
+  /** What follows a push of which nobody knows what it has sent. */
+  afterDoubt: { nothing: 2, cancel: 3, colleague: 3, restored: 2, undo: 1 },
   /** How a run of the program goes. */
   run: {
     whole: 5,
@@ -83,8 +90,57 @@ const weights = {
 } as const;
 
 type ChangeKind = keyof (typeof weights)['change'];
-/** What follows half of the imports: a colleague, or somebody with a sheet, asks for something else in the same fields. */
-type ActKind = keyof (typeof weights)['act'] | 'colleagueAgainst' | 'importAgainst';
+type ActKind =
+  | 'importTopics'
+  | 'importCompanies'
+  /** An earlier sheet once more, under another name. */
+  | 'importAgain'
+  /** Somebody with a sheet asks for something else in the same fields. */
+  | 'importAgainst'
+  | 'dropSheet'
+  /** A colleague sets something else in the same fields. */
+  | 'colleagueAgainst'
+  | 'push'
+  | 'pushKilled'
+  /** Changes are made, and some of their answers are lost. */
+  | 'pushInDoubt'
+  | 'undo'
+  | 'cancel'
+  | 'retry'
+  | 'rebuild'
+  | 'loseLiveFile'
+  | 'clockJump'
+  | 'settings';
+
+/** The acts of each story. */
+const stories: Readonly<
+  Record<keyof (typeof weights)['story'], readonly (ActKind | 'import' | 'afterDoubt')[]>
+> = {
+  asked: ['import'],
+  pushed: ['import', 'push'],
+  against: ['import', 'colleagueAgainst', 'push'],
+  askedTwice: ['import', 'importAgainst'],
+  undone: ['import', 'push', 'undo', 'push'],
+  undoneAgainst: ['import', 'push', 'colleagueAgainst', 'undo', 'push'],
+  killed: ['import', 'pushKilled', 'afterDoubt'],
+  inDoubt: ['import', 'pushInDoubt', 'afterDoubt'],
+  dropped: ['dropSheet'],
+  undoOfEarlier: ['undo'],
+  cancelled: ['cancel'],
+  retried: ['retry', 'push'],
+  rebuilt: ['rebuild'],
+  fileLost: ['loseLiveFile'],
+  clockSet: ['clockJump'],
+  settingsChanged: ['settings'],
+};
+
+const afterDoubt: Readonly<Record<keyof (typeof weights)['afterDoubt'], readonly ActKind[]>> = {
+  nothing: [],
+  cancel: ['cancel'],
+  colleague: ['colleagueAgainst', 'push'],
+  restored: ['loseLiveFile', 'cancel'],
+  undo: ['undo', 'push'],
+};
 
 /** A change that shows nowhere until the sweep, so that it belongs to no quiet night. */
 const silent: readonly ChangeKind[] = [
@@ -158,9 +214,9 @@ function nightOf(seed: number, no: number, nights: number): Night {
     full: random.pick([150, 1_500]),
   };
   const after = random.whole(1, most[run]);
-  const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();
+  const acts = Array.from({ length: random.whole(0, 2) }, () => storyMoves(random)).flat();
   // There has to be something to send.
-  if (run === 'killedPushing') acts.push(...actMoves(random, 'importTopics'));
+  if (run === 'killedPushing') acts.push(actMove(random, 'importTopics'));
   const pause = random.pick([1, 20, 70, 3_600]);
   const meanwhile =
     run === 'killedPushing' && random.chance(0.5) ? actMove(random, 'colleagueAgainst') : undefined;
@@ -180,12 +236,13 @@ function actMove(random: Random, act: ActKind): ActMove {
   return { act, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
-function actMoves(random: Random, act: ActKind = random.weighted(weights.act)): ActMove[] {
-  const move = actMove(random, act);
-  if (random.chance(0.5)) return [move];
-  if (act === 'undo') return [actMove(random, 'colleagueAgainst'), move];
-  if (!act.startsWith('import')) return [move];
-  return [move, actMove(random, random.pick(['colleagueAgainst', 'importAgainst']))];
+function storyMoves(random: Random): ActMove[] {
+  return stories[random.weighted(weights.story)].flatMap((act) => {
+    if (act === 'afterDoubt')
+      return afterDoubt[random.weighted(weights.afterDoubt)].map((one) => actMove(random, one));
+    if (act !== 'import') return [actMove(random, act)];
+    return [actMove(random, random.weighted({ importTopics: 6, importCompanies: 2, importAgain: 2 }))];
+  });
 }
 
 /** Joins, moves and messages: what falls between the readings of two lists. */
@@ -193,6 +250,9 @@ const moving: readonly ChangeKind[] = [
   ...(['employ', 'linkIdentity', 'mergePeople', 'mergeCompanies', 'mergeTopics'] as const),
   ...(['assignGroup', 'addMessage', 'removeMessage'] as const),
 ];
+
+/** What leaves open whether a request was executed. */
+export const doubts = [{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'hang' }] as const;
 
 function stormMove(random: Random): StormMove {
   const kind = random.weighted(weights.storm);
@@ -207,7 +267,7 @@ function stormMove(random: Random): StormMove {
     case 'doubt':
       return {
         fault: {
-          ...random.pick([{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'hang' }] as const),
+          ...random.pick(doubts),
           ...{ commit: random.chance(0.7), probability: 0.5, match: { method: 'PATCH' } },
         },
       };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
 import type { Change } from '../../src/sandbox/colleague.js';
+import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import { withDefaults } from '../../src/sandbox/options.js';
 import { buildServer } from '../../src/sandbox/server.js';
 import { Service } from '../../src/sandbox/service.js';
@@ -21,7 +22,7 @@ import {
   servedNightly,
   shownValues,
 } from './judges.js';
-import type { ActMove, ChangeMove, Night, StormMove } from './life.js';
+import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } from './life.js';
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -95,6 +96,8 @@ export class Simulation {
   nights = 0;
   readonly #trace = createHash('sha256');
   readonly #removed = new Removed();
+  /** Requests in a minute: one seed has what the API documents, the next one a fourth of it, which a night uses up. */
+  readonly mostRequests: number;
   readonly #random: Random;
   /** What was imported, for what comes later. */
   readonly #imported: Sheet[] = [];
@@ -120,7 +123,9 @@ export class Simulation {
     this.world = generate({ ...defaultSizes, ...sizes, seed, now });
     // Lists of one page, and of several.
     const maxPageSize = [100, 12, 7][seed % 3] ?? 100;
-    const settings = withDefaults({ maxPageSize, pageSize: Math.min(maxPageSize, 50) });
+    this.mostRequests = seed % 2 ? 30 : 120;
+    const rate = { requests: this.mostRequests, windowMs: minute };
+    const settings = withDefaults({ maxPageSize, pageSize: Math.min(maxPageSize, 50), rate });
     this.service = new Service(settings, this.world, silentLog);
     this.#random = new Random(seed, 'network');
   }
@@ -188,6 +193,7 @@ export class Simulation {
     await this.#sync(night);
     if (night.kind === 'calm') await this.#calm(night);
     else await everyNight(this, { isQuiet: night.kind === 'quiet', isWhole: night.run.run === 'whole' });
+    this.#removed.nightIsOver();
   }
 
   /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
@@ -323,6 +329,25 @@ export class Simulation {
         this.#say(`colleague: ${JSON.stringify(change)}`);
         return;
       }
+      case 'push':
+        await this.#command(['push', '--json']);
+        return;
+      case 'pushKilled':
+        await this.#command(['push', '--json'], { killPushing: 1 + (of % 2) });
+        return;
+      case 'pushInDoubt':
+        this.service.faults.add([
+          {
+            ...doubts[of % doubts.length],
+            commit: true,
+            times: [1, 4, 30][other % 3],
+            match: { method: 'PATCH' },
+          } as FaultRuleInput,
+        ]);
+        await this.#command(['push', '--json']);
+        // What was not used is not left for a night without faults.
+        if (kind !== 'stormy') this.service.faults.clear();
+        return;
       case 'undo':
         if (last) await this.#command(['changes', 'undo', last.file, '--yes']);
         return;
@@ -420,6 +445,7 @@ export class Simulation {
 
   #settings(of: number): void {
     const settings = {
+      rateLimit: { requests: this.mostRequests },
       warehouse: { memoryLimit: '256MB' },
       retention: { deletedContentDays: 'never' },
       sync: { publishEveryMinutes: of % 2 ? 1 : 30 },
