@@ -17,20 +17,20 @@ const weights = {
     supersedeTopic: 1,
     migrateTopic: 1,
     mergeTopics: 3,
-    deleteTopic: 4,
-    restoreTopic: 8,
+    deleteTopic: 3,
+    restoreTopic: 2,
     createPerson: 2,
     patchPerson: 4,
     mergePeople: 3,
-    deletePerson: 3,
-    restorePerson: 6,
+    deletePerson: 2,
+    restorePerson: 2,
     employ: 5,
     linkIdentity: 2,
     createCompany: 1,
     patchCompany: 3,
     mergeCompanies: 1,
     deleteCompany: 1,
-    restoreCompany: 4,
+    restoreCompany: 1,
     linkCompanyIdentity: 1,
     addGroup: 2,
     assignGroup: 5,
@@ -46,10 +46,11 @@ const weights = {
     pushed: 2,
     against: 3,
     askedTwice: 3,
+    askedLater: 3,
     undone: 2,
     undoneAgainst: 3,
-    killed: 4,
-    inDoubt: 4,
+    killed: 5,
+    inDoubt: 6,
     dropped: 1,
     undoOfEarlier: 2,
     cancelled: 1,
@@ -60,7 +61,7 @@ const weights = {
     settingsChanged: 1,
   },
   /** What follows a push of which nobody knows what it has sent. */
-  afterDoubt: { nothing: 2, cancel: 3, colleague: 3, restored: 2, undo: 1 },
+  afterDoubt: { nothing: 2, cancel: 5, colleague: 3, restored: 2, undo: 1 },
   /** How a run of the program goes. */
   run: {
     whole: 5,
@@ -97,9 +98,12 @@ type ActKind =
   | 'importAgain'
   /** Somebody with a sheet asks for something else in the same fields. */
   | 'importAgainst'
+  /** Another sheet asks for the same. */
+  | 'importLater'
   | 'dropSheet'
   /** A colleague sets something else in the same fields. */
   | 'colleagueAgainst'
+  | 'sync'
   | 'push'
   | 'pushKilled'
   /** Changes are made, and some of their answers are lost. */
@@ -120,6 +124,7 @@ const stories: Readonly<
   pushed: ['import', 'push'],
   against: ['import', 'colleagueAgainst', 'push'],
   askedTwice: ['import', 'importAgainst'],
+  askedLater: ['import', 'push', 'colleagueAgainst', 'sync', 'importLater', 'push'],
   undone: ['import', 'push', 'undo', 'push'],
   undoneAgainst: ['import', 'push', 'colleagueAgainst', 'undo', 'push'],
   killed: ['import', 'pushKilled', 'afterDoubt'],
@@ -200,6 +205,9 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
   const changes = Array.from({ length: random.whole(2, 12) }, () => changeMove(random, kind));
+  // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
+  if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
+  if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
   const storm = kind === 'stormy' ? Array.from({ length: random.whole(1, 3) }, () => stormMove(random)) : [];
   const run = random.weighted(weights.run);
   const most = {
@@ -207,14 +215,14 @@ function nightOf(seed: number, no: number, nights: number): Night {
     stopped: 120,
     capped: 120,
     killed: random.pick([150, 1_500]),
-    killedSending: random.pick([25, 200]),
-    killedPushing: 2,
+    killedSending: random.pick([50, 400]),
+    killedPushing: 4,
     served: 1,
     tight: random.pick([150, 1_500]),
     full: random.pick([150, 1_500]),
   };
   const after = random.whole(1, most[run]);
-  const acts = Array.from({ length: random.whole(0, 2) }, () => storyMoves(random)).flat();
+  const acts = Array.from({ length: random.whole(1, 4) }, () => storyMoves(random)).flat();
   // There has to be something to send.
   if (run === 'killedPushing') acts.push(actMove(random, 'importTopics'));
   const pause = random.pick([1, 20, 70, 3_600]);
@@ -226,8 +234,14 @@ function nightOf(seed: number, no: number, nights: number): Night {
   };
 }
 
-function changeMove(random: Random, kind: Night['kind']): ChangeMove {
-  const change = random.weighted(weights.change);
+const goings: readonly ChangeKind[] = ['deleteTopic', 'deletePerson', 'deletePerson', 'deleteCompany'];
+const returns: readonly ChangeKind[] = ['restoreTopic', 'restorePerson', 'restorePerson', 'restoreCompany'];
+
+function changeMove(
+  random: Random,
+  kind: Night['kind'],
+  change = random.weighted(weights.change),
+): ChangeMove {
   if (kind !== 'stormy' && silent.includes(change)) return changeMove(random, kind);
   return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
@@ -10,7 +10,7 @@ import { buildServer } from '../../src/sandbox/server.js';
 import { Service } from '../../src/sandbox/service.js';
 import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
-import type { World } from '../../src/sandbox/world/types.js';
+import type { StoredTopic, World } from '../../src/sandbox/world/types.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
 import {
   everyNight,
@@ -101,6 +101,7 @@ export class Simulation {
   readonly #random: Random;
   /** What was imported, for what comes later. */
   readonly #imported: Sheet[] = [];
+  readonly #contents = new Set<string>();
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
   /** Each key that a change had: whoever retries a conflict gets another one. */
@@ -315,6 +316,9 @@ export class Simulation {
         if (earlier) await this.#import(this.#sheetLike(earlier, of, act === 'importAgainst'), other);
         return;
       }
+      case 'importLater':
+        if (last) await this.#import(this.#withAnother(last, of), other);
+        return;
       case 'dropSheet': {
         mkdirSync(join(this.dataDir, 'inbox'), { recursive: true });
         this.#sheet('topic', of, other, join(this.dataDir, 'inbox'));
@@ -329,22 +333,25 @@ export class Simulation {
         this.#say(`colleague: ${JSON.stringify(change)}`);
         return;
       }
+      case 'sync':
+        await this.#command(['sync', '--json']);
+        return;
       case 'push':
         await this.#command(['push', '--json']);
         return;
       case 'pushKilled':
-        await this.#command(['push', '--json'], { killPushing: 1 + (of % 2) });
+        await this.#command(['push', '--json'], { killPushing: 1 + (of % 4) });
         return;
       case 'pushInDoubt':
         this.service.faults.add([
           {
             ...doubts[of % doubts.length],
             commit: true,
-            times: [1, 4, 30][other % 3],
+            times: [1, 30, 30][other % 3],
             match: { method: 'PATCH' },
           } as FaultRuleInput,
         ]);
-        await this.#command(['push', '--json']);
+        await this.#command(['push', '--json'], other % 2 ? { stopAfter: 1 + (of % 7) } : {});
         // What was not used is not left for a night without faults.
         if (kind !== 'stormy') this.service.faults.clear();
         return;
@@ -406,10 +413,19 @@ export class Simulation {
       const next = all[(all.indexOf(wish.value) + 1 + (of % (all.length - 1))) % all.length];
       return isAgainst && next !== undefined ? { ...wish, value: next } : wish;
     });
-    return this.#written(asked, `again-${of}`, this.folder);
+    return this.#written(asked, `again-${of}`);
   }
 
-  #written(wishes: readonly Wish[], name: string, folder: string): Sheet {
+  /** The same, and one more of its kind: a file that nobody has seen before. */
+  #withAnother({ wishes }: Sheet, of: number): Sheet {
+    const [first] = wishes;
+    const all = first?.type === 'topic' ? this.world.topics : this.world.companies;
+    const others = [...all.keys()].filter((id) => wishes.every((one) => one.id !== id));
+    const id = others[of % others.length];
+    return this.#written([...wishes, ...(first && id ? [{ ...first, id }] : [])], `later-${of}`);
+  }
+
+  #written(wishes: readonly Wish[], name: string, folder = this.folder): Sheet {
     const [{ type, column } = { type: '', column: '' }] = wishes;
     const file = join(folder, `sheet-${name}.csv`);
     const rows = wishes.map(({ id, value }) => `${id},${value}\n`);
@@ -423,11 +439,14 @@ export class Simulation {
   /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
   async #import({ file, wishes }: Sheet, other: number): Promise<void> {
     const shown = await shownValues(this.dataDir, wishes);
+    const content = readFileSync(file, 'utf8');
+    const isNew = !this.#contents.has(content);
+    this.#contents.add(content);
     const by = `user ${other % 3}`;
     const { stdout } = await this.#command([
       ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
     ]);
-    if (shown.size > 0) await noLostWishes(this, wishes, shown, stdout, by);
+    if (shown.size > 0) await noLostWishes(this, { wishes, isNew }, shown, stdout, by);
   }
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
@@ -436,11 +455,15 @@ export class Simulation {
     const [, id] = /\/topics\/([^/?]+)/.exec(path) ?? [];
     const topic = this.world.topics.get(id ?? '');
     if (!topic || body === null) return;
-    this.before.set(key, {
-      priority: topic.priority,
-      lifecycle_state: topic.lifecycleState,
-      archived: topic.archivedAt !== null,
-    });
+    this.before.set(key, valuesOf(topic));
+  }
+
+  /** What the organization has now. */
+  valueOf({ type, id, column }: Omit<Wish, 'value'>): unknown {
+    const topic = this.world.topics.get(id);
+    const company = this.world.companies.get(id);
+    if (type === 'topic') return topic && valuesOf(topic)[column];
+    return column === 'name' ? company?.name : company?.isVip;
   }
 
   #settings(of: number): void {
@@ -499,6 +522,10 @@ export class Simulation {
   #say(what: string): void {
     this.story.push(what);
   }
+}
+
+function valuesOf({ priority, lifecycleState, archivedAt }: StoredTopic): Record<string, unknown> {
+  return { priority, lifecycle_state: lifecycleState, archived: archivedAt !== null };
 }
 
 function truncate(path: string, bytes: number): void {
