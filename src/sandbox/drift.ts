@@ -1,4 +1,12 @@
-import { z } from 'zod';
+import {
+  type DriftList,
+  type DriftMove,
+  type DriftRule,
+  type DriftRuleInput,
+  driftLists,
+  driftMoves,
+  driftRule,
+} from './options.js';
 import * as changes from './world/changes/index.js';
 import { type GroupsOf, listedGroupIds, listedTopics } from './world/counts.js';
 import { getOrThrow, tick } from './world/history.js';
@@ -6,46 +14,6 @@ import { companyName, personName } from './world/names.js';
 import { Random } from './world/random.js';
 import { topicText } from './world/topics.js';
 import type { World } from './world/types.js';
-
-/** The lists that can drift: every paged list whose order depends on other people's work. */
-const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
-export type DriftList = (typeof driftLists)[number];
-
-/** What one turn can do to a list. */
-const driftMoves = ['insert', 'remove', 'hide', 'move'] as const;
-type DriftMove = (typeof driftMoves)[number];
-
-/** How often in each turn; a fraction is the chance of one more (1.5: once, and twice in every other turn). */
-const often = z.number().min(0).max(1000);
-
-/**
- * How lists change while they are read. A turn comes right before any page but the first is answered, so that the rest
- * of the list no longer continues its first page.
- */
-export const driftRule = z.strictObject({
-  lists: z
-    .array(z.enum(driftLists))
-    .min(1)
-    .default([...driftLists]),
-  /** A turn comes before every n-th such page of a list. */
-  everyRequests: z.number().int().min(1).default(1),
-  /** Adds a new item: a topic or conversation at the front, a company or person at the end. */
-  insert: often.default(0.5),
-  /** Deletes an item: it is not listed, and 404 by id. */
-  remove: often.default(0.5),
-  /** Hides an item from the list for `hiddenFor` turns; it can still be read by id. */
-  hide: often.default(0.5),
-  /** Moves an item to the front of the list, as if it had just been changed. */
-  move: often.default(0.5),
-  hiddenFor: z.number().int().min(1).default(6),
-  /** The same seed and the same requests give the same turns. */
-  seed: z.number().int().default(1),
-  /** How many turns each list has; absent: until the drift is stopped. */
-  times: z.number().int().min(1).optional(),
-});
-export type DriftRule = z.output<typeof driftRule>;
-/** A rule as written: fields with a default may be left out. */
-type DriftRuleInput = z.input<typeof driftRule>;
 
 /** A requested page. */
 interface PageRequest {
@@ -109,7 +77,7 @@ export class Drift {
   /** Call this right before a page is answered. Returns true when it changed the organization. */
   beforePage({ list, before, of }: PageRequest): boolean {
     const rule = this.#rule;
-    if (rule === null || before <= 0 || !rule.lists.includes(list)) return false;
+    if (rule === null || before <= 0) return false;
     const progress = this.#progress[list];
     progress.asked += 1;
     const isOver = progress.turns >= (rule.times ?? Number.POSITIVE_INFINITY);

@@ -7,8 +7,8 @@ import { buildServer } from './server.js';
 import { Service } from './service.js';
 import type { SandboxStats, Write } from './stats.js';
 import type { DayCounts } from './world/advance.js';
-import { defaultSizes, generate } from './world/generate.js';
-import type { DayShape, World, WorldSizes } from './world/types.js';
+import { generate } from './world/generate.js';
+import type { DayShape, World } from './world/types.js';
 
 export type { SandboxOptions } from './options.js';
 
@@ -48,8 +48,7 @@ export interface Sandbox {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = withDefaults(options);
-  const sizes = { ...defaultSizes, ...settings.sizes } as WorldSizes;
-  const service = new Service(settings, options.world ?? generate(sizes), options.log ?? silentLog);
+  const service = new Service(settings, options.world ?? generate(settings.sizes), options.log ?? silentLog);
   const app = await buildServer(service);
   await app.listen({ host: settings.host, port: settings.port });
   const { port } = app.server.address() as AddressInfo;

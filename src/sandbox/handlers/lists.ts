@@ -1,7 +1,6 @@
 import type { EndpointName } from '../../contract/endpoints.js';
-import type { DriftList } from '../drift.js';
 import { invalid } from '../errors.js';
-import type { ListForm, SandboxSettings } from '../options.js';
+import type { DriftList, ListForm, SandboxSettings } from '../options.js';
 import type { GroupsOf } from '../world/counts.js';
 import type { Answer, Call } from './call.js';
 

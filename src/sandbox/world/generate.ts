@@ -22,21 +22,17 @@ import { Random } from './random.js';
 import { makeStories } from './stories.js';
 import { minuteMs, weekMs } from './time.js';
 import { distributeMessages, planTopics, subjectOf, type TopicPlan, topicText } from './topics.js';
-import type { EntityType, StoredOrganization, StoredPerson, World, WorldSizes } from './types.js';
+import {
+  type EntityType,
+  type StoredOrganization,
+  type StoredPerson,
+  type World,
+  type WorldSizes,
+  worldSizes,
+} from './types.js';
 
-/** A medium-sized organization: what `signalhouse sandbox` generates without flags. */
-export const defaultSizes: WorldSizes = {
-  seed: 1,
-  topics: 400,
-  people: 1500,
-  companies: 120,
-  messages: 12_000,
-  channels: 24,
-  stories: 60,
-  templates: 8,
-  now: Date.UTC(2026, 10, 16, 9),
-  weeks: 26,
-};
+/** What `signalhouse sandbox` generates without flags. */
+export const defaultSizes = worldSizes.parse({});
 
 /** The share of messages that belongs to topics; the other conversations have no topic. */
 const topicShare = 0.86;
