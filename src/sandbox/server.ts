@@ -31,7 +31,6 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   app.decorateRequest('claim', null);
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('bodyText', '');
-  app.decorateRequest('rawBody', null);
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const http = httpErrorOf(error);

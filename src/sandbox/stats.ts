@@ -15,7 +15,6 @@ export interface Write {
   readonly touched: readonly Touched[];
   readonly body: unknown;
   readonly idempotencyKey: string | null;
-  readonly executed: true;
 }
 
 export interface SandboxStats {

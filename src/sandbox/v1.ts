@@ -6,12 +6,17 @@ import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
 import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
 import type { FaultRule } from './faults.js';
-import type { Answer, Call, Handler } from './handlers/call.js';
-import { handlers } from './handlers/index.js';
+import type { Call, Handler, Handlers } from './handlers/call.js';
+import { companyHandlers } from './handlers/companies.js';
+import { groupHandlers } from './handlers/groups.js';
+import { organizationHandlers } from './handlers/organization.js';
+import { personHandlers } from './handlers/people.js';
+import { topicHandlers } from './handlers/topics.js';
+import { plainWrites } from './handlers/writes.js';
 import type { StoredAnswer } from './idempotency.js';
 import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
-import type { Renderer } from './wire/renderer.js';
+import type { Touched } from './stats.js';
 
 /** What the hooks below and in server.ts store on a request. */
 declare module 'fastify' {
@@ -21,8 +26,6 @@ declare module 'fastify' {
     fault: FaultRule | null;
     /** The body as it was sent, byte for byte (as text). */
     bodyText: string;
-    /** The parsed body before validation. */
-    rawBody: unknown;
     /** The answer that this request replays, if any. */
     storedAnswer: StoredAnswer | null;
     /** The idempotency claim that the answer completes. */
@@ -33,6 +36,16 @@ declare module 'fastify' {
   }
 }
 
+/** The handler of each endpoint of the contract. */
+const handlers: Handlers = {
+  ...topicHandlers,
+  ...companyHandlers,
+  ...personHandlers,
+  ...groupHandlers,
+  ...organizationHandlers,
+  ...plainWrites,
+};
+
 const jsonType = 'application/json; charset=utf-8';
 
 /** The documented service: every endpoint of the contract behind authentication, rate limit, faults and idempotency. */
@@ -40,9 +53,6 @@ export function v1(service: Service): FastifyPluginAsync {
   return async (app) => {
     await limitRequests(app, service);
     app.addHook('onRequest', async (request, reply) => applyEarlyFault(service, request, reply));
-    app.addHook('preValidation', async (request) => {
-      request.rawBody = request.body;
-    });
     app.addHook('preHandler', async (request) => claimKey(service, request));
     app.addHook('onSend', async (request, reply, payload) => {
       void reply.header('date', new Date(service.clock.now()).toUTCString());
@@ -97,6 +107,9 @@ function routeUrl(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+/** The document shows no headers about the limit. */
+const noHeaders = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false };
+
 /** Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives. */
 async function limitRequests(app: FastifyInstance, service: Service): Promise<void> {
   const { rate, retryAfterHeader } = service.settings;
@@ -110,17 +123,8 @@ async function limitRequests(app: FastifyInstance, service: Service): Promise<vo
     max: rate.requests,
     timeWindow: rate.windowMs,
     keyGenerator: (request) => principalOf(request).key.key,
-    addHeaders: {
-      'x-ratelimit-limit': false,
-      'x-ratelimit-remaining': false,
-      'x-ratelimit-reset': false,
-      'retry-after': retryAfterHeader,
-    },
-    addHeadersOnExceeding: {
-      'x-ratelimit-limit': false,
-      'x-ratelimit-remaining': false,
-      'x-ratelimit-reset': false,
-    },
+    addHeaders: { ...noHeaders, 'retry-after': retryAfterHeader },
+    addHeadersOnExceeding: noHeaders,
     errorResponseBuilder: () =>
       new HttpError(
         429,
@@ -195,9 +199,28 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
       const principal = principalOf(request);
       const { world, renderer } = principal.tenant;
       const pagingFault = request.fault?.kind === 'paging' ? request.fault.how : undefined;
-      const { params, query, body, rawBody } = request;
-      const call = { service, principal, world, renderer, params, query, body, rawBody, pagingFault };
-      const { json, touched } = runOn(renderer, endpoint, () => handle(call as Call<EndpointName>));
+      const { params, query, body, bodyText } = request;
+      const rawBody = bodyText.trim() === '' ? undefined : JSON.parse(bodyText);
+      const touched: Touched[] = [];
+      const call = {
+        service,
+        principal,
+        world,
+        renderer,
+        params,
+        query,
+        body,
+        rawBody,
+        pagingFault,
+        touched,
+      };
+      let json: string;
+      try {
+        json = handle(call as Call<EndpointName>);
+      } finally {
+        // Also when it failed halfway.
+        if (endpoint.method !== 'GET') renderer.worldChanged();
+      }
       if (touched.length > 0) {
         service.stats.wrote({
           at: new Date(service.clock.now()).toISOString(),
@@ -205,21 +228,11 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
           touched,
           body: rawBody,
           idempotencyKey: (request.headers['idempotency-key'] as string | undefined) ?? null,
-          executed: true,
         });
       }
       return reply.type(jsonType).send(json);
     },
   });
-}
-
-/** Runs a handler. A write, even one that failed halfway, clears the rendered texts. */
-function runOn(renderer: Renderer, endpoint: Endpoint, handle: () => Answer): Answer {
-  try {
-    return handle();
-  } finally {
-    if (endpoint.method !== 'GET') renderer.worldChanged();
-  }
 }
 
 async function latency([least, most]: readonly [number, number]): Promise<void> {

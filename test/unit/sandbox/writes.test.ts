@@ -104,7 +104,6 @@ it('lists the executed writes, with key, body and changed entities', async () =>
       touched: [{ type: 'topic', id, fields: ['lifecycleState', 'priority'] }],
       body: { priority: 'high', lifecycleState: 'open' },
       idempotencyKey: key,
-      executed: true,
     },
   ]);
   expect(applied).toEqual({ [`topic:${id}`]: { lifecycleState: 1, priority: 1 } });
