@@ -9,7 +9,7 @@ import {
 } from './options.js';
 import * as changes from './world/changes/index.js';
 import { type GroupsOf, listedGroupIds, listedTopics } from './world/counts.js';
-import { getOrThrow, tick } from './world/history.js';
+import { agentActor, getOrThrow, tick } from './world/history.js';
 import { companyName, personName } from './world/names.js';
 import { Random } from './world/random.js';
 import { topicText } from './world/topics.js';
@@ -124,7 +124,6 @@ interface ListMoves {
 
 /** `of` names the company or person of a list of conversations. */
 function movesOf(list: DriftList, world: World, of: GroupsOf): ListMoves {
-  const { agentActor } = changes;
   switch (list) {
     case 'topics':
       return {
@@ -133,7 +132,7 @@ function movesOf(list: DriftList, world: World, of: GroupsOf): ListMoves {
           const { title, summary, issueType, keywords } = topicText(random);
           changes.createTopic(world, { title, summary, issueType, keywords }, agentActor);
         },
-        remove: (id) => changes.deleteTopic(world, id, agentActor),
+        remove: (id) => changes.deleteTopic(world, { topicId: id }, agentActor),
         toFront: (id) => {
           getOrThrow(world.topics, 'topic', id).updatedAt = tick(world);
         },
@@ -141,17 +140,20 @@ function movesOf(list: DriftList, world: World, of: GroupsOf): ListMoves {
     case 'companies':
       return {
         items: () => [...world.companies.values()],
-        insert: (random) => changes.createCompany(world, { name: companyName(random) }, agentActor),
+        insert: (random) =>
+          changes.createCompany(world, { fields: { name: companyName(random) } }, agentActor),
         // There is always exactly one company that is the organization itself.
         remove: (id) =>
-          !world.companies.get(id)?.isOrgCompany && changes.deleteCompany(world, id, agentActor),
+          !world.companies.get(id)?.isOrgCompany &&
+          changes.deleteCompany(world, { companyId: id }, agentActor),
         toFront: (id) => moveToFront(world.companies, id),
       };
     case 'people':
       return {
         items: () => [...world.people.values()],
-        insert: (random) => changes.createPerson(world, { displayName: personName(random) }, agentActor),
-        remove: (id) => changes.deletePerson(world, id, agentActor),
+        insert: (random) =>
+          changes.createPerson(world, { fields: { displayName: personName(random) } }, agentActor),
+        remove: (id) => changes.deletePerson(world, { personId: id }, agentActor),
         toFront: (id) => moveToFront(world.people, id),
       };
     case 'groups':
@@ -168,19 +170,19 @@ function conversationMoves(world: World, of: GroupsOf): ListMoves {
   );
   const authorId = writer?.authorIds[0];
   const add = (groupId: string, content: string) =>
-    authorId !== undefined && changes.addMessage(world, { groupId, authorId, content });
+    authorId !== undefined && changes.addMessage(world, { groupId, authorId, content }, agentActor);
   return {
     items: () => listedGroupIds(world, of).map((id) => ({ id })),
     insert: (random) => {
       const channels = [...world.channels.keys()];
       if (authorId === undefined || channels.length === 0) return false;
-      const group = changes.addGroup(world, { channelId: random.pick(channels) });
+      const group = changes.addGroup(world, { channelId: random.pick(channels) }, agentActor);
       return add(group.id, topicText(random).title);
     },
     // A conversation is removed with its last message.
     remove: (id) => {
       const { messageIds } = getOrThrow(world.groups, 'group', id);
-      for (const messageId of [...messageIds]) changes.removeMessage(world, messageId);
+      for (const messageId of [...messageIds]) changes.removeMessage(world, { messageId }, agentActor);
     },
     toFront: (id) => add(id, 'Any news?'),
   };

@@ -12,7 +12,7 @@ import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
 import { describeApi } from './openapi.js';
 import type { Service } from './service.js';
 import { v1 } from './v1.js';
-import { UnknownEntityError } from './world/changes/index.js';
+import { UnknownEntityError } from './world/history.js';
 
 /** Builds the server: the API under `/v1`, its OpenAPI description, and the sandbox's controls. */
 export async function buildServer(service: Service): Promise<FastifyInstance> {

@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.js';
-import { type Change, Colleague } from './colleague.js';
+import { type Change, makeChange } from './colleague.js';
 import { Drift } from './drift.js';
 import { FaultRules } from './faults.js';
 import { Renderer } from './handlers/renderer.js';
@@ -46,7 +46,6 @@ export class Service {
   readonly drift: Drift;
   readonly idempotency = new IdempotencyStore(() => this.clock.now());
   readonly tenant: Tenant;
-  readonly #colleague: Colleague;
   readonly #keys = new Map<string, Principal>();
 
   constructor(
@@ -62,7 +61,6 @@ export class Service {
     this.drift = new Drift(world);
     if (drift) this.drift.start(drift);
     this.tenant = this.#tenantOf(world);
-    this.#colleague = new Colleague(world);
     for (const key of keysOf(settings)) {
       const { organization } = key;
       const tenant = organization ? this.#tenantOf(emptyWorld(organization, world.now)) : this.tenant;
@@ -89,7 +87,7 @@ export class Service {
   /** Makes one change as another member of the organization; see colleague.ts. */
   change(change: Change): unknown {
     try {
-      return this.#colleague.change(change);
+      return makeChange(this.world, change);
     } finally {
       this.tenant.renderer.worldChanged();
     }

@@ -4,7 +4,7 @@ import { HttpError, notFound } from '../errors.js';
 import type { PagingFault } from '../faults.js';
 import type { Principal, Service } from '../service.js';
 import type { Touched } from '../stats.js';
-import type { Actor } from '../world/changes/index.js';
+import type { Actor } from '../world/history.js';
 import type { StoredCompany, StoredPerson, StoredTopic, World } from '../world/types.js';
 import type { Renderer } from './renderer.js';
 

@@ -44,9 +44,10 @@ export const topicHandlers = {
     }
     const fields = Object.keys(body);
     if (fields.length === 0) throw invalid('At least one field must be given');
-    patchTopic(world, id, { priority: body.priority, lifecycleState: body.lifecycleState }, keyActor);
-    if (body.archived === true) archiveTopic(world, id, body.archivedReason, keyActor);
-    if (body.archived === false) unarchiveTopic(world, id, keyActor);
+    const { archived, archivedReason, lifecycleState, priority } = body;
+    patchTopic(world, { topicId: id, fields: { priority, lifecycleState } }, keyActor);
+    if (archived === true) archiveTopic(world, { topicId: id, reason: archivedReason }, keyActor);
+    if (archived === false) unarchiveTopic(world, { topicId: id }, keyActor);
     touched.push({ type: 'topic', id, fields });
     return JSON.stringify(topicOf(renderer, topic));
   },

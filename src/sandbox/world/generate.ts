@@ -236,5 +236,6 @@ export function emptyWorld(organization: StoredOrganization, now: number): World
     templates: new Map(),
     history: new Map(),
     merges: [],
+    deleted: new Map(),
   };
 }

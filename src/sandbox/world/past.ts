@@ -42,8 +42,8 @@ export function pastOfTopic(world: World, { topic, index }: TopicPlan): PastEven
     if (moment < present) list.push({ at: moment, key: id, apply });
     return moment;
   };
-  const patch = (fields: Parameters<typeof changes.patchTopic>[2], actor: Actor) => () =>
-    changes.patchTopic(world, id, fields, actor);
+  const patch = (fields: Parameters<typeof changes.patchTopic>[1]['fields'], actor: Actor) => () =>
+    changes.patchTopic(world, { topicId: id, fields }, actor);
   const someone = () => randomMember(world, random);
 
   if (random.chance(0.86)) {
@@ -78,10 +78,10 @@ export function pastOfTopic(world: World, { topic, index }: TopicPlan): PastEven
   if (random.chance(0.07)) {
     const reason = random.pick(topicTexts.archiveReasons);
     const [archiver, from] = [someone(), createdAt + dayMs];
-    const archived = at(from, present, () => changes.archiveTopic(world, id, reason, archiver));
+    const archived = at(from, present, () => changes.archiveTopic(world, { topicId: id, reason }, archiver));
     if (random.chance(0.2)) {
       const other = someone();
-      at(archived + hourMs, present, () => changes.unarchiveTopic(world, id, other));
+      at(archived + hourMs, present, () => changes.unarchiveTopic(world, { topicId: id }, other));
     }
   }
   return list;
@@ -99,14 +99,22 @@ export function pastOfSupersededAndMigrated(world: World, topics: readonly Store
     // Index 5 is always migrated and index 9 superseded, so that the smallest organizations have one of each.
     if (index === 5 || (draw < 0.07 && createdAt < endOfMigration)) {
       const migratedAt = Math.min(world.now - 1, Math.max(createdAt + 1, endOfMigration));
-      list.push({ at: migratedAt, key: id, apply: () => changes.migrateTopic(world, id) });
+      list.push({
+        at: migratedAt,
+        key: id,
+        apply: () => changes.migrateTopic(world, { topicId: id }, systemActor),
+      });
     } else if (index === 9 || draw > 0.97) {
       const drawn = random.chance(0.8) ? topics[random.whole(0, topics.length - 1)] : undefined;
       const successor = drawn !== undefined && drawn.createdAt < at ? drawn : undefined;
       const apply = () => {
         // The successor may have gone by then; conversations never move to a topic that is not live.
         const isLive = successor?.graphStatus === 'active';
-        changes.supersedeTopic(world, id, isLive ? successor.id : null);
+        changes.supersedeTopic(
+          world,
+          { topicId: id, successorId: isLive ? successor.id : null },
+          systemActor,
+        );
       };
       list.push({ at, key: id, apply });
     }
@@ -131,16 +139,19 @@ export function pastOfPeopleAndCompanies(world: World): PastEvent[] {
     const { id, isVip, companyId, title } = person;
     if (isVip) {
       person.isVip = false;
-      add(() => changes.patchPerson(world, id, { isVip }, user));
+      add(() => changes.patchPerson(world, { personId: id, fields: { isVip } }, user));
     }
     if (companyId !== null && random.chance(0.3)) {
       person.companyId = null;
       // The agent finds out where a person works, unless that company was merged away in the meantime.
-      add(() => world.companies.has(companyId) && changes.employ(world, id, companyId, agentActor));
+      add(
+        () =>
+          world.companies.has(companyId) && changes.employ(world, { personId: id, companyId }, agentActor),
+      );
     }
     if (title !== null && random.chance(0.15)) {
       person.title = null;
-      add(() => changes.patchPerson(world, id, { title }, systemActor));
+      add(() => changes.patchPerson(world, { personId: id, fields: { title } }, systemActor));
     }
   }
   for (const company of world.companies.values()) {
@@ -148,11 +159,11 @@ export function pastOfPeopleAndCompanies(world: World): PastEvent[] {
     const { id, isVip, logoUrl } = company;
     if (isVip) {
       company.isVip = false;
-      add(() => changes.patchCompany(world, id, { isVip }, user));
+      add(() => changes.patchCompany(world, { companyId: id, fields: { isVip } }, user));
     }
     if (logoUrl !== null && random.chance(0.4)) {
       company.logoUrl = null;
-      add(() => changes.patchCompany(world, id, { logoUrl }, agentActor));
+      add(() => changes.patchCompany(world, { companyId: id, fields: { logoUrl } }, agentActor));
     }
   }
   return list;
@@ -180,7 +191,7 @@ export function pastOfMerges(
     return {
       at: Math.max(since, busyMoment(random, Math.min(since, world.now - 2), world.now - 1)),
       key: extra.id,
-      apply: () => merge(world, [extra.id], target.id, actor),
+      apply: () => merge(world, { sourceIds: [extra.id], targetId: target.id }, actor),
     };
   });
 }

@@ -180,6 +180,12 @@ export interface StoredMerge {
   sources: { id: string; name: string }[];
 }
 
+/** What was deleted, with the ids of its conversations, accounts or people, so that it can be restored. */
+export interface DeletedEntity {
+  readonly entity: StoredTopic | StoredPerson | StoredCompany;
+  readonly members: readonly string[];
+}
+
 /** The whole organization, held in memory. Maps keep insertion order, which is the order of creation. */
 export interface World {
   seed: number;
@@ -199,6 +205,8 @@ export interface World {
   /** By entity type and id (`topic:…`), oldest first. */
   history: Map<string, StoredHistory[]>;
   merges: StoredMerge[];
+  /** By entity type and id, like `history`. */
+  deleted: Map<string, DeletedEntity>;
 }
 
 const whole = (least: number) => z.number().int().min(least);
