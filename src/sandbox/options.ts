@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Log } from '../base/log.js';
 import { rateLimit } from '../contract/limits.js';
 import { faultRule, pagingFaults } from './faults.js';
-import { type StoredOrganization, type World, worldSizes } from './world/types.js';
+import { type World, worldSizes } from './world/types.js';
 
 const whole = (least: number) => z.number().int().min(least);
 
@@ -102,26 +102,4 @@ export type SandboxOptions = z.input<typeof sandboxSettings> & {
 /** Fills in the defaults. @throws z.ZodError for a setting that is not valid */
 export function withDefaults({ log: _, world: __, ...options }: SandboxOptions): SandboxSettings {
   return sandboxSettings.parse(options);
-}
-
-/** A key that the service accepts. */
-export interface SandboxKey {
-  readonly key: string;
-  /** `jwt` stands for a service JWT, which `POST /automations` refuses with 403. Default: `organization`. */
-  readonly kind?: 'organization' | 'jwt';
-  /** The organization it belongs to; absent: the world's own. Any other organization exists and is empty. */
-  readonly organization?: StoredOrganization;
-  /** From this moment on (milliseconds since the epoch, the service's clock) the key is answered 401. */
-  readonly expiresAt?: number;
-}
-
-/** One key of each sort: valid, of another organization, a service JWT, expired. */
-export function keysOf({ apiKey }: SandboxSettings): readonly SandboxKey[] {
-  const other = { id: 'org_other', name: 'Another Organization', slug: 'another-organization' };
-  return [
-    { key: apiKey },
-    { key: 'svc_other_organization', organization: other },
-    { key: 'svc_jwt', kind: 'jwt' },
-    { key: 'svc_expired', expiresAt: 0 },
-  ];
 }

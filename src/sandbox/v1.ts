@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
-import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
 import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
-import type { FaultRule } from './faults.js';
+import { applyFaultAfter, applyFaultBefore, type FaultRule } from './faults.js';
 import type { Call, Handler, Handlers } from './handlers/call.js';
 import { companyHandlers } from './handlers/companies.js';
 import { groupHandlers } from './handlers/groups.js';
@@ -116,13 +115,13 @@ async function limitRequests(app: FastifyInstance, service: Service): Promise<vo
   app.addHook('onRequest', async (request) => {
     const principal = authenticate(request, service);
     request.principal = principal;
-    service.stats.arrived(principal.key.key);
+    service.stats.arrived(principal.key);
   });
   await app.register(rateLimit, {
     global: false,
     max: rate.requests,
     timeWindow: rate.windowMs,
-    keyGenerator: (request) => principalOf(request).key.key,
+    keyGenerator: (request) => principalOf(request).key,
     addHeaders: { ...noHeaders, 'retry-after': retryAfterHeader },
     addHeadersOnExceeding: noHeaders,
     errorResponseBuilder: () =>
@@ -174,7 +173,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return;
   const path = request.url.split('?')[0];
-  const scope = JSON.stringify([principalOf(request).key.key, request.method, path, key]);
+  const scope = JSON.stringify([principalOf(request).key, request.method, path, key]);
   const stored = service.idempotency.claim(scope, request.bodyText);
   if (stored) {
     service.stats.replayed();

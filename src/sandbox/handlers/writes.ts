@@ -37,7 +37,7 @@ export const plainWrites = {
   },
 
   create_automation: ({ body, principal, world }) => {
-    if (principal.key.kind === 'jwt')
+    if (principal.isJwt)
       throw new HttpError(403, 'This endpoint accepts organization API keys only, not a service JWT');
     const { sourceName, sourceChannelId, ...given } = body;
     const { schedule } = body;
