@@ -1,5 +1,5 @@
 import * as changes from './changes/index.js';
-import { draftMessage, groupTitle, hasSpeakers, type Speakers, speakersOf } from './conversations.js';
+import { draftMessage, groupTitle, type Speakers, speakersOf } from './conversations.js';
 import { type Actor, agentActor, randomMember, systemActor } from './history.js';
 import { asciiOf, personName } from './names.js';
 import { accountId } from './organization.js';
@@ -114,7 +114,7 @@ class Day {
 function planMessages(day: Day): void {
   const { world, shape, counts } = day;
   const speakers = speakersOf(world);
-  if (!hasSpeakers(speakers)) return;
+  if (speakers === undefined) return;
   const wanted = Math.ceil(shape.activeTopics * world.topics.size - 1e-9);
   const topics = [...world.topics.values()].filter(isLive);
   for (const topic of recentFirst(day.random('active topics'), topics, wanted)) {
@@ -191,7 +191,7 @@ function planNewTopics(day: Day): void {
     if (random.chance(0.85)) assess(score(random));
     if (random.chance(0.85))
       assess({ lifecycleState: 'open', lifecycleStateConfidence: random.whole(40, 99) / 100 });
-    if (!hasSpeakers(speakers)) return;
+    if (speakers === undefined) return;
     const channel = speakers.channels.draw(random);
     const newcomer = random.chance(0.5) ? createNewcomer(day, random, channel.sourceName) : undefined;
     addMessages(day, random, speakers, topic, addGroup(world, random, topic, channel.id), newcomer);

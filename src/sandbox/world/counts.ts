@@ -56,7 +56,8 @@ function derived<T>(world: World, key: string, derive: () => T): T {
   return state.found.get(key) as T;
 }
 
-function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): Map<string, T[]> {
+/** The items by their key; those without one are left out. */
+export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const key = keyOf(item);

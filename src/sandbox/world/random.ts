@@ -102,10 +102,6 @@ export class Zipf<T> {
     }
   }
 
-  get size(): number {
-    return this.#items.length;
-  }
-
   /** One item; the list must not be empty. */
   draw(random: Random): T {
     if (this.#items.length === 0) throw new RangeError('cannot draw from an empty list');
