@@ -56,18 +56,15 @@ export function v1(service: Service): FastifyPluginAsync {
     app.addHook('onSend', async (request, reply, payload) => {
       void reply.header('date', new Date(service.clock.now()).toUTCString());
       const text = () => (typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : '');
-      if (request.claim !== null) {
+      const { claim, fault } = request;
+      if (claim !== null) {
         const contentType = String(reply.getHeader('content-type') ?? jsonType);
-        service.idempotency.complete(request.claim, {
-          status: reply.statusCode,
-          contentType,
-          payload: text(),
-        });
+        service.idempotency.complete(claim, { status: reply.statusCode, contentType, payload: text() });
         // Only once: an answer that is truncated on its way out passes this hook again, as an error.
         request.claim = null;
       }
       service.stats.answered(routeOf(request), outcomeOf(request, reply));
-      return request.fault === null ? payload : applyFaultAfter(request.fault, request, reply, text());
+      return fault === null ? payload : applyFaultAfter(fault, request, reply, text());
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
@@ -112,6 +109,7 @@ const noHeaders = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 
 /** Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives. */
 async function limitRequests(app: FastifyInstance, service: Service): Promise<void> {
   const { rate, retryAfterHeader } = service.settings;
+  const exceeded = `More than ${rate.requests} requests in ${rate.windowMs} ms; retry after backing off`;
   app.addHook('onRequest', async (request) => {
     const principal = authenticate(request, service);
     request.principal = principal;
@@ -124,11 +122,7 @@ async function limitRequests(app: FastifyInstance, service: Service): Promise<vo
     keyGenerator: (request) => principalOf(request).key,
     addHeaders: { ...noHeaders, 'retry-after': retryAfterHeader },
     addHeadersOnExceeding: noHeaders,
-    errorResponseBuilder: () =>
-      new HttpError(
-        429,
-        `More than ${rate.requests} requests in ${rate.windowMs} ms; retry after backing off`,
-      ),
+    errorResponseBuilder: () => new HttpError(429, exceeded),
   });
   // A hook of the whole scope, so that requests to unknown paths count as well.
   app.addHook('onRequest', app.rateLimit());
@@ -194,31 +188,21 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
       // Not in the hook that finds it: fastify runs the handler after a hook whose answer was cut off by a fault.
       if (storedAnswer)
         return reply.code(storedAnswer.status).type(storedAnswer.contentType).send(storedAnswer.payload);
-      await latency(service.settings.latencyMs);
-      const principal = principalOf(request);
-      const { world, renderer } = principal.tenant;
-      const pagingFault = request.fault?.kind === 'paging' ? request.fault.how : undefined;
-      const { params, query, body, bodyText } = request;
+      const [least, most] = service.settings.latencyMs;
+      if (most > 0) await delay(least + Math.random() * (most - least));
+      const { params, query, body, bodyText, fault } = request;
       const rawBody = bodyText.trim() === '' ? undefined : JSON.parse(bodyText);
+      const pagingFault = fault?.kind === 'paging' ? fault.how : undefined;
+      const principal = principalOf(request);
+      const given = { params, query, body, rawBody, pagingFault };
       const touched: Touched[] = [];
-      const call = {
-        service,
-        principal,
-        world,
-        renderer,
-        params,
-        query,
-        body,
-        rawBody,
-        pagingFault,
-        touched,
-      };
+      const call = { service, principal, ...principal.tenant, ...given, touched } as Call<EndpointName>;
       let json: string;
       try {
-        json = handle(call as Call<EndpointName>);
+        json = handle(call);
       } finally {
         // Also when it failed halfway.
-        if (endpoint.method !== 'GET') renderer.worldChanged();
+        if (endpoint.method !== 'GET') call.renderer.worldChanged();
       }
       if (touched.length > 0) {
         service.stats.wrote({
@@ -232,10 +216,6 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
       return reply.type(jsonType).send(json);
     },
   });
-}
-
-async function latency([least, most]: readonly [number, number]): Promise<void> {
-  if (most > 0) await delay(least + Math.random() * (most - least));
 }
 
 function principalOf(request: FastifyRequest): Principal {

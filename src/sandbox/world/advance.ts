@@ -110,39 +110,25 @@ class Day {
   }
 }
 
-/** New messages in exactly the given share of all topics, rounded up; recent topics are preferred. */
+/** New messages in exactly the given share of all topics, rounded up. */
 function planMessages(day: Day): void {
   const { world, shape, counts } = day;
   const speakers = speakersOf(world);
   if (speakers === undefined) return;
   const wanted = Math.ceil(shape.activeTopics * world.topics.size - 1e-9);
   const topics = [...world.topics.values()].filter(isLive);
-  for (const topic of recentFirst(day.random('active topics'), topics, wanted)) {
+  for (const topic of day.random('active topics').sample(topics, wanted)) {
     day.plan(`messages in ${topic.id}`, (random) => {
       // The topic may have been merged away earlier on the same day.
       if (!world.topics.has(topic.id)) return;
       counts.activeTopics += 1;
       const latest = random.chance(0.6) ? random.pick([...topic.groupIds.slice(-3), '']) : '';
-      const groupId = canBeContinued(world, speakers, latest)
-        ? latest
-        : addGroup(world, random, topic, speakers.channels.draw(random).id);
+      const channel = world.channels.get(world.groups.get(latest)?.channelId ?? '');
+      const isOpen = channel?.isConnected === true && speakers.customers.has(channel.sourceName);
+      const groupId = isOpen ? latest : addGroup(world, random, topic, speakers.channels.draw(random).id);
       addMessages(day, random, speakers, topic, groupId);
     });
   }
-}
-
-/** Whether somebody can still write in the conversation of that id. */
-function canBeContinued(world: World, speakers: Speakers, groupId: string): boolean {
-  const channel = world.channels.get(world.groups.get(groupId)?.channelId ?? '');
-  return channel?.isConnected === true && speakers.customers.has(channel.sourceName);
-}
-
-/** `count` of the topics, more than half of them from the third that was updated last. */
-function recentFirst(random: Random, topics: readonly StoredTopic[], count: number): StoredTopic[] {
-  const sorted = [...topics].sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
-  const chosen = random.sample(sorted.slice(0, Math.ceil(sorted.length / 3)), Math.ceil(count * 0.6));
-  const others = sorted.filter((topic) => !chosen.includes(topic));
-  return [...chosen, ...random.sample(others, count - chosen.length)];
 }
 
 /** Adds a conversation to a topic; returns its id. */

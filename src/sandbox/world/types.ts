@@ -52,12 +52,6 @@ export interface StoredGroup {
   messageIds: string[];
 }
 
-interface StoredReaction {
-  identifier: string;
-  unicode: string | null;
-  count: number;
-}
-
 export interface StoredMessage {
   id: string;
   groupId: string;
@@ -76,7 +70,7 @@ export interface StoredMessage {
   sourceUrl: string | null;
   title: string | null;
   quoteHighlights: { confidence: number; content: string }[];
-  reactions: StoredReaction[];
+  reactions: { identifier: string; unicode: string | null; count: number }[];
 }
 
 /** An author of messages in one source system; the identity of at most one person. */
