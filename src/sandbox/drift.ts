@@ -15,23 +15,13 @@ import { Random } from './world/random.js';
 import { topicText } from './world/topics.js';
 import type { World } from './world/types.js';
 
-interface ListProgress {
-  asked: number;
-  turns: number;
-  /** The hidden ids, each with the turn in which it is listed again. */
-  readonly hidden: Map<string, number>;
-}
-
 function forEachList<T>(value: (list: DriftList) => T): Record<DriftList, T> {
   return Object.fromEntries(driftLists.map((list) => [list, value(list)])) as Record<DriftList, T>;
 }
 
-/** A requested page: `before` items of the list are on the pages before it. */
-interface PageRequest {
-  readonly list: DriftList;
-  readonly before: number;
-  readonly of: GroupsOf;
-}
+/** How far each list is. `hidden` has the turn in which an id is listed again. */
+const noProgress = () => forEachList(() => ({ asked: 0, turns: 0, hidden: new Map<string, number>() }));
+const nothingDone = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
 
 /**
  * Drift: lists change while a client reads them. Items move between pages that were read and pages that were not, so a
@@ -39,16 +29,16 @@ interface PageRequest {
  */
 export class Drift {
   #rule: DriftRule | null = null;
-  #progress = forEachList((): ListProgress => ({ asked: 0, turns: 0, hidden: new Map() }));
-  #done = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
+  #progress = noProgress();
+  #done = { ...nothingDone };
 
   constructor(private readonly world: World) {}
 
   /** Starts this rule; items that an earlier rule hides are listed again. @throws z.ZodError for a rule that is not valid */
   start(rule: DriftRuleInput): void {
     this.#rule = driftRule.parse(rule);
-    this.#progress = forEachList(() => ({ asked: 0, turns: 0, hidden: new Map() }));
-    this.#done = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
+    this.#progress = noProgress();
+    this.#done = { ...nothingDone };
   }
 
   /** Stops the drift; hidden items are listed again, other changes stay. */
@@ -73,8 +63,10 @@ export class Drift {
     return hidden.size === 0 ? items : items.filter(({ id }) => !hidden.has(id));
   }
 
-  /** Call this right before a page is answered. Returns true when it changed the organization. */
-  beforePage({ list, before, of }: PageRequest): boolean {
+  /**
+   * Call this right before a page is answered that comes after `before` items. Returns true when it changed the organization.
+   */
+  beforePage(list: DriftList, before: number, of: GroupsOf): boolean {
     const rule = this.#rule;
     if (rule === null || before <= 0) return false;
     const progress = this.#progress[list];

@@ -26,10 +26,7 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   // Handlers render their answers. The schemas only describe them in /openapi.json; tests check that they match.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   readJsonBodies(app);
-  app.decorateRequest('principal', null);
-  app.decorateRequest('fault', null);
-  app.decorateRequest('claim', null);
-  app.decorateRequest('storedAnswer', null);
+  for (const name of ['principal', 'fault', 'claim', 'storedAnswer']) app.decorateRequest(name, null);
   app.decorateRequest('bodyText', '');
 
   app.setErrorHandler((error: FastifyError, request, reply) => {

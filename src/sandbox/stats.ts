@@ -8,7 +8,7 @@ export interface Touched {
 }
 
 /** One write that was executed; a replayed answer never appears here. */
-export interface Write {
+interface Write {
   /** When it ran, by the service's clock. */
   readonly at: string;
   readonly endpoint: string;
@@ -16,8 +16,6 @@ export interface Write {
   readonly body: unknown;
   readonly idempotencyKey: string | null;
 }
-
-export type SandboxStats = ReturnType<Statistics['read']>;
 
 /**
  * An independent measurement of the rate limit: the most requests of one key in any window, however aligned. It uses

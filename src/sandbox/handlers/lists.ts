@@ -30,7 +30,7 @@ export function visibleItems<T extends { readonly id: string }>(
   if (principal.tenant !== service.tenant) return all();
   const { pageBase } = service.settings;
   const before = ((query.page ?? pageBase) - pageBase) * pageSizeOf(call);
-  if (service.drift.beforePage({ list, before, of: query })) renderer.worldChanged();
+  if (service.drift.beforePage(list, before, query)) renderer.worldChanged();
   return service.drift.visible(list, all());
 }
 

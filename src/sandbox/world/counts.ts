@@ -11,38 +11,6 @@ import type { StoredMessage, StoredPerson, StoredTopic, World } from './types.js
 /** How many weeks `weeklyActivity` covers, the current week last (assumed). */
 const activityWeeks = 12;
 
-export interface TopicCounts {
-  readonly eventCount: number;
-  readonly messageCount: number;
-  readonly staffResponseGroupCount: number;
-  /** Every conversation of the topic. */
-  readonly totalGroupCount: number;
-  readonly sources: readonly string[];
-  readonly timeRangeStart: number | null;
-  readonly timeRangeEnd: number | null;
-  /** The most active first. */
-  readonly authorIds: readonly string[];
-  /** The most active first. */
-  readonly people: readonly { personId: string; messageCount: number; sources: string[] }[];
-}
-
-export interface ActivityCounts {
-  /** Messages that are not deleted, internal notes included. */
-  readonly messageCount: number;
-  readonly firstSeenAt: number | null;
-  readonly lastSeenAt: number | null;
-  /** Alphabetical. */
-  readonly sources: string[];
-  /** Alphabetical by source. */
-  readonly sourceStats: { source: string; messageCount: number }[];
-  /** Messages of each of the last `activityWeeks` weeks (Monday to Sunday, UTC), oldest first. */
-  readonly weeklyActivity: number[];
-  /** The average per week, from the week of the first message to that of the last; one decimal digit. */
-  readonly avgMessagesPerWeek: number;
-  /** Conversations with a message of theirs, deleted or not; the latest message of theirs first. */
-  readonly groupIds: readonly string[];
-}
-
 const latest = new WeakMap<World, { readonly at: number; readonly found: Map<string, unknown> }>();
 
 /** Every change moves `world.now`, so what was derived at another moment is derived again. */
@@ -70,7 +38,7 @@ export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null
 }
 
 /** The numbers of a topic. */
-export function topicCounts(world: World, topicId: string): TopicCounts {
+export function topicCounts(world: World, topicId: string): ReturnType<typeof countTopic> {
   const { groupIds } = getOrThrow(world.topics, 'topic', topicId);
   return derived(world, `topic:${topicId}`, () => countTopic(world, groupIds));
 }
@@ -142,7 +110,10 @@ function timeRange(live: readonly StoredMessage[]): [first: number | null, last:
   return [first, last];
 }
 
-function countActivity(world: World, messages: readonly StoredMessage[]): ActivityCounts {
+type ActivityCounts = ReturnType<typeof countActivity>;
+
+/** The numbers of whoever wrote these messages. Sources are in alphabetical order. */
+function countActivity(world: World, messages: readonly StoredMessage[]) {
   const live = messages.filter((message) => message.deletedAt === null);
   const [firstSeenAt, lastSeenAt] = timeRange(live);
   const bySource = [...groupBy(live, (message) => message.sourceName)].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -157,21 +128,26 @@ function countActivity(world: World, messages: readonly StoredMessage[]): Activi
   const present = weekStart(world.now);
   const weeks = (weekStart(lastSeenAt ?? 0) - weekStart(firstSeenAt ?? 0)) / weekMs + 1;
   return {
+    /** Messages that are not deleted, internal notes included. */
     messageCount: live.length,
     firstSeenAt,
     lastSeenAt,
     sources: bySource.map(([source]) => source),
     sourceStats: bySource.map(([source, theirs]) => ({ source, messageCount: theirs.length })),
+    /** Messages of each of the last weeks (Monday to Sunday, UTC), oldest first. */
     weeklyActivity: Array.from(
       { length: activityWeeks },
       (_, i) => byWeek.get(present - (activityWeeks - 1 - i) * weekMs) ?? 0,
     ),
+    /** The average per week, from the week of the first message to that of the last; one decimal digit. */
     avgMessagesPerWeek: Math.round((live.length / weeks) * 10) / 10,
+    /** Conversations with a message of theirs, deleted or not; the latest message of theirs first. */
     groupIds: [...lastIn].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id),
   };
 }
 
-function countTopic(world: World, groupIds: readonly string[]): TopicCounts {
+/** The numbers of a topic with these conversations. The most active authors and people come first. */
+function countTopic(world: World, groupIds: readonly string[]) {
   const messages = groupIds.flatMap((groupId) => messagesOfGroup(world, groupId));
   const live = messages.filter((message) => message.deletedAt === null);
   const [timeRangeStart, timeRangeEnd] = timeRange(live);

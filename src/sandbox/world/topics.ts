@@ -80,15 +80,8 @@ function uncapitalized(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** A topic before it has conversations: its size, and when they take place. */
-export interface TopicPlan {
-  readonly topic: StoredTopic;
-  readonly index: number;
-  /** Relative size: few are huge, most are small. */
-  readonly weight: number;
-  readonly from: number;
-  readonly to: number;
-}
+/** A topic before it has conversations: its relative size (`weight`), and when they take place. */
+export type TopicPlan = ReturnType<typeof planTopic>;
 
 /** Out of so many topics, one has a title that is awkward to handle. */
 const awkwardEvery = 27;
@@ -112,7 +105,7 @@ export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): Ret
   return text;
 }
 
-function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>): TopicPlan {
+function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>) {
   const random = new Random(sizes.seed, name, index);
   const text = uniqueTopicText(random, titles);
   const awkward =
