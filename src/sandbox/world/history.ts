@@ -94,11 +94,8 @@ export function record(
   actor: Actor,
 ): void {
   const key = `${type}:${entityId}`;
-  let records = world.history.get(key);
-  if (records === undefined) {
-    records = [];
-    world.history.set(key, records);
-  }
+  const records = world.history.get(key) ?? [];
+  world.history.set(key, records);
   records.push({
     id: newId(world, `history of ${key} ${records.length}`),
     entityType: type,

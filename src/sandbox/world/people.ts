@@ -125,8 +125,7 @@ function makePerson(
 /** Staff has an account in every source; others have one, some two or three. */
 function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string[] {
   if (isStaff) return organizationTexts.sources.map((source) => source.name);
-  const wanted = isBot ? 1 : random.weighted({ one: 70, two: 22, three: 8 });
-  const count = wanted === 'three' ? 3 : wanted === 'two' ? 2 : 1;
+  const count = isBot ? 1 : Number(random.weighted({ 1: 70, 2: 22, 3: 8 }));
   const chosen = new Set<string>();
   while (chosen.size < count) chosen.add(pickSource(random));
   return [...chosen];
