@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Renderer } from '../../src/sandbox/handlers/renderer.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { Renderer } from '../../src/sandbox/wire/renderer.js';
 import { conversationTables } from './expected/conversations.js';
 import { historyTables, organizationTables } from './expected/organization.js';
 import { companyTables, peopleTables } from './expected/people.js';
