@@ -15,7 +15,7 @@ import { messageOf, StorageError } from '../base/errors.js';
 import { portions } from '../base/group-by.js';
 import { type Log, silentLog } from '../base/log.js';
 import { storable } from '../warehouse/load/batch.js';
-import { literal, sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import {
   type Change,
@@ -207,12 +207,8 @@ export class Queue {
 /** The changes of a warehouse, live or published, by id. */
 async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
-  return new Map(
-    rows.map((row) => {
-      const change = JSON.parse(row.change) as Change;
-      return [change.id, { ...change, undoes: change.undoes ?? [] }];
-    }),
-  );
+  const changes = rows.map((row) => JSON.parse(row.change) as Change);
+  return new Map(changes.map((change) => [change.id, change]));
 }
 
 function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
@@ -234,18 +230,9 @@ export async function readQueue(
   dataDir: DataDir,
   log?: Log,
 ): Promise<Change[]> {
-  const hasQueue = published && (await hasTable(published, 'changes'));
-  const changes = hasQueue ? await readChanges(published) : new Map<string, Change>();
+  const changes = published ? await readChanges(published) : new Map<string, Change>();
   new Journal(dataDir, log).replayOver(changes);
   return oldestFirst(changes);
-}
-
-/** Whether the schema ops has this table; a snapshot that an older version of the program published may not. */
-export async function hasTable(published: Pick<Warehouse, 'all'>, name: string): Promise<boolean> {
-  const [table] = await published.all(
-    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'ops' AND table_name = ${literal(name)}`,
-  );
-  return table !== undefined;
 }
 
 /** A larger journal is rewritten without the changes that the snapshot holds anyway. */
