@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js';
+import { backoffMs } from '../base/retry.js';
 
 export interface BudgetOptions {
   /** Attempts per window ("120 requests per minute per API key"); Infinity lifts the limit. */
@@ -160,7 +161,7 @@ export class Budget {
   rateLimited(retryAfterMs: number | undefined): Pause {
     const now = this.#clock.monotonic();
     if (now >= this.#pausedUntil) this.#pausesInARow++;
-    const floor = Math.min(this.#floorMs * 2 ** Math.min(this.#pausesInARow - 1, 30), this.windowMs);
+    const floor = backoffMs(this.#pausesInARow, this.#floorMs, this.windowMs);
     const waitMs = Math.min(Math.max(retryAfterMs ?? this.windowMs, floor), this.#maxPauseMs);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + waitMs);
     if (Number.isFinite(this.requests)) {

@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/retry.js';
 import type { BudgetOptions } from './budget.js';
 import type { FailureKind } from './failure.js';
 
@@ -70,14 +71,14 @@ export function decideRetry(failed: FailedAttempt, options: RetryOptions, random
   }
   if (failed.failures >= options.attempts) return { retry: false };
   const retryAfterMs = Math.min(failed.retryAfterMs ?? 0, options.maxRetryAfterMs);
-  return { retry: true, delayMs: Math.max(retryAfterMs, backoffMs(failed.failures, options, random)) };
+  return { retry: true, delayMs: Math.max(retryAfterMs, jitteredMs(failed.failures, options, random)) };
 }
 
 /** Exponential backoff with full jitter: between 0 and a ceiling that doubles, so that many clients do not collide. */
-export function backoffMs(
+export function jitteredMs(
   failures: number,
-  options: Pick<RetryOptions, 'baseMs' | 'maxMs'>,
+  { baseMs, maxMs }: Pick<RetryOptions, 'baseMs' | 'maxMs'>,
   random: number,
 ): number {
-  return random * Math.min(options.maxMs, options.baseMs * 2 ** Math.min(failures - 1, 30));
+  return random * backoffMs(failures, baseMs, maxMs);
 }

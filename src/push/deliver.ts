@@ -1,6 +1,6 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
-import { backoffMs } from '../api/retry.js';
+import { jitteredMs } from '../api/retry.js';
 import type { Arrival } from '../base/clock.js';
 import { messageOf, OutdatedError, RejectedError, UnavailableError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
@@ -135,7 +135,7 @@ async function recover(
     if (error instanceof OutdatedError) return null;
     tries.failures += 1;
     if (tries.failures < api.retry.attempts) {
-      await clock.sleep(backoffMs(tries.failures, api.retry, Math.random()), stop);
+      await clock.sleep(jitteredMs(tries.failures, api.retry, Math.random()), stop);
       return null;
     }
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ReleaseQueue } from '../../../src/api/budget.js';
 import { retryAfterMs } from '../../../src/api/response.js';
-import { backoffMs, decideRetry, type FailedAttempt } from '../../../src/api/retry.js';
+import { decideRetry, type FailedAttempt, jitteredMs } from '../../../src/api/retry.js';
 
 describe('the wait that the server asks for', () => {
   const now = Date.parse('2025-03-01T12:00:00Z');
@@ -63,10 +63,10 @@ describe('retries', () => {
   });
 
   test('full jitter: between 0 and a ceiling that doubles up to its cap', () => {
-    const full = (failures: number) => backoffMs(failures, options, 1);
+    const full = (failures: number) => jitteredMs(failures, options, 1);
     expect([1, 2, 3, 4, 5, 6, 1000].map(full)).toEqual([100, 200, 400, 800, 1000, 1000, 1000]);
-    expect(backoffMs(3, options, 0)).toBe(0);
-    expect(backoffMs(3, options, 0.5)).toBe(200);
+    expect(jitteredMs(3, options, 0)).toBe(0);
+    expect(jitteredMs(3, options, 0.5)).toBe(200);
   });
 
   test('end after the configured number of failures', () => {
