@@ -1,5 +1,4 @@
 import { AnswerTooLargeError, RejectedError } from '../base/errors.js';
-import type { EndpointName } from '../contract/endpoints.js';
 import {
   identityOf,
   PageReader,
@@ -9,7 +8,7 @@ import {
   signatureOf,
   smallerSize,
 } from './page.js';
-import type { AnyRequest, RequestOf } from './request.js';
+import type { AnyRequest } from './request.js';
 
 export interface Page extends ReadPage {
   /** True for the last page only. */
@@ -54,16 +53,6 @@ const maxPagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / 
  * In a list with numbered pages, an item that is too large for an answer is left out, and the others are read.
  * Throws the errors of `call`, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
-export function pages<N extends EndpointName>(
-  api: PagingClient,
-  name: N,
-  request: Pick<RequestOf<N>, Extract<keyof RequestOf<N>, 'params' | 'query'>>,
-  options: PagingOptions = {},
-): AsyncGenerator<Page, void, undefined> {
-  return pagesOf(api, name, request as AnyRequest, options);
-}
-
-/** Like `pages`, for a list whose endpoint is a value, such as a resource of the table. */
 export async function* pagesOf(
   api: PagingClient,
   name: string,

@@ -63,7 +63,7 @@ export async function factsAbout(
     const ofType = references.filter((one) => one.entityType === entityType);
     const ids = [...new Set(ofType.map(({ entityId }) => entityId))];
     if (store === null || ids.length === 0) continue;
-    for await (const row of rowsAbout<FactsRow>(store, factsSql[entityType], ids))
+    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids))
       found.set(entityKey({ entityType, entityId: row.id }), factsOf(row));
   }
   return (reference) => found.get(entityKey(reference)) ?? unknown;
@@ -123,7 +123,7 @@ export async function affectedCompanies(
     companyNames: JSON.parse(row.names ?? '[]') as string[],
   });
   const found = new Map<string, AffectedCompanies>();
-  for await (const row of rowsAbout<Row>(store, affectedByTopicSql, topicIds))
+  for (const row of await rowsAbout<Row>(store, affectedByTopicSql, topicIds))
     found.set(row.topic_id, affectedOf(row));
   const [total] = topicIds.length === 0 ? [] : await store.all<Row>(affectedTogetherSql, { ids: topicIds });
   return { of: (topicId) => found.get(topicId) ?? nobody, total: total ? affectedOf(total) : nobody };
@@ -205,11 +205,19 @@ export async function withFacts<T extends Change>(
 }
 
 /** How many ids are looked up at once: queries about 20,000 take 40 MB more. */
-export const idsAtOnce = 2_000;
+const idsAtOnce = 2_000;
 
-/** The rows of a query about some ids, which has rows about each id for itself. */
-async function* rowsAbout<T>(store: Store, sql: string, ids: readonly string[]): AsyncGenerator<T> {
-  for (const some of portions(ids, idsAtOnce)) yield* await store.all<T>(sql, { ids: some });
+/** The rows of a query about some `$ids`, which has rows about each id for itself. */
+export async function rowsAbout<T>(
+  store: Store,
+  sql: string,
+  ids: readonly string[],
+  params: Readonly<Record<string, string>> = {},
+): Promise<T[]> {
+  const rows: T[] = [];
+  for (const some of portions(ids, idsAtOnce))
+    rows.push(...(await store.all<T>(sql, { ...params, ids: some })));
+  return rows;
 }
 
 /** Which changes to list; a property that is left out matches every change. */

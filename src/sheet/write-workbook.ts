@@ -9,6 +9,7 @@ import {
   type Cell,
   columnLetters,
   howToSheet,
+  lastColumn,
   lastRowNumber,
   type SheetColumn,
   type SheetSpec,
@@ -172,9 +173,6 @@ const colours = {
 
 /** A header further down is not frozen: it would leave no room for the table. */
 const frozenRows = 5;
-
-/** The last column that a spreadsheet program can show, XFD. */
-const lastColumn = 16_384;
 
 /** Room for the filter button beside a header, in characters. */
 const filterButton = 3;
