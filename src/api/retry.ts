@@ -1,5 +1,5 @@
 import { backoffMs } from '../base/retry.js';
-import type { BudgetOptions } from './budget.js';
+import { type BudgetOptions, maxPauseMs } from './budget.js';
 import type { FailureKind } from './failure.js';
 
 export interface RetryOptions {
@@ -20,7 +20,7 @@ export interface RetryOptions {
  * attempt pays for one. Five attempts outlast what is wrong with a single request; an API that does not answer at all is
  * waited for in another way (outage.ts).
  */
-export function retryOptions({ requests, windowMs, maxPauseMs = 600_000 }: BudgetOptions): RetryOptions {
+export function retryOptions({ requests, windowMs }: BudgetOptions): RetryOptions {
   const baseMs = windowMs / requests;
   return { attempts: 5, baseMs, maxMs: 60 * baseMs, rateLimitedMs: 900_000, maxRetryAfterMs: maxPauseMs };
 }

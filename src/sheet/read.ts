@@ -86,21 +86,26 @@ export async function readBytes(path: string): Promise<Uint8Array> {
       const found = await file.stat();
       if (found.isDirectory()) throw sheetError(path, 'is a folder, not a file', 'Name a file in it.');
       if (found.size > maxFileBytes) throw tooLarge(name);
-      // Anything but a plain file (a pipe) has no size: it is read up to the limit and no further.
-      const chunks: Buffer[] = [];
-      let size = 0;
-      for await (const chunk of file.createReadStream({ autoClose: false })) {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > maxFileBytes) throw tooLarge(name);
-      }
-      return Buffer.concat(chunks);
+      // Anything but a plain file (a pipe) has no size.
+      return await bytesOf(file.createReadStream({ autoClose: false }), name);
     } finally {
       await file.close();
     }
   } catch (error) {
     throw unreadable(path, error);
   }
+}
+
+/** The bytes of a stream, which is read up to the limit for sheets and no further. Raises UsageError. */
+export async function bytesOf(stream: AsyncIterable<Uint8Array>, name: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > maxFileBytes) throw tooLarge(name);
+  }
+  return Buffer.concat(chunks);
 }
 
 function tooLarge(name: string): Error {
