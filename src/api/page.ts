@@ -3,7 +3,7 @@ import type { Arrival } from '../base/clock.js';
 import { AnswerTooLargeError, ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Endpoint } from '../contract/endpoints.js';
-import type { ApiResponse } from './attempt.js';
+import type { Answer } from './attempt.js';
 import { sentText } from './json-text.js';
 import { type AnyRequest, type CallOptions, type Contract, endpointOf, prepareRequest } from './request.js';
 
@@ -70,7 +70,7 @@ export interface PagingOptions extends CallOptions {
   readonly first?: FirstAnswer | undefined;
 }
 
-type FirstAnswer = Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
+type FirstAnswer = Pick<Answer, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
 
 /** Requests single pages of one list. */
 export class PageReader {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Answer } from '../../../src/api/client.js';
+import type { Answer } from '../../../src/api/attempt.js';
 import { type PagingClient, PagingMemory, type PagingOptions } from '../../../src/api/page.js';
 import { type Page, pagesOf } from '../../../src/api/paging.js';
 import type { AnyRequest } from '../../../src/api/request.js';
@@ -32,7 +32,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     if (requests.length > 500) throw new Error('endless');
     const body = server(one, requests.length);
     const bytes = JSON.stringify(body).length;
-    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes };
   };
   return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
 }
