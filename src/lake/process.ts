@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
 import { LakeError, LockedError, messageOf, SignalhouseError, UsageError } from '../base/errors.js';
+import { liveAsChild } from '../base/processes.js';
 import type { FromProcess, LakeTask, ToProcess } from './child.js';
 import type { LakeParts } from './open.js';
 import { initLake, publishToLake } from './publish.js';
@@ -20,16 +20,7 @@ process.on('message', (message: ToProcess) => {
     (error: unknown) => end({ error: described(error) }),
   );
 });
-// The process that started this one decides when it ends. Without it, nobody would know what became of the publication.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-process.umask(0o077);
-try {
-  // When a container has too little memory, this process is ended and not the worker.
-  writeFileSync('/proc/self/oom_score_adj', '1000');
-} catch {
-  // Only Linux has it.
-}
+liveAsChild();
 
 async function work({ command, parts }: LakeTask): Promise<unknown> {
   const given: LakeParts = {
