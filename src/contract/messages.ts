@@ -1,34 +1,47 @@
 import { z } from 'zod';
-import { flag, freeForm, id, integer, maybe, moment, number, text, texts, when } from './fields.js';
+import {
+  flag,
+  freeForm,
+  id,
+  integer,
+  maybe,
+  moment,
+  number,
+  score,
+  string,
+  text,
+  texts,
+  when,
+} from './fields.js';
 import { type EmbeddedEntry, paged, paging, type ReadEndpoint } from './resource-entry.js';
 
 /** Author of a message in its source system. */
 export const author = z.looseObject({
-  id,
-  displayName: text,
+  id: id('author_id'),
+  displayName: text('person_name'),
   isBot: flag,
-  sourceAuthorId: text,
-  sourceAvatarUrl: text,
-  sourceName: text,
+  sourceAuthorId: text('account_id'),
+  sourceAvatarUrl: text('person_picture'),
+  sourceName: text('none'),
 });
 
 const messageFields = {
-  id,
-  content: text,
+  id: id('message_id'),
+  content: text('message_text'),
   createdAt: when,
   deletedAt: when,
   editedAt: when,
   isInternal: flag,
-  metadata: freeForm,
-  replyToId: text,
-  threadId: text,
-  sourceMessageId: text,
-  sourceMessageType: text,
-  sourceName: text,
-  sourceReplyToId: text,
-  sourceThreadId: text,
-  sourceUrl: text,
-  title: text,
+  metadata: freeForm('document'),
+  replyToId: text('message_id'),
+  threadId: text('message_id'),
+  sourceMessageId: text('source_id'),
+  sourceMessageType: text('none'),
+  sourceName: text('none'),
+  sourceReplyToId: text('source_id'),
+  sourceThreadId: text('source_id'),
+  sourceUrl: text('source_url'),
+  title: text('message_title'),
   author: maybe(author),
 };
 
@@ -37,22 +50,35 @@ const messageCopy = z.looseObject(messageFields);
 
 export const message = z.looseObject({
   ...messageFields,
-  channel: maybe(z.looseObject({ id: text, channelName: text, serverName: text })),
-  quoteHighlights: maybe(z.array(z.looseObject({ confidence: number, content: text }))),
+  channel: maybe(
+    z.looseObject({
+      id: text('channel_id'),
+      channelName: text('channel_name'),
+      serverName: text('server_name'),
+    }),
+  ),
+  quoteHighlights: maybe(z.array(z.looseObject({ confidence: number, content: text('message_text') }))),
   reactions: maybe(
-    z.array(z.looseObject({ count: integer, identifier: z.string(), messageId: text, unicode: text })),
+    z.array(
+      z.looseObject({
+        count: integer,
+        identifier: string('none'),
+        messageId: text('message_id'),
+        unicode: text('none'),
+      }),
+    ),
   ),
   replyTo: maybe(messageCopy),
   thread: maybe(messageCopy),
 });
 
 const group = z.looseObject({
-  id,
+  id: id('conversation_id'),
   archivedAt: when,
   startTimestamp: moment,
   endTimestamp: moment,
-  title: text,
-  similarityAtAssignment: number,
+  title: text('conversation_title'),
+  similarityAtAssignment: score,
 });
 
 /** One conversation of a topic: `GET /topics/{topicId}/groups`, messages oldest first. */
@@ -60,13 +86,13 @@ export const topicGroup = z.looseObject({ group, messages: z.array(message) });
 
 /** The topic that a conversation of a company or person belongs to. */
 const groupTopic = z.looseObject({
-  topicId: text,
-  topicTitle: text,
-  topicType: text,
+  topicId: text('topic_id'),
+  topicTitle: text('topic_title'),
+  topicType: text('none'),
   isV2: flag,
-  keywords: texts,
-  linkedIssueKey: text,
-  sources: texts,
+  keywords: texts('topic_keywords'),
+  linkedIssueKey: text('ticket'),
+  sources: texts('none'),
 });
 
 /** One conversation of a company or a person: `GET /groups`. */
@@ -76,7 +102,7 @@ export const entityGroup = z.looseObject({ group, messages: z.array(message), to
 export const groupsEndpoint = {
   path: '/groups',
   summary: 'The conversations of one company or one person, paged',
-  query: paging.extend({ companyId: id.optional(), personId: id.optional() }),
+  query: paging.extend({ companyId: id('company_id').optional(), personId: id('person_id').optional() }),
   response: paged(entityGroup),
 } as const satisfies ReadEndpoint;
 

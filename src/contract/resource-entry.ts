@@ -161,7 +161,7 @@ export type ResourceEntry = ListEntry | ChildEntry;
 
 /** Documents that come inside the items of other resources. */
 export interface EmbeddedEntry {
-  /** Checked by itself, so that a bad one costs only itself; null where it is taken as it is. */
+  /** Its fields; null where it has none. */
   readonly item: z.ZodObject | null;
   readonly optionalFields?: readonly string[];
   /** The list with whose items its documents are removed; null where they belong to none. */
@@ -187,7 +187,7 @@ export const paging = z.object({
   limit: z.coerce.number().int().min(1).optional(),
 });
 
-export const byTopic = z.object({ topicId: id });
-export const byCompany = z.object({ companyId: id });
-export const byPerson = z.object({ personId: id });
+export const byTopic = z.object({ topicId: id('topic_id') });
+export const byCompany = z.object({ companyId: id('company_id') });
+export const byPerson = z.object({ personId: id('person_id') });
 export const bySlug = z.object({ slug: z.string().min(1) });

@@ -3,7 +3,12 @@ import { id, integer, text, when } from '../../../src/contract/fields.js';
 import { byTopic, type ResourceEntry } from '../../../src/contract/resource-entry.js';
 
 /** One vote for a topic: `GET /topics/{topicId}/votes`, an endpoint that the API does not have. */
-const vote = z.looseObject({ id, personId: text, value: integer, castAt: when });
+const vote = z.looseObject({
+  id: id('record_id'),
+  personId: text('person_id'),
+  value: integer,
+  castAt: when,
+});
 
 export const votes = {
   topic_votes: {
