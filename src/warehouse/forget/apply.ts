@@ -4,6 +4,7 @@ import type { DocumentModel, Models } from '../load/models.js';
 import { projection, storedDocuments } from '../load/models.js';
 import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
+import { entities } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
 import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
@@ -269,7 +270,8 @@ function strippedRow(
     if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
   }
   // Their examples may be of anybody, and nothing says of whom.
-  if (table === 'ops.schema_drift' && forgottenExamples.has(String(row.endpoint))) set('example', null);
+  if (table === 'ops.schema_drift' && entities().personalKinds.has(String(row.endpoint)))
+    set('example', null);
   // A short hash of a name is in there.
   if (table === 'ops.coverage' && entityParts.some((part) => forgotten.has(part, row.entity_id)))
     set('counters', null);
@@ -286,21 +288,6 @@ function strippedRow(
 }
 
 const entityParts = ['person', 'company', 'conversation'] as const;
-
-/** The kinds of documents that have personal fields. */
-const forgottenExamples: ReadonlySet<string> = new Set([
-  ...['people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_identities'],
-  ...['person_history', 'person_merges', 'authors', 'messages', 'companies', 'company', 'company_identities'],
-  ...[
-    'company_history',
-    'company_merges',
-    'topic_groups',
-    'company_groups',
-    'person_groups',
-    'stories',
-    'story',
-  ],
-]);
 
 function stripRejection(
   forgotten: Fingerprints,

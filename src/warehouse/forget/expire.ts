@@ -2,6 +2,7 @@ import type { Models } from '../load/models.js';
 import { sqlFile } from '../sql.js';
 import type { Session } from '../store/session.js';
 import { findDocuments, type Held, replaceDocuments } from './apply.js';
+import { entities } from './entities.js';
 import type { Fingerprints } from './fingerprints.js';
 import { recordId, storeRecord } from './records.js';
 
@@ -25,6 +26,7 @@ export async function expireDeleted(
   const rows = await session.all<{ rid: number }>(sqlFile('forget/expired_documents'), {
     people,
     messages,
+    ...entities().kindsOfPeople,
   });
   const rowIds = rows.map(({ rid }) => rid);
   const findings = await findDocuments(session, forgotten, { expired, rowIds });
@@ -39,10 +41,9 @@ export async function expireDeleted(
     const rejected = await tx.run(
       `UPDATE ops.rejected_records SET body = 'null'::JSON
         WHERE body::VARCHAR <> 'null' AND (endpoint = 'messages' AND id IN (SELECT unnest($messages::VARCHAR[]))
-           OR endpoint IN ('people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_merges')
-              AND id IN (SELECT unnest($people::VARCHAR[]))
-           OR endpoint LIKE 'person\\_%' ESCAPE '\\' AND parent_id IN (SELECT unnest($people::VARCHAR[])))`,
-      { people, messages },
+           OR endpoint IN (SELECT unnest($own::VARCHAR[])) AND id IN (SELECT unnest($people::VARCHAR[]))
+           OR endpoint IN (SELECT unnest($within::VARCHAR[])) AND parent_id IN (SELECT unnest($people::VARCHAR[])))`,
+      { people, messages, ...entities().kindsOfPeople },
     );
     if (rejected > 0) held['ops.rejected_records'] = rejected;
     if (Object.keys(held).length > 0) {
