@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 
-const sql = fileURLToPath(new URL('../sql/', import.meta.url));
+const own = fileURLToPath(new URL('../sql/', import.meta.url));
 
 /**
  * What the comments of tables, views, macros and columns say, in the order in which sql/ creates them: read from an empty
- * database that is made from sql/.
+ * database that is made from sql/, or from a folder like it.
  * @returns {Promise<{ relations: Record<string, string>[], columns: Record<string, string>[] }>}
  */
-export async function readSchema() {
+export async function readSchema(sql = own) {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   for (const folder of ['migrations', 'views']) {

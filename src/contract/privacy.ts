@@ -50,6 +50,11 @@ export function holding<T extends z.ZodType>(kind: Kind, schema: T): T {
   return schema;
 }
 
+/** What a field of this very schema says about people; undefined where it names no kind. */
+export function kindOf(schema: z.ZodType): Kind | undefined {
+  return declared.get(schema)?.kind;
+}
+
 /** A field of an item, as its schema describes it. */
 export interface Field {
   readonly name: string;
@@ -65,7 +70,7 @@ export function fieldsOf(item: z.ZodObject): Field[] {
 }
 
 function described(schema: z.ZodType): Omit<Field, 'name'> {
-  const kind = declared.get(schema)?.kind;
+  const kind = kindOf(schema);
   if (kind !== undefined) return { kind, fields: [] };
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return described(schema.unwrap() as z.ZodType);

@@ -6,8 +6,8 @@ import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
 import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
 import type { FaultRule } from './faults.js';
-import type { Answer, Call, Handler } from './handlers/call.js';
-import { handlers } from './handlers/index.js';
+import type { Answer, Call } from './handlers/call.js';
+import { handlerOf } from './handlers/index.js';
 import type { StoredAnswer } from './idempotency.js';
 import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
@@ -180,7 +180,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
 
 function route(app: FastifyInstance, service: Service, name: EndpointName): void {
   const endpoint: Endpoint = endpoints[name];
-  const handle = handlers[name] as unknown as Handler<EndpointName>;
+  const handle = handlerOf(name);
   app.route({
     method: endpoint.method,
     url: routeUrl(endpoint.path),

@@ -40,7 +40,7 @@ export interface Answer {
 
 export type Handler<N extends EndpointName> = (call: Call<N>) => Answer;
 
-/** A handler for every endpoint of the contract; a missing one fails to compile. */
+/** A handler for every endpoint of the contract. */
 export type Handlers = { readonly [N in EndpointName]: Handler<N> };
 
 /** An answer with a value as JSON. */
