@@ -20,6 +20,11 @@ const handlers: Partial<Handlers> & Omit<Handlers, keyof ReadEndpoints> = {
   ...plainWrites,
 };
 
+/** Whether an endpoint is answered from the organization, and not with made-up values. */
+export function hasHandler(name: EndpointName): boolean {
+  return handlers[name] !== undefined;
+}
+
 /** The handler of an endpoint of the contract. */
 export function handlerOf(name: EndpointName): Handler<EndpointName> {
   return (handlers[name] ?? standIn(name as keyof ReadEndpoints)) as unknown as Handler<EndpointName>;
