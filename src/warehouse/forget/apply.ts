@@ -7,6 +7,7 @@ import type { Session, Statements } from '../store/session.js';
 import { entities } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
+import { type OwnColumns, ownColumnsIn } from './own-columns.js';
 import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
@@ -181,12 +182,6 @@ export interface OtherRow {
   readonly values: Readonly<Record<string, string | null>>;
 }
 
-/** Columns of versions that are removed with the entity of their row. */
-const ofEntity: Readonly<Record<string, { key: string; part: 'person' | 'company'; fields: string[] }>> = {
-  people_versions: { key: 'person_id', part: 'person', fields: ['display_name'] },
-  company_versions: { key: 'company_id', part: 'company', fields: ['name', 'primary_domain'] },
-};
-
 /** These hold fingerprints and checksums only. */
 const withoutTexts: ReadonlySet<string> = new Set(['ops.forgotten', 'ops.migrations']);
 
@@ -214,6 +209,7 @@ export async function findOtherRows(
     const [first] = texts;
     if (!first) continue;
     const { schema, table } = first;
+    const own = schema === 'main' ? ownColumnsIn(table) : [];
     const select = texts.map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`);
     const from = `${identifier(schema)}.${identifier(table)}`;
     for await (const rows of portionsOfTable(
@@ -222,7 +218,7 @@ export async function findOtherRows(
       from,
     )) {
       for (const row of rows) {
-        const values = strippedRow(forgotten, name, texts, row);
+        const values = strippedRow(forgotten, name, texts, own, row);
         if (Object.keys(values).length > 0) found.push({ schema, table, rid: Number(row.rid), values });
       }
     }
@@ -248,6 +244,7 @@ function strippedRow(
   forgotten: Fingerprints,
   table: string,
   columns: readonly { readonly name: string; readonly type: string }[],
+  own: readonly OwnColumns[],
   row: TextRow,
 ): Record<string, string | null> {
   const values: Record<string, string | null> = {};
@@ -261,10 +258,9 @@ function strippedRow(
     else if (/(?:^|_)id$/.test(name)) set(name, forgotten.redactId(value));
     else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
   }
-  const versions = ofEntity[table.replace('main.', '')];
-  if (versions && forgotten.has(versions.part, row[versions.key])) {
-    for (const field of versions.fields) set(field, null);
-  }
+  // The rows of versions that are about the entity itself.
+  for (const { of, id, columns: fields } of own)
+    if (forgotten.has(of, row[id])) for (const { name } of fields) set(name, null);
   if (table === 'ops.rejected_records') stripRejection(forgotten, row, set);
   if (table === 'ops.requests' || table === 'ops.change_attempts') {
     if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
