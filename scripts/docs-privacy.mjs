@@ -42,8 +42,7 @@ const parts = {
     ),
 };
 
-const before = readFileSync(target, 'utf8');
-const after = before.replaceAll(
+const after = readFileSync(target, 'utf8').replaceAll(
   /(<!-- generated: (\w+) \(npm run docs:privacy\) -->\n).*?(<!-- end: \2 -->)/gs,
   (_, start, name, end) => {
     const part = parts[name];

@@ -2,6 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { isObject } from '../../base/json.js';
 import type { DocumentModel, Models } from '../load/models.js';
 import { projection, storedDocuments } from '../load/models.js';
+import { relationLabel } from '../privacy/classes.js';
 import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import { entities } from './entities.js';
@@ -343,10 +344,7 @@ export function withoutStrings(json: string): string {
 
 /** Writes the new values of other tables' rows; returns how many rows of each table. */
 export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<Held> {
-  const changed: Record<string, number> = {};
   for (const { schema, table, rid, values } of rows) {
-    const name = schema === 'main' ? table : `${schema}.${table}`;
-    changed[name] = (changed[name] ?? 0) + 1;
     const names = Object.keys(values);
     const set = names.map((column, index) => `${identifier(column)} = $${index + 1}`).join(', ');
     await tx.run(
@@ -354,14 +352,14 @@ export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]
       names.map((column) => values[column] ?? null),
     );
   }
-  return changed;
+  return countOther(rows);
 }
 
 /** How many rows of each table the other rows are. */
 export function countOther(rows: readonly OtherRow[]): Held {
   const counts: Record<string, number> = {};
   for (const { schema, table } of rows) {
-    const name = schema === 'main' ? table : `${schema}.${table}`;
+    const name = relationLabel(schema, table);
     counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;
