@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, freeForm, id, maybe, text, texts, when } from './fields.js';
+import { dateTime, freeForm, id, maybe, object, text, texts, when } from './fields.js';
 import { holding } from './privacy.js';
 import { bySlug, paging, type ResourceEntry } from './resource-entry.js';
 
@@ -45,7 +45,7 @@ export const createAutomation = z
     message: 'sourceName and sourceChannelId are given together or not at all',
   });
 
-export const automation = z.looseObject({
+export const automation = object({
   id: id('record_id'),
   name: z.string(),
   prompt: z.string(),
@@ -58,7 +58,7 @@ export const automation = z.looseObject({
   allowedCapabilities: maybe(z.array(z.string())),
   templateSlug: text('none'),
   outputChannels: z.array(
-    z.looseObject({
+    object({
       channel: z.enum(['discord', 'email', 'msteams', 'slack']),
       destinations: maybe(z.array(z.string())),
       mode: z.enum(['any-internal', 'any', 'specific']),
@@ -73,7 +73,7 @@ export const automation = z.looseObject({
 });
 
 /** `GET /automation-templates`: not shown. Only the slug, which the path of the single template names, is needed. */
-export const automationTemplate = z.looseObject({
+export const automationTemplate = object({
   slug: holding('none', z.string().min(1)),
   name: text('template_text'),
   description: text('template_text'),

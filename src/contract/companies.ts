@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { activities, digits, flag, id, integer, maybe, seen, string, text } from './fields.js';
+import { activities, digits, flag, id, integer, maybe, object, seen, string, text } from './fields.js';
 import { historyAnswer, historyRecord } from './history.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byCompany, type EmbeddedEntry, paged, paging, type ResourceEntry } from './resource-entry.js';
 
-const companyConnections = z.looseObject({
+const companyConnections = object({
   email: text('company_contact'),
   github: text('company_contact'),
   linkedin: text('company_contact'),
@@ -13,7 +13,7 @@ const companyConnections = z.looseObject({
 });
 
 /** `GET /companies/{companyId}`. */
-export const company = z.looseObject({
+export const company = object({
   id: id('company_id'),
   connections: maybe(companyConnections),
   createdAt: seen,
@@ -25,14 +25,14 @@ export const company = z.looseObject({
 });
 
 /** An employee, as a person's company lists them. */
-export const employee = z.looseObject({
+export const employee = object({
   id: id('person_id'),
   avatarUrl: text('person_picture'),
   name: text('person_name'),
 });
 
 /** One item of `GET /companies`. */
-const companyListItem = z.looseObject({
+const companyListItem = object({
   id: id('company_id'),
   isOrgCompany: flag,
   isVip: flag,
@@ -45,14 +45,14 @@ const companyListItem = z.looseObject({
 });
 
 /** `GET /companies/{companyId}/activity`. */
-const companyActivity = z.looseObject({
+const companyActivity = object({
   messageCount: integer,
-  sourceStats: maybe(z.array(z.looseObject({ source: string('none'), messageCount: integer }))),
+  sourceStats: maybe(z.array(object({ source: string('none'), messageCount: integer }))),
   weeklyActivity: activities,
 });
 
 /** External identity: `GET /companies/{companyId}/identities`. */
-const companyIdentity = z.looseObject({
+const companyIdentity = object({
   id: text('author_id'),
   platform: string('none'),
   platformId: string('account_id'),
@@ -70,9 +70,9 @@ const companyChange = z.object({
 });
 
 export const changeCompanies = z.object({ companies: z.array(companyChange).min(1) });
-export const changedCompanies = z.looseObject({
+export const changedCompanies = object({
   results: z.array(
-    z.looseObject({
+    object({
       companyId: id('company_id'),
       success: z.boolean(),
       data: maybe(company),
@@ -83,7 +83,7 @@ export const changedCompanies = z.looseObject({
 
 /** The body of `POST /companies`; fields beyond name and domain are not shown. */
 export const createCompanies = z.object({
-  companies: z.array(z.looseObject({ name: z.string().optional(), domain: z.string().optional() })).min(1),
+  companies: z.array(object({ name: z.string().optional(), domain: z.string().optional() })).min(1),
 });
 
 const activityFields = ['$.messageCount', '$.lastSeenAt'] as const;
@@ -159,7 +159,7 @@ export const companyResources = {
       path: '/companies/{companyId}/identities',
       summary: 'The external identities of a company',
       params: z.object({ companyId: digits }),
-      response: z.looseObject({ identities: z.array(companyIdentity) }),
+      response: object({ identities: z.array(companyIdentity) }),
     },
     item: companyIdentity,
     answer: { form: 'members', names: ['identities', 'data'], key: ['platform', 'platformId'] },

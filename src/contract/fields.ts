@@ -15,6 +15,9 @@ export function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value);
 }
 
+/** An object, which may have more fields. Unlike zod's own, its type refuses a field whose text was given no kind. */
+export const object = <T extends Readonly<Record<string, z.ZodType>>>(shape: T) => z.looseObject(shape);
+
 /** An identifier. The document says UUID for some and string for others; only its being there is relied on. */
 export const id = (kind: Kind) =>
   holding(

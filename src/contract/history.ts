@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { freeForm, id, maybe, number, text, when } from './fields.js';
+import { freeForm, id, maybe, number, object, text, when } from './fields.js';
 import { personHistoryLimit } from './limits.js';
 
 export const actors = ['agent', 'system', 'user'] as const;
-const actor = z.looseObject({
+const actor = object({
   id: text('user_id'),
   image: text('person_picture'),
   name: text('person_name'),
 });
 
 /** One history record of a topic, company or person. */
-export const historyRecord = z.looseObject({
+export const historyRecord = object({
   id: id('record_id'),
   changedAt: when,
   changedBy: z.enum(actors),
@@ -20,12 +20,12 @@ export const historyRecord = z.looseObject({
   user: maybe(actor),
 });
 
-const topic = z.looseObject({ id: id('topic_id'), title: text('topic_title') });
-const company = z.looseObject({ id: id('company_id'), name: text('company_name') });
-const person = z.looseObject({ id: id('person_id'), name: text('person_name') });
+const topic = object({ id: id('topic_id'), title: text('topic_title') });
+const company = object({ id: id('company_id'), name: text('company_name') });
+const person = object({ id: id('person_id'), name: text('person_name') });
 
 /** `mergedInto`: where the entity itself went. One of the three targets is set, by the kind of entity. */
-const mergedInto = z.looseObject({
+const mergedInto = object({
   id: text('record_id'),
   mergedAt: when,
   user: maybe(actor),
@@ -35,7 +35,7 @@ const mergedInto = z.looseObject({
 });
 
 /** One item of `merges`: what was merged into the entity. */
-const merge = z.looseObject({
+const merge = object({
   id: text('record_id'),
   mergedAt: when,
   user: maybe(actor),
@@ -45,7 +45,7 @@ const merge = z.looseObject({
 });
 
 /** What a history answer holds besides its records. `actions` (topics only) is documented as always empty. */
-export const historySummary = z.looseObject({
+export const historySummary = object({
   mergedInto: maybe(mergedInto),
   merges: maybe(z.array(merge)),
   totalCount: number,

@@ -7,6 +7,7 @@ import {
   maybe,
   moment,
   number,
+  object,
   score,
   string,
   text,
@@ -16,7 +17,7 @@ import {
 import { type EmbeddedEntry, paged, paging, type ReadEndpoint } from './resource-entry.js';
 
 /** Author of a message in its source system. */
-export const author = z.looseObject({
+export const author = object({
   id: id('author_id'),
   displayName: text('person_name'),
   isBot: flag,
@@ -46,21 +47,21 @@ const messageFields = {
 };
 
 /** `replyTo` and `thread`: a message without channel, reactions, quoteHighlights (and without further nesting). */
-const messageCopy = z.looseObject(messageFields);
+const messageCopy = object(messageFields);
 
-export const message = z.looseObject({
+export const message = object({
   ...messageFields,
   channel: maybe(
-    z.looseObject({
+    object({
       id: text('channel_id'),
       channelName: text('channel_name'),
       serverName: text('server_name'),
     }),
   ),
-  quoteHighlights: maybe(z.array(z.looseObject({ confidence: number, content: text('message_text') }))),
+  quoteHighlights: maybe(z.array(object({ confidence: number, content: text('message_text') }))),
   reactions: maybe(
     z.array(
-      z.looseObject({
+      object({
         count: integer,
         identifier: string('none'),
         messageId: text('message_id'),
@@ -72,7 +73,7 @@ export const message = z.looseObject({
   thread: maybe(messageCopy),
 });
 
-const group = z.looseObject({
+const group = object({
   id: id('conversation_id'),
   archivedAt: when,
   startTimestamp: moment,
@@ -82,10 +83,10 @@ const group = z.looseObject({
 });
 
 /** One conversation of a topic: `GET /topics/{topicId}/groups`, messages oldest first. */
-export const topicGroup = z.looseObject({ group, messages: z.array(message) });
+export const topicGroup = object({ group, messages: z.array(message) });
 
 /** The topic that a conversation of a company or person belongs to. */
-const groupTopic = z.looseObject({
+const groupTopic = object({
   topicId: text('topic_id'),
   topicTitle: text('topic_title'),
   topicType: text('none'),
@@ -96,7 +97,7 @@ const groupTopic = z.looseObject({
 });
 
 /** One conversation of a company or a person: `GET /groups`. */
-export const entityGroup = z.looseObject({ group, messages: z.array(message), topic: maybe(groupTopic) });
+export const entityGroup = object({ group, messages: z.array(message), topic: maybe(groupTopic) });
 
 /** `GET /groups`, which the conversations of companies and of people share. */
 export const groupsEndpoint = {

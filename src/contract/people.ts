@@ -8,6 +8,7 @@ import {
   id,
   integer,
   maybe,
+  object,
   seen,
   string,
   text,
@@ -18,7 +19,7 @@ import { personHistoryLimit } from './limits.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byPerson, type EmbeddedEntry, paging, type ResourceEntry } from './resource-entry.js';
 
-const personConnections = z.looseObject({
+const personConnections = object({
   github: text('person_contact'),
   linkedin: text('person_contact'),
   phone: text('person_contact'),
@@ -31,12 +32,12 @@ const personConnections = z.looseObject({
  * `GET /people/{personId}`. The item of `GET /people` is not shown; it is read with the same schema, since each
  * field but the id may be absent here.
  */
-export const person = z.looseObject({
+export const person = object({
   id: id('person_id'),
   avatarUrl: text('person_picture'),
   avgMessagesPerWeek: activity,
   company: maybe(
-    z.looseObject({
+    object({
       id: text('company_id'),
       domain: text('company_domain'),
       logoUrl: text('company_logo'),
@@ -62,7 +63,7 @@ export const person = z.looseObject({
 });
 
 /** `GET /people/{personId}/identities`: not shown; assumed to be like a company's External identity. */
-const identity = z.looseObject({
+const identity = object({
   id: text('author_id'),
   platform: string('none'),
   platformId: string('account_id'),
@@ -70,10 +71,10 @@ const identity = z.looseObject({
 });
 
 /** `GET /people/{personId}/source-stats`: not shown; assumed to be like `sourceStats` of a company's activity. */
-const sourceStat = z.looseObject({ source: string('none'), messageCount: integer });
+const sourceStat = object({ source: string('none'), messageCount: integer });
 
 /** One item of `POST /people`; which fields are required is not shown. */
-const newPerson = z.looseObject({
+const newPerson = object({
   avatarUrl: z.string().optional(),
   connections: personConnections.optional(),
   description: z.string().optional(),
@@ -86,9 +87,9 @@ const newPerson = z.looseObject({
 export const personChange = newPerson;
 
 export const createPeople = z.object({ people: z.array(newPerson).min(1) });
-export const createdPeople = z.looseObject({
+export const createdPeople = object({
   results: z.array(
-    z.looseObject({
+    object({
       success: z.boolean(),
       displayName: text('person_name'),
       data: maybe(person),
@@ -101,7 +102,7 @@ export const mergePeople = z.object({
   sourcePersonIds: z.array(id('person_id')).min(1),
   targetPersonId: id('person_id'),
 });
-export const mergedPeople = z.looseObject({ mergedCount: z.number() });
+export const mergedPeople = object({ mergedCount: z.number() });
 
 const activityFields = ['$.messageCount', '$.lastSeenAt', '$.conversationCount'] as const;
 const stateFields = [
@@ -167,7 +168,7 @@ export const peopleResources = {
       path: '/people/{personId}/identities',
       summary: 'The identities of a person',
       params: byPerson,
-      response: z.looseObject({ identities: z.array(identity) }),
+      response: object({ identities: z.array(identity) }),
       documented: false,
     },
     item: identity,
@@ -184,7 +185,7 @@ export const peopleResources = {
       path: '/people/{personId}/source-stats',
       summary: 'The messages of a person by source',
       params: byPerson,
-      response: z.looseObject({ sourceStats: z.array(sourceStat) }),
+      response: object({ sourceStats: z.array(sourceStat) }),
       documented: false,
     },
     item: sourceStat,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id } from './fields.js';
+import { id, object } from './fields.js';
 
 /** What one entry of the resource table says (resources.ts), and the building blocks of its endpoints. */
 
@@ -171,7 +171,7 @@ export interface EmbeddedEntry {
 
 /** `{data, limit, page, totalCount}`, the form of every paged list (Endpoints, general rules). */
 export const paged = <T extends z.ZodType>(item: T) =>
-  z.looseObject({
+  object({
     data: z.array(item),
     limit: z.number().int(),
     page: z.number().int(),
@@ -179,7 +179,7 @@ export const paged = <T extends z.ZodType>(item: T) =>
   });
 
 /** `{data: [...]}`, the form of the lists that are not paged. */
-export const listed = <T extends z.ZodType>(item: T) => z.looseObject({ data: z.array(item) });
+export const listed = <T extends z.ZodType>(item: T) => object({ data: z.array(item) });
 
 /** The query of a paged list. */
 export const paging = z.object({

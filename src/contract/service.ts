@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { flag, id, integer, seen, text, when } from './fields.js';
+import { flag, id, integer, object, seen, text, when } from './fields.js';
 import { paging, type ResourceEntry } from './resource-entry.js';
 
-export const organization = z.looseObject({
+export const organization = object({
   id: id('none'),
   name: text('company_name'),
   slug: text('company_name'),
 });
 
 /** `GET /whoami`. */
-export const whoamiAnswer = z.looseObject({ organization });
+export const whoamiAnswer = object({ organization });
 
 /** `GET /channels/{channelId}`; the item of `GET /channels` is not shown and read with the same schema. */
-export const channel = z.looseObject({
+export const channel = object({
   id: id('channel_id'),
   channelName: text('channel_name'),
   context: text('channel_text'),
@@ -29,7 +29,7 @@ export const channel = z.looseObject({
 });
 
 /** The body of every error answer (Errors). */
-export const errorBody = z.looseObject({
+export const errorBody = object({
   code: z.string(),
   message: z.string(),
   status: z.number().int(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, id, integer, maybe, string, text, texts, when } from './fields.js';
+import { flag, id, integer, maybe, object, string, text, texts, when } from './fields.js';
 import { storiesLimit } from './limits.js';
 import { holding } from './privacy.js';
 import { bySlug, type EmbeddedEntry, type ResourceEntry } from './resource-entry.js';
@@ -7,11 +7,11 @@ import { bySlug, type EmbeddedEntry, type ResourceEntry } from './resource-entry
 export const storyBuckets = ['archived', 'everything', 'for-you', 'unread'] as const;
 
 /** A layout is kept as it is: its element types beyond the four shown are not known. */
-const layout = z.looseObject({ elements: z.record(z.string(), z.unknown()), root: string('none') });
+const layout = object({ elements: z.record(z.string(), z.unknown()), root: string('none') });
 
-const storyArchive = z.looseObject({
+const storyArchive = object({
   actor: maybe(
-    z.looseObject({
+    object({
       type: text('none'),
       name: text('person_name'),
       image: text('person_picture'),
@@ -22,27 +22,27 @@ const storyArchive = z.looseObject({
   reason: text('story_text'),
 });
 
-const sourceRef = z.looseObject({ id: string('entity_id'), label: text('entity_name'), type: text('none') });
+const sourceRef = object({ id: string('entity_id'), label: text('entity_name'), type: text('none') });
 
-const draft = z.looseObject({
+const draft = object({
   slug: holding('story_slug', z.string().min(1)),
   title: text('story_text'),
   summary: text('story_text'),
   version: maybe(holding('none', z.union([z.number(), z.string()]))),
   sourceRefs: maybe(z.array(sourceRef)),
-  detail: maybe(z.looseObject({ main: maybe(layout), sidebar: maybe(layout), title: text('story_text') })),
+  detail: maybe(object({ main: maybe(layout), sidebar: maybe(layout), title: text('story_text') })),
   list: maybe(layout),
 });
 
 /** A member of the organization. */
-const member = z.looseObject({
+const member = object({
   id: text('user_id'),
   image: text('person_picture'),
   name: text('person_name'),
 });
 
 /** How a story concerns a member of the organization. */
-const relevance = z.looseObject({
+const relevance = object({
   memberId: id('user_id'),
   linkedAuthorIds: texts('author_id'),
   relevanceKind: text('none'),
@@ -53,18 +53,18 @@ const relevance = z.looseObject({
 
 const storyFields = { archive: maybe(storyArchive), createdAt: when, draft };
 
-const storyListItem = z.looseObject({
+const storyListItem = object({
   ...storyFields,
   isRead: flag,
   viewerRelevance: maybe(relevance),
 });
 
-const storyDetail = z.looseObject({
+const storyDetail = object({
   ...storyFields,
   relevantMembers: maybe(z.array(relevance)),
 });
 
-const storiesAnswer = z.looseObject({
+const storiesAnswer = object({
   stories: z.array(storyListItem),
   archivedCount: integer,
   everythingCount: integer,
@@ -98,7 +98,7 @@ export const storyResources = {
       summary: 'One story',
       params: bySlug,
       query: z.object({ includeArchived: z.enum(['true', 'false', '']).optional() }),
-      response: z.looseObject({ story: storyDetail }),
+      response: object({ story: storyDetail }),
     },
     // Without it an archived story may not be answered.
     extraQuery: { includeArchived: 'true' },

@@ -1,5 +1,18 @@
 import { z } from 'zod';
-import { count, flag, id, integer, maybe, moment, score, string, text, texts, when } from './fields.js';
+import {
+  count,
+  flag,
+  id,
+  integer,
+  maybe,
+  moment,
+  object,
+  score,
+  string,
+  text,
+  texts,
+  when,
+} from './fields.js';
 import { historyAnswer, historyRecord } from './history.js';
 import { author, topicGroup } from './messages.js';
 import { byTopic, type EmbeddedEntry, listed, paged, paging, type ResourceEntry } from './resource-entry.js';
@@ -17,7 +30,7 @@ const graphStatuses = ['active', 'superseded', 'archived'] as const;
 export const migratedReason = 'archived_in_v1_to_v2_migration';
 
 /** Topic: `GET /topics/{topicId}` and the answer of `PATCH /topics/{topicId}`. */
-export const topic = z.looseObject({
+export const topic = object({
   id: id('topic_id'),
   title: string('topic_title'),
   summary: string('topic_text'),
@@ -32,7 +45,7 @@ export const topic = z.looseObject({
   archivedAt: when,
   archivedByUserId: text('user_id'),
   archivedReason: text('topic_text'),
-  successorTopic: maybe(z.looseObject({ id: id('topic_id'), title: text('topic_title') })),
+  successorTopic: maybe(object({ id: id('topic_id'), title: text('topic_title') })),
   supersededAt: when,
   timeRangeStart: moment,
   timeRangeEnd: moment,
@@ -41,7 +54,7 @@ export const topic = z.looseObject({
 });
 
 /** The company of a person in a topic. */
-const topicCompany = z.looseObject({
+const topicCompany = object({
   id: text('company_id'),
   domain: text('company_domain'),
   logoUrl: text('company_logo'),
@@ -49,7 +62,7 @@ const topicCompany = z.looseObject({
 });
 
 /** A person as embedded in a topic of the list. */
-export const topicListPerson = z.looseObject({
+export const topicListPerson = object({
   id: id('person_id'),
   avatarUrl: text('person_picture'),
   displayName: text('person_name'),
@@ -59,7 +72,7 @@ export const topicListPerson = z.looseObject({
 });
 
 /** Topic list item: `GET /topics`. */
-export const topicListItem = z.looseObject({
+export const topicListItem = object({
   id: id('topic_id'),
   title: text('topic_title'),
   summary: text('topic_text'),
@@ -77,7 +90,7 @@ export const topicListItem = z.looseObject({
   authors: maybe(z.array(author)),
   persons: maybe(z.array(topicListPerson)),
   linkedTicket: maybe(
-    z.looseObject({ displayName: text('ticket'), linkType: text('none'), url: text('ticket_url') }),
+    object({ displayName: text('ticket'), linkType: text('none'), url: text('ticket_url') }),
   ),
   timeRangeStart: moment,
   timeRangeEnd: moment,
@@ -85,12 +98,12 @@ export const topicListItem = z.looseObject({
 });
 
 /** Person inside a topic: `GET /topics/{topicId}/people`. */
-const topicPerson = z.looseObject({
+const topicPerson = object({
   id: id('person_id'),
   avatarUrl: text('person_picture'),
   company: maybe(topicCompany),
   displayName: text('person_name'),
-  identities: maybe(z.array(z.looseObject({ platform: text('none'), platformId: text('account_id') }))),
+  identities: maybe(z.array(object({ platform: text('none'), platformId: text('account_id') }))),
   isBot: flag,
   isVip: flag,
   messageCount: integer,

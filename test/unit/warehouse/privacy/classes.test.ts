@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { kindsOfColumns, type Sources } from '../../../../scripts/columns.mjs';
 import { readSchema } from '../../../../scripts/read-schema.mjs';
-import { string, text } from '../../../../src/contract/fields.js';
+import { object, string, text } from '../../../../src/contract/fields.js';
 import { fieldsOf, kinds } from '../../../../src/contract/privacy.js';
 import { documentFields, resources } from '../../../../src/contract/resources.js';
 import { readModels } from '../../../../src/warehouse/load/models.js';
@@ -60,6 +60,12 @@ describe('what columns say about people', () => {
     expect(() => kindsOfColumns(withColumn('bucket_name'), withField({ bucketName: z.string() }))).toThrow(
       'person: the schema in src/contract names no kind for bucket_name',
     );
+  });
+
+  it('is asked for by the compiler where a schema has a text without a kind', () => {
+    // @ts-expect-error: text takes its kind
+    const schemaOf = () => object({ name: text });
+    expect(schemaOf).toBeTypeOf('function');
   });
 
   it('is asked for where two fields of the name differ', () => {
