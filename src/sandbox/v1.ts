@@ -5,13 +5,8 @@ import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoin
 import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
 import { applyFaultAfter, applyFaultBefore, type FaultRule } from './faults.js';
-import type { Call, Handler, Handlers } from './handlers/call.js';
-import { companyHandlers } from './handlers/companies.js';
-import { groupHandlers } from './handlers/groups.js';
-import { organizationHandlers } from './handlers/organization.js';
-import { personHandlers } from './handlers/people.js';
-import { topicHandlers } from './handlers/topics.js';
-import { plainWrites } from './handlers/writes.js';
+import type { Call } from './handlers/call.js';
+import { handlerOf } from './handlers/index.js';
 import type { StoredAnswer } from './idempotency.js';
 import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
@@ -34,16 +29,6 @@ declare module 'fastify' {
     endpoint?: EndpointName;
   }
 }
-
-/** The handler of each endpoint of the contract. */
-const handlers: Handlers = {
-  ...topicHandlers,
-  ...companyHandlers,
-  ...personHandlers,
-  ...groupHandlers,
-  ...organizationHandlers,
-  ...plainWrites,
-};
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -177,7 +162,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
 
 function route(app: FastifyInstance, service: Service, name: EndpointName): void {
   const endpoint: Endpoint = endpoints[name];
-  const handle = handlers[name] as unknown as Handler<EndpointName>;
+  const handle = handlerOf(name);
   app.route({
     method: endpoint.method,
     url: routeUrl(endpoint.path),

@@ -27,7 +27,7 @@ export interface Call<N extends EndpointName> {
 /** Returns the body of the answer with status 200, as JSON. */
 export type Handler<N extends EndpointName> = (call: Call<N>) => string;
 
-/** A handler for every endpoint of the contract; a missing one fails to compile. */
+/** A handler for every endpoint of the contract. */
 export type Handlers = { readonly [N in EndpointName]: Handler<N> };
 
 /** The actor of writes through the API: a key is its own credential, "not tied to a member's account" (Authentication 3). */
