@@ -21,6 +21,7 @@ import {
   ownTexts,
   servedNightly,
   shownValues,
+  waitingChanges,
 } from './judges.js';
 import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } from './life.js';
 import type { Network, Weather } from './network.js';
@@ -439,6 +440,7 @@ export class Simulation {
   /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
   async #import({ file, wishes }: Sheet, other: number): Promise<void> {
     const shown = await shownValues(this.dataDir, wishes);
+    const waited = await waitingChanges(this);
     const content = readFileSync(file, 'utf8');
     const isNew = !this.#contents.has(content);
     this.#contents.add(content);
@@ -446,7 +448,7 @@ export class Simulation {
     const { stdout } = await this.#command([
       ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
     ]);
-    if (shown.size > 0) await noLostWishes(this, { wishes, isNew }, shown, stdout, by);
+    if (shown.size > 0) await noLostWishes(this, { wishes, isNew, waited }, shown, stdout, by);
   }
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
