@@ -170,13 +170,12 @@ function changesOf(dataDir: string): Promise<StoredChange[]> {
 }
 
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
-async function toldOtherwise({ service, dataDir, before, keysOfChanges }: Simulation): Promise<string[]> {
+async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<string[]> {
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
     const { id, status, overwrite, undoes, error_code: reason } = change;
-    keysOfChanges.add(key);
     if (!executed.has(key)) continue;
     // It was in doubt when somebody else's value was read: a conflict, which was told before it was replaced or given up.
     if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;

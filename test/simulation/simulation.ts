@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
@@ -105,7 +105,7 @@ export class Simulation {
   readonly #contents = new Set<string>();
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
-  /** Each key that a change had: whoever retries a conflict gets another one. */
+  /** Each key that a change had when it was sent: whoever retries a conflict gets another one. */
   readonly keysOfChanges = new Set<string>();
   /** Entities that somebody else changed in the same fields. */
   readonly colleagueSet = new Set<string>();
@@ -453,7 +453,11 @@ export class Simulation {
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
     const { 'idempotency-key': key } = headers;
-    if (method !== 'PATCH' || key === undefined || this.before.has(key)) return;
+    if (method !== 'PATCH' || key === undefined) return;
+    // What is sent was stored before, whatever becomes of the table and its copies after that.
+    const journal = join(this.dataDir, 'changes.journal');
+    if (existsSync(journal) && readFileSync(journal).includes(key)) this.keysOfChanges.add(key);
+    if (this.before.has(key)) return;
     const [, id] = /\/topics\/([^/?]+)/.exec(path) ?? [];
     const topic = this.world.topics.get(id ?? '');
     if (!topic || body === null) return;
