@@ -10,10 +10,10 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { type LakeAccess, lakePublish, lakeText } from './lake.js';
+import { type LakeAccess, lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
-import type { Access } from './setup.js';
+import type { Access, RunSignals } from './setup.js';
 import { exportEverything } from './snapshot.js';
 import { hasWarehouse, type Observe } from './worker.js';
 
@@ -31,10 +31,6 @@ export interface RowsSink {
 }
 
 type Caps = Job['caps'];
-interface Signals {
-  readonly stop: AbortSignal;
-  readonly kill: AbortSignal;
-}
 
 /**
  * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;
@@ -64,7 +60,7 @@ export function jobRunner(access: LakeAccess & Access, sink: RowsSink, giveUp: A
 interface Work {
   readonly access: Access;
   readonly sink: RowsSink;
-  readonly signals: Signals;
+  readonly signals: RunSignals;
   readonly observe: Observe;
 }
 
@@ -116,7 +112,7 @@ function worse(one: JobResult, other: JobResult): JobResult {
   return severity[other.outcome] > severity[one.outcome] ? other : one;
 }
 
-async function exportTo(access: Access, job: Job, signals: Signals): Promise<JobResult> {
+async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<JobResult> {
   const dir = join(access.config.dataDir, 'reports', job.name);
   const stop = new Stop({ stop: signals.stop, maxMinutes: job.caps.maxMinutes });
   try {
@@ -130,8 +126,8 @@ async function exportTo(access: Access, job: Job, signals: Signals): Promise<Job
   }
 }
 
-async function publishToLake(access: LakeAccess, signals: Signals): Promise<JobResult> {
-  const report = await lakePublish(access, { compare: false }, signals);
+async function publishToLake(access: LakeAccess, signals: RunSignals): Promise<JobResult> {
+  const report = await runOnLake(access, 'publish', { compare: false }, signals);
   return { outcome: 'done', exitCode: ExitCode.done, message: lakeText(report) };
 }
 

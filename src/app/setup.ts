@@ -20,6 +20,17 @@ export interface Setup {
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
+/** What ends a command early. */
+export interface RunSignals {
+  /** Finish what is in flight, commit, publish. */
+  readonly stop: AbortSignal;
+  /** Abandon what is in flight. */
+  readonly kill: AbortSignal;
+}
+
+/** The same for work that may be started without. */
+export type Signals = { readonly [S in keyof RunSignals]?: RunSignals[S] | undefined };
+
 /** A setup with credentials for the API. */
 export interface Access extends Setup {
   readonly credentials: Credentials;

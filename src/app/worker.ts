@@ -15,7 +15,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords } from './audit.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
+import { type Access, connect, limitsOf, type Setup, type Signals, spendingLogPath } from './setup.js';
 
 export { worthCompacting } from '../warehouse/store/compact.js';
 
@@ -24,13 +24,10 @@ export { worthCompacting } from '../warehouse/store/compact.js';
  * path. Nothing here decides anything that a part could decide itself.
  */
 
-export interface WorkerOptions {
+/** `stop` also ends waiting for the warehouse and for the API. */
+export interface WorkerOptions extends Signals {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** Ends waiting for the warehouse and for the API. */
-  readonly stop?: AbortSignal | undefined;
-  /** Abandons what is in flight. */
-  readonly kill?: AbortSignal | undefined;
   /** No outage is waited out for longer than the run may take. */
   readonly maxMinutes?: number | undefined;
 }

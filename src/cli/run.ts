@@ -1,7 +1,6 @@
 import { ExitCode, messageOf, type Problem, SignalhouseError, UsageError } from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
-import type { Command, Context, Group } from './command.js';
-import { readFlags } from './flags.js';
+import { type Command, type Context, type Group, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
 import { programVersion } from './setup.js';
@@ -24,10 +23,7 @@ export async function run(
       return ExitCode.done;
     }
     const { command, args } = parsed;
-    return await command.run(
-      readFlags(command.flags, args, Object.keys(command.positionals ?? {})),
-      await contextOf(args, tuning),
-    );
+    return await command.run(readFlags(command, args), await contextOf(args, tuning));
   } catch (error) {
     const failure = failureOf(error);
     const { exitCode, ...detail } = failure;

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Candidates } from '../../app/explain.js';
 import { shellWord } from '../../base/command-line.js';
 import { cut } from '../../base/display-width.js';
-import { ExitCode, UsageError } from '../../base/errors.js';
+import { UsageError } from '../../base/errors.js';
 import { count } from '../../base/units.js';
 import { command } from '../command.js';
-import { answerTo, canAsk, print, printJson } from '../output.js';
+import { answer, answerTo, canAsk } from '../output.js';
 import { setUp } from '../setup.js';
 import { explanationText } from '../text/explanation.js';
 import { printable } from '../text/layout.js';
@@ -27,32 +27,29 @@ export const explain = command({
   name: 'explain',
   usage: '<kind> [what..]',
   summary: 'Explain one topic, company, person or conversation: its state, what is due and why',
-  positionals: {
-    kind: { type: 'string', describe: 'topic, company, person or conversation' },
-    what: { type: 'string', array: true, describe: 'Its id, or its title or name, or a part of that' },
-  },
   examples: [
     ['signalhouse explain topic 0f3c…', 'Why the row looks like this, and what a sync would fetch'],
     ['signalhouse explain company Acme', 'By name; asks when several match'],
     ['signalhouse explain person 42 --json | jq .children', 'What is due, for a program'],
   ],
-  flags: z.object({
-    kind: z.enum(kinds, `must be ${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`),
+  flags: {
+    kind: z
+      .enum(kinds, 'must be topic, company, person or conversation')
+      .describe('topic, company, person or conversation'),
     what: z
       .array(z.string())
       .default([])
       .transform((words) => words.join(' ').trim())
-      .refine((words) => words !== '', 'is missing: an id, or a title or name'),
-  }),
+      .refine((words) => words !== '', 'is missing: an id, or a title or name')
+      .describe('Its id, or its title or name, or a part of that'),
+  },
   async run({ kind, what }, context) {
     const { explain: explainOne } = await import('../../app/explain.js');
     const isAsking = canAsk() && !context.json;
     const explanation = await explainOne(await setUp(context), kind, what, (candidates) =>
       choose(kind, what, candidates, isAsking),
     );
-    if (context.json) printJson(explanation);
-    else print(explanationText(explanation));
-    return ExitCode.done;
+    return answer(context, explanation, explanationText);
   },
 });
 
@@ -73,9 +70,9 @@ async function choose(
     process.stderr.write(`${headOf(kind, what, found.length)}\n${lines.join('\n')}\n`);
     if (more > 0)
       process.stderr.write(`  and ${count(more)} more; a longer part of the title leaves fewer\n`);
-    const answer = await answerTo(`Which one? [1-${shown.length}] `);
-    const chosen = shown[Number(answer.trim()) - 1];
-    if (answer.trim() !== '' && chosen) return chosen.id;
+    const typed = await answerTo(`Which one? [1-${shown.length}] `);
+    const chosen = shown[Number(typed.trim()) - 1];
+    if (typed.trim() !== '' && chosen) return chosen.id;
     throw new UsageError('Nothing was chosen.', [], { hint: 'Name one by its id.' });
   }
   throw severalFound(kind, what, found, shown);
