@@ -1,7 +1,7 @@
 import { identifier, literal } from '../warehouse/sql.js';
 import { named } from './catalog.js';
 import { type LakeParts, withLake } from './open.js';
-import { lastPublication, type Publication, publications } from './publications.js';
+import { isOfSnapshot, lastPublication, type Publication, publications } from './publications.js';
 import { existingTables } from './schema.js';
 import { snapshotName } from './source.js';
 
@@ -43,11 +43,7 @@ export async function lakeStatus(parts: LakeParts): Promise<LakeStatus> {
       tables.push({ table: name, rows: row?.rows ?? null, snapshotRows: row?.snapshotRows ?? 0 });
     }
     const isSame =
-      last !== null &&
-      last.runId === snapshot.runId &&
-      last.watermark === snapshot.watermark &&
-      last.schemaVersion === snapshot.schemaVersion &&
-      tables.every(({ rows, snapshotRows }) => rows === snapshotRows);
+      isOfSnapshot(last, open) && tables.every(({ rows, snapshotRows }) => rows === snapshotRows);
     return {
       kind: parts.place.kind,
       namespace,

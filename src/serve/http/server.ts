@@ -5,10 +5,9 @@ import type { Facts, RunDetails } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
+import type { ScheduleView } from '../schedule/record.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
-import type { ScheduleView } from '../schedule/view.js';
-import { answerTo, HttpError, refuseConnection } from './errors.js';
-import { hostGuard, secure } from './guard.js';
+import { answerTo, HttpError, hostGuard, refuseConnection, secure } from './guard.js';
 import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
 

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { isObject } from '../../base/json.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
-import { HttpError } from './errors.js';
-import { bearer } from './guard.js';
+import { bearer, HttpError } from './guard.js';
 
 /** A sheet of changes to queue, under the same rules as `changes import`. */
 type Sheet =

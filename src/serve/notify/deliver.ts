@@ -17,26 +17,21 @@ export type Attempted =
   | { readonly note: string | null }
   | { readonly reason: string; readonly isTransient: boolean };
 
-export interface DeliveryOptions {
-  readonly clock: Clock;
-  /** Timeout of one attempt. */
-  readonly timeoutMs: number;
-  readonly attempts: number;
-}
-
+const mostAttempts = 3;
 const waitMs = 2_000;
 
-/** Makes attempts until one succeeds or another one cannot help. */
+/** Makes attempts, each within `timeoutMs`, until one succeeds or another one cannot help. */
 export function delivering(
+  clock: Clock,
+  timeoutMs: number,
   attempt: (message: Message, signal: AbortSignal) => Promise<Attempted>,
-  { clock, timeoutMs, attempts }: DeliveryOptions,
 ): Deliver {
   return async (message, stop) => {
     for (let count = 1; ; count++) {
       const made = await attempt(message, AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]));
       if ('note' in made) return made.note;
       stop.throwIfAborted();
-      if (!made.isTransient || count >= attempts) throw new DeliveryError(made.reason);
+      if (!made.isTransient || count >= mostAttempts) throw new DeliveryError(made.reason);
       await clock.sleep(waitMs * 2 ** (count - 1), stop);
     }
   };

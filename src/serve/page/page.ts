@@ -3,7 +3,7 @@ import { canonicalZone } from '../../base/clock.js';
 import { type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
-import type { ScheduleView } from '../schedule/view.js';
+import type { ScheduleView } from '../schedule/record.js';
 
 import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
 import { type Attention, attention, attentionSection } from './attention.js';

@@ -1,7 +1,7 @@
 import type { Contents, Facts } from '../../base/facts.js';
-import { type Html, html, type Piece } from '../../base/html.js';
+import { type Html, html } from '../../base/html.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
-import { badge, section, type Times, type Tone, table } from './html.js';
+import { badge, type Row, section, type Times, type Tone, table } from './html.js';
 
 /** The most lines of a list; the tables of the schema ops have all of them. */
 const most = 20;
@@ -34,58 +34,40 @@ export function queueSection({ queue }: Facts): Html | null {
 
 /** What failed when it was requested last: the next run tries it again. */
 export function failingSection({ contents }: Facts): Html | null {
-  const rows = (contents?.failing ?? []).map(({ endpoint, entities, error }): Piece[] => [
+  const rows = (contents?.failing ?? []).map(({ endpoint, entities, error }) => [
     endpoint,
-    count(entities),
+    entities,
     html`<span class="message">${error}</span>`,
   ]);
-  const columns = [{ name: 'Endpoint' }, { name: 'Entities', number: true }, { name: 'Most common error' }];
+  const columns = ['Endpoint', 'Entities#', 'Most common error'];
   return details('failing', 'Failed when last requested', columns, rows);
 }
 
 /** Records that are still rejected, by endpoint; null when there are none. */
 export function rejectedSection({ contents }: Facts, times: Times): Html | null {
-  const rows = (contents?.rejected ?? []).map(({ endpoint, records, last_seen_at, example }): Piece[] => [
+  const rows = (contents?.rejected ?? []).map(({ endpoint, records, last_seen_at, example }) => [
     endpoint,
-    count(records),
+    records,
     times.since(last_seen_at),
     html`<span class="message">${example}</span>`,
   ]);
-  const columns = [
-    { name: 'Endpoint' },
-    { name: 'Records', number: true },
-    { name: 'Last seen' },
-    { name: 'Example' },
-  ];
-  return details('rejected', 'Rejected records', columns, rows);
+  return details('rejected', 'Rejected records', ['Endpoint', 'Records#', 'Last seen', 'Example'], rows);
 }
 
 /** Where the answers of the API differ from its documentation; null when they do not. */
 export function driftSection({ contents }: Facts, times: Times): Html | null {
-  const rows = (contents?.drift ?? []).map(
-    ({ endpoint, path, kind, occurrences, first_seen_at }): Piece[] => [
-      html`${endpoint} <code>${path}</code>`,
-      kind.replaceAll('_', ' '),
-      count(occurrences),
-      times.since(first_seen_at),
-    ],
-  );
-  const columns = [
-    { name: 'Where' },
-    { name: 'Difference' },
-    { name: 'Times', number: true },
-    { name: 'First seen' },
-  ];
+  const rows = (contents?.drift ?? []).map(({ endpoint, path, kind, occurrences, first_seen_at }) => [
+    html`${endpoint} <code>${path}</code>`,
+    kind.replaceAll('_', ' '),
+    occurrences,
+    times.since(first_seen_at),
+  ]);
+  const columns = ['Where', 'Difference', 'Times#', 'First seen'];
   return details('drift', 'Differences from the API documentation', columns, rows);
 }
 
 /** A table that is closed until somebody wants it; null when it is empty. */
-function details(
-  id: string,
-  heading: string,
-  columns: readonly { name: string; number?: boolean }[],
-  rows: readonly (readonly Piece[])[],
-): Html | null {
+function details(id: string, heading: string, columns: readonly string[], rows: readonly Row[]): Html | null {
   if (rows.length === 0) return null;
   const more = rows.length - most;
   return html`<details id="${id}"><summary>${heading} <span class="quiet">(${count(rows.length)})</span></summary>
