@@ -117,11 +117,7 @@ export function readingLimitsOf(config: Config) {
 
 /** The same for the queries of an assistant, which nobody reads before they run. */
 export function assistantLimitsOf(config: Config) {
-  return {
-    ...openingOf(config),
-    memoryLimit: autoLimit('assistant'),
-    spillLimit: '1GB',
-  };
+  return { ...openingOf(config), memoryLimit: autoLimit('assistant'), spillLimit: '1GB' };
 }
 
 /**

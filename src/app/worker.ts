@@ -115,12 +115,7 @@ async function openToWrite(
   options: WorkerOptions,
   guard?: OpenOptions['guard'],
 ): Promise<Warehouse> {
-  const warehouse = await openWarehouse({
-    ...limitsOf(config),
-    log,
-    wait: waitOf(options),
-    guard,
-  });
+  const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
   scope.defer('warehouse', () =>
     warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
   );

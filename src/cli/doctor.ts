@@ -57,13 +57,7 @@ const fail = (
   text: string,
   hint: string | null,
   exitCode: ExitCode = ExitCode.failed,
-): Check => ({
-  name,
-  state: 'fail',
-  text,
-  hint,
-  exitCode,
-});
+): Check => ({ name, state: 'fail', text, hint, exitCode });
 
 /** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
 const order: readonly ExitCode[] = [ExitCode.usage, ExitCode.refused, ExitCode.locked, ExitCode.failed];

@@ -40,10 +40,7 @@ function optionsOf({ out, where, query, companies, columns, force }: Flags): Edi
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
-    problems.push({
-      setting: '--out',
-      problem: 'must end in .xlsx or .csv: the ending decides the format',
-    });
+    problems.push({ setting: '--out', problem: 'must end in .xlsx or .csv: the ending decides the format' });
   if (where !== undefined && query !== undefined)
     problems.push({ setting: '--query', problem: 'cannot be combined with --where: both select the rows' });
   const sql = query === undefined ? undefined : queryIn(query, problems);

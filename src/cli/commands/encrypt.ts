@@ -52,9 +52,7 @@ function checkKeys({ off, hasKey, hasOld }: { off: boolean; hasKey: boolean; has
     throw new UsageError(
       'A key is set, so the data directory stays encrypted.',
       [{ setting, problem: 'is set' }],
-      {
-        hint: 'Unset it, and name the file with --old-key-file.',
-      },
+      { hint: 'Unset it, and name the file with --old-key-file.' },
     );
   if (off && !hasOld)
     throw new UsageError('There is no key to decrypt with.', [
