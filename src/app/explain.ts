@@ -269,45 +269,21 @@ function merged(
   return { ...nothing, at, kind: 'merge', by, text, runId };
 }
 
-function pushed({
-  id,
-  status,
-  wanted,
-  base,
-  remoteBefore,
-  requestedBy,
-  queuedAt,
-  settledAt,
-  error,
-  source,
-}: Change): TimelineEvent {
+function pushed(change: Change): TimelineEvent {
+  const { id: changeId, status, wanted, base, remoteBefore, requestedBy: by, error, source } = change;
   const before = remoteBefore ?? base;
-  const fields = Object.entries(wanted).map(([field, now]) => ({
-    field,
-    before: before[field] ?? null,
-    now,
-  }));
+  const fields = Object.entries(wanted).map(([field, now]) => {
+    return { field, before: before[field] ?? null, now };
+  });
   const text = `${status}, from ${source}${error === null ? '' : `: ${error}`}`;
-  return {
-    ...nothing,
-    at: settledAt ?? queuedAt,
-    kind: 'change',
-    by: requestedBy,
-    text,
-    fields,
-    changeId: id,
-  };
+  const at = change.settledAt ?? change.queuedAt;
+  return { ...nothing, at, kind: 'change', by, text, fields, changeId };
 }
 
 function written({ at, messages, edited, deleted, authors }: MessageDay): TimelineEvent {
   const parts = [`${messages} ${messages === 1 ? 'message' : 'messages'}`];
   if (edited > 0) parts.push(`${edited} edited since`);
   if (deleted > 0) parts.push(`${deleted} deleted since`);
-  return {
-    ...nothing,
-    at,
-    kind: 'messages',
-    by: authors.slice(0, 3).join(', ') || null,
-    text: parts.join(', '),
-  };
+  const by = authors.slice(0, 3).join(', ') || null;
+  return { ...nothing, at, kind: 'messages', by, text: parts.join(', ') };
 }

@@ -78,7 +78,7 @@ export async function serveOnce(
     scope.defer('signal', () => signals.stop.removeEventListener('abort', stop));
     if (signals.stop.aborted) stop();
     const runs = await scheduler.runOnce();
-    await Promise.all(notifiers.map((notifier) => notifier.settled()));
+    await Promise.all(notifiers.map((notifier) => notifier.idle()));
     await Promise.all(notifiers.map((notifier) => notifier.stop()));
     return { runs, exitCode: exitCodeOf(runs) };
   });
@@ -115,7 +115,7 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
     ...{ log, clock },
-    onSettled: (record) => {
+    onEnd: (record) => {
       metrics.run(record);
       for (const notifier of notifiers) notifier.run(record);
     },

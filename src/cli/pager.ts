@@ -12,7 +12,7 @@ export interface Output {
   readonly isPaging: boolean;
   /** False when nobody reads on: the pager was left. */
   write(text: string): Promise<boolean>;
-  /** Prints what was held back, and waits until the pager is left. */
+  /** Prints what is not shown yet, and waits until the pager is left. */
   end(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ const startedAfter = 1 << 20;
 
 class PagedOutput implements Output {
   /** Everything written so far, until the pager has certainly started: without one, it is printed. */
-  #held = '';
+  #written = '';
   #lines = 0;
   #pager: Pager | undefined;
   #isDirect = false;
@@ -98,13 +98,13 @@ class PagedOutput implements Output {
       print(text);
       return true;
     }
-    if (this.#held.length < startedAfter) this.#held += text;
+    if (this.#written.length < startedAfter) this.#written += text;
     if (!this.#pager) {
       this.#lines += screenLines(text, this.columns);
       // The prompt that follows takes a line as well.
       if (this.#lines < this.#rows) return true;
       this.#pager = new Pager(this.command, this.around);
-      return this.#sent(this.#held);
+      return this.#sent(this.#written);
     }
     return this.#sent(text);
   }
@@ -112,21 +112,21 @@ class PagedOutput implements Output {
   async end(): Promise<void> {
     if (this.#pager && !this.#isDirect) {
       const code = await this.#pager.end();
-      if (isMissing(code)) this.#printHeld();
-    } else if (!this.#isDirect) this.#printHeld();
-    this.#held = '';
+      if (isMissing(code)) this.#printWritten();
+    } else if (!this.#isDirect) this.#printWritten();
+    this.#written = '';
   }
 
   async #sent(text: string): Promise<boolean> {
     if (await this.#pager?.write(text)) return true;
     if (!isMissing(await this.#pager?.end())) return false;
-    this.#printHeld();
+    this.#printWritten();
     return true;
   }
 
-  #printHeld(): void {
+  #printWritten(): void {
     this.#isDirect = true;
-    if (this.#held !== '') print(this.#held);
+    if (this.#written !== '') print(this.#written);
   }
 }
 

@@ -3,7 +3,7 @@ import { cut, widthOf } from '../../base/display-width.js';
 import { pad, printable, wrap } from '../text/layout.js';
 
 const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
-const kinds = ['view', 'macro', 'table'] as const;
+export const kinds = ['view', 'macro', 'table'] as const;
 
 /** Every table, view and macro with what it is for, a line each. */
 export function relationList(relations: readonly ListedRelation[], columns: number): string {

@@ -3,11 +3,11 @@ import type { ListedRelation, SqlSession } from '../../app/sql-session.js';
 import { splitSql } from '../../base/sql-text.js';
 import { ago, counted, duration, moment } from '../../base/units.js';
 import { type Output, pagedOutput } from '../pager.js';
-import { failureOf, failureText } from '../run.js';
+import { errorText, reported } from '../run.js';
 import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
 import { printable } from '../text/layout.js';
 import { completions } from './completion.js';
-import { relationDescription, relationList, relationNames } from './describe.js';
+import { kinds, relationDescription, relationList, relationNames } from './describe.js';
 import { History } from './history.js';
 
 export interface PromptOptions {
@@ -161,59 +161,37 @@ export class Prompt {
     return true;
   }
 
+  /** What each command does with what is typed behind it. */
+  readonly #commands: Readonly<Record<string, (argument: string) => unknown>> = {
+    '\\r': () => {
+      this.#lines = '';
+    },
+    '\\x': (argument) => this.#setFormat(verticalMode(argument, this.#format)),
+    '.mode': (argument) => this.#setFormat(argument.toLowerCase() || undefined),
+    '\\timing': (argument) => this.#setTiming(argument),
+    '.timer': (argument) => this.#setTiming(argument),
+    '.maxrows': (argument) => this.#setLimit(argument),
+    '\\c': () => this.#alone(() => this.#reopen()),
+    '.tables': (argument) => this.#alone((output) => this.#list(argument, output)),
+    '\\d': (argument) => this.#alone((output) => this.#describe(kinds, argument, output)),
+    '\\dt': (argument) => this.#alone((output) => this.#describe(['table'], argument, output)),
+    '\\dv': (argument) => this.#alone((output) => this.#describe(['view', 'macro'], argument, output)),
+    '.schema': (argument) => this.#alone((output) => this.#definition(argument, output)),
+    '\\?': () => say(help),
+    '\\h': () => say(help),
+    '.help': () => say(help),
+    help: () => say(help),
+  };
+
   /** Runs a command of the prompt; false when it says to leave. */
   async #command(line: string): Promise<boolean> {
     const [, name = '', argument = ''] = /^\s*(\\?[^\s;]+)\s*(.*?)\s*;?\s*$/.exec(line) ?? [];
     this.#remember(line);
-    switch (name.startsWith('.') ? name.toLowerCase() : name) {
-      case '\\q':
-      case '.quit':
-      case '.exit':
-        return false;
-      case '\\r':
-        this.#lines = '';
-        break;
-      case '\\x':
-        this.#setFormat(verticalMode(argument, this.#format));
-        break;
-      case '.mode':
-        this.#setFormat(argument.toLowerCase() || undefined);
-        break;
-      case '\\timing':
-      case '.timer':
-        this.#isTimed = argument === '' ? !this.#isTimed : argument === 'on';
-        say(`Times are ${this.#isTimed ? 'shown' : 'not shown'}.`);
-        break;
-      case '.maxrows':
-        this.#setLimit(argument);
-        break;
-      case '\\c':
-        await this.#alone(() => this.#reopen());
-        break;
-      case '.tables':
-        await this.#alone((output) => this.#list(argument, output));
-        break;
-      case '\\d':
-        await this.#alone((output) => this.#describe(['view', 'macro', 'table'], argument, output));
-        break;
-      case '\\dt':
-        await this.#alone((output) => this.#describe(['table'], argument, output));
-        break;
-      case '\\dv':
-        await this.#alone((output) => this.#describe(['view', 'macro'], argument, output));
-        break;
-      case '.schema':
-        await this.#alone((output) => this.#definition(argument, output));
-        break;
-      case '\\?':
-      case '\\h':
-      case '.help':
-      case 'help':
-        say(help);
-        break;
-      default:
-        say(String.raw`${name} is not a command of this prompt; \? lists them.`);
-    }
+    const key = name.startsWith('.') ? name.toLowerCase() : name;
+    if (['\\q', '.quit', '.exit'].includes(key)) return false;
+    const run = this.#commands[key];
+    if (run) await run(argument);
+    else say(String.raw`${name} is not a command of this prompt; \? lists them.`);
     return true;
   }
 
@@ -232,6 +210,11 @@ export class Prompt {
     else if (wanted !== undefined)
       say(`${wanted} is not a format; there are auto, ${answerFormats.join(', ')}.`);
     if (known || wanted === undefined) say(`The format is ${this.#format}.`);
+  }
+
+  #setTiming(wanted: string): void {
+    this.#isTimed = wanted === '' ? !this.#isTimed : wanted === 'on';
+    say(`Times are ${this.#isTimed ? 'shown' : 'not shown'}.`);
   }
 
   #setLimit(wanted: string): void {
@@ -278,7 +261,7 @@ export class Prompt {
     clearInterval(stopping);
     this.#stop = undefined;
     if (isStopped) say('Stopped.');
-    else if (failure !== undefined) say(failureText(failureOf(failure), columns(), ''));
+    else if (failure !== undefined) say(errorText(reported(failure), columns(), ''));
     return !isStopped;
   }
 
@@ -308,7 +291,7 @@ export class Prompt {
 
   async #list(pattern: string, output: Output): Promise<void> {
     await this.#refresh();
-    const found = await this.#listed(pattern, ['view', 'macro', 'table']);
+    const found = await this.#listed(pattern, kinds);
     await output.write(found.length === 0 ? noTable(pattern) : `${relationNames(found, columns())}\n`);
   }
 
@@ -325,14 +308,9 @@ export class Prompt {
 
   async #definition(wanted: string, output: Output): Promise<void> {
     await this.#refresh();
-    const found = wanted === '' ? undefined : await this.#session.definition(wanted);
-    await output.write(
-      found
-        ? `${found.split('\n').map(printable).join('\n')}\n`
-        : wanted === ''
-          ? 'Name a table: .schema NAME\n'
-          : noTable(wanted),
-    );
+    if (wanted === '') return void (await output.write('Name a table: .schema NAME\n'));
+    const found = await this.#session.definition(wanted);
+    await output.write(found ? `${found.split('\n').map(printable).join('\n')}\n` : noTable(wanted));
   }
 
   async #complete(line: string): Promise<[string[], string]> {

@@ -126,20 +126,20 @@ export function childText(child: AskedChild, now: number): string {
   const { isDue, why, last, sweepAt, maxAgeDays } = child;
   const state = isDue ? 'DUE' : sweepAt === null ? 'not requested' : 'not due';
   const asked = last === null ? '' : askedText(child, last, now);
-  const sweep = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}`;
+  const latest = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}`;
   const texts: Record<DueCode, string> = {
     never_requested: 'it was never requested',
     no_answer: `the last request failed, ${asked}`,
     removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
     changed: `${changesText(child)} since it was fetched, ${asked}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
-    asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${sweep}`,
+    asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
     old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,
-    unchanged: `nothing changed since it was fetched, ${asked}${sweep}`,
-    only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${sweep}`,
-    refused: `refused ${asked}; requested again when it changes${sweep}`,
-    too_large: `${asked}; requested again when it changes${sweep}`,
-    id_not_valid: `its id is not valid in a path${sweep}`,
+    unchanged: `nothing changed since it was fetched, ${asked}${latest}`,
+    only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${latest}`,
+    refused: `refused ${asked}; requested again when it changes${latest}`,
+    too_large: `${asked}; requested again when it changes${latest}`,
+    id_not_valid: `its id is not valid in a path${latest}`,
     not_listed: 'no list has it, and only listed items are asked about',
     unlisted: 'it is deleted, or not in its list any more',
     id_not_digits: 'the API takes ids of digits only',

@@ -135,22 +135,22 @@ export function record(
   const lines = values.flatMap(([, value], index) =>
     value
       .split(/\r\n|\r|\n/)
-      .flatMap((line) => (room === undefined ? [printable(line)] : folded(printable(line), room)))
+      .flatMap((line) => (room === undefined ? [printable(line)] : wrapAnywhere(printable(line), room)))
       .map((line, at) => `${pad(at === 0 ? (names[index] ?? '') : '', column)} | ${line}`.trimEnd()),
   );
   return [`-[ RECORD ${number} ]`.padEnd(Math.min(width ?? 60, 60), '-'), ...lines].join('\n');
 }
 
 /** Like `wrap`, and breaks within words where a script has no spaces. A long address stays whole, to be copied. */
-function folded(text: string, columns: number): string[] {
+function wrapAnywhere(text: string, columns: number): string[] {
   return wrap(text, columns).flatMap((line) => {
     if (widthOf(line) <= columns || widthOf(line) === line.length) return [line];
     const lines: string[] = [];
     for (let rest = line; rest !== ''; ) {
-      const kept = widthOf(rest) <= columns ? rest : cut(rest, columns + 1).slice(0, -1);
-      if (kept === '') return [...lines, rest];
-      lines.push(kept);
-      rest = rest.slice(kept.length);
+      const piece = widthOf(rest) <= columns ? rest : cut(rest, columns + 1).slice(0, -1);
+      if (piece === '') return [...lines, rest];
+      lines.push(piece);
+      rest = rest.slice(piece.length);
     }
     return lines;
   });

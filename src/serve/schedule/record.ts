@@ -68,8 +68,8 @@ export interface ScheduleMemory {
     Record<
       string,
       {
-        /** The latest due time that is settled; a later one that passed was missed. */
-        readonly settledDue: Iso | null;
+        /** The latest due time that is handled; a later one that passed was missed. */
+        readonly handledDue: Iso | null;
         readonly lastSuccessAt: Iso | null;
         readonly retry?: Retry | null | undefined;
       }
@@ -86,7 +86,7 @@ export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
   jobs: z.record(
     z.string(),
     z.object({
-      settledDue: moment.nullable(),
+      handledDue: moment.nullable(),
       lastSuccessAt: moment.nullable(),
       retry: z.object({ at: moment, count: z.number().int().min(1) }).nullish(),
     }),
@@ -114,7 +114,7 @@ export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
 }
 
 /**
- * The memory after a run. Every run but an interrupted one settles its due time. A run that ended by itself decides
+ * The memory after a run. Every run but an interrupted one handles its due time. A run that ended by itself decides
  * whether there is a retry.
  */
 export function remembered(
@@ -122,15 +122,15 @@ export function remembered(
   record: RunRecord,
   next: Retry | null = null,
 ): ScheduleMemory {
-  const { settledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
+  const { handledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
   const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
-  const settles = record.dueAt !== null && record.outcome !== 'interrupted';
+  const handles = record.dueAt !== null && record.outcome !== 'interrupted';
   const succeeded = record.outcome === 'done' || record.outcome === 'stopped';
   return {
     jobs: {
       ...memory.jobs,
       [record.job]: {
-        settledDue: settles ? later(settledDue, record.dueAt) : settledDue,
+        handledDue: handles ? later(handledDue, record.dueAt) : handledDue,
         lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
         retry: endedByItself ? next : retry,
       },

@@ -55,7 +55,7 @@ export interface SchedulerOptions {
   /** How long a running job may take to end after `stop`. */
   readonly shutdownSeconds: number;
   /** Called for every run that ended or was skipped. */
-  readonly onSettled?: ((record: RunRecord) => void) | undefined;
+  readonly onEnd?: ((record: RunRecord) => void) | undefined;
 }
 
 /** The answer to a requested run. */
@@ -99,12 +99,12 @@ export class Scheduler {
     if (this.#stop.signal.aborted) return;
     const now = this.#clock.now();
     for (const job of this.#options.jobs) {
-      const settled = this.#settledDue(job);
-      const missed = this.#agenda.begin(job, settled, now);
+      const handled = this.#handledDue(job);
+      const missed = this.#agenda.begin(job, handled, now);
       if (missed === null) continue;
       if (job.catchUp !== false) this.#offer(job, 'catch-up', missed);
       // A job that never ran has missed nothing.
-      else if (settled !== null) await this.#missedForGood(job, missed);
+      else if (handled !== null) await this.#missedForGood(job, missed);
     }
     void this.#watch();
   }
@@ -115,7 +115,7 @@ export class Scheduler {
     const now = this.#clock.now();
     const before = this.#memory.history;
     for (const job of this.#options.jobs) {
-      const missed = this.#agenda.begin(job, this.#settledDue(job), now);
+      const missed = this.#agenda.begin(job, this.#handledDue(job), now);
       if (missed !== null && !this.#stop.signal.aborted) this.#queue.add(this.#entry(job, 'once', missed));
     }
     await this.#queue.idle();
@@ -254,7 +254,7 @@ export class Scheduler {
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
     this.#options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
     const endedAt = iso(this.#clock.now());
-    await this.#settle({
+    await this.#recordEnd({
       job: job.name,
       trigger,
       outcome: 'skipped',
@@ -297,7 +297,7 @@ export class Scheduler {
       message,
       runIds: result.runIds ?? [],
     };
-    await this.#settle(record, retry);
+    await this.#recordEnd(record, retry);
     if (retry) this.#alarm.abort(new Error('a retry is due'));
   }
 
@@ -317,11 +317,11 @@ export class Scheduler {
     return wasStopped && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
   }
 
-  async #settle(record: RunRecord, retry: Retry | null = null): Promise<void> {
-    const { log, memory, onSettled } = this.#options;
+  async #recordEnd(record: RunRecord, retry: Retry | null = null): Promise<void> {
+    const { log, memory, onEnd } = this.#options;
     this.#memory = remembered(this.#memory, record, retry);
     try {
-      onSettled?.(record);
+      onEnd?.(record);
     } catch (error) {
       log.error({ err: error }, 'a listener for runs failed');
     }
@@ -334,8 +334,8 @@ export class Scheduler {
     this.#memory = (await this.#options.memory.load()) ?? this.#memory;
   }
 
-  #settledDue(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.settledDue ?? null);
+  #handledDue(job: Job): number | null {
+    return millis(this.#memory.jobs[job.name]?.handledDue ?? null);
   }
 
   #nextAt(job: Job): string | null {
