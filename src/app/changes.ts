@@ -215,7 +215,7 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
  * a spreadsheet program.
  */
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
-  return async (sheet, by, { followMerges } = {}) => {
+  return async (sheet, by, followMerges) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
     const run = async (source: ImportSource) => {
       const { queued, problems, rows } = await importChanges(setup, { source }, options);

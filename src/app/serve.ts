@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Clock, iso, systemClock } from '../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
@@ -60,7 +61,7 @@ export async function serve(
     for (const notifier of notifiers) notifier.start();
     await scheduler.start();
     listening(server.url);
-    await aborted(signals.stop);
+    if (!signals.stop.aborted) await once(signals.stop, 'abort');
   });
   return { finished };
 }
@@ -121,13 +122,6 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
     },
   });
   return { scheduler, notifiers, metrics, facts };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** Everything that is wrong with notifications, and with the lake where a job publishes to it. */

@@ -101,9 +101,10 @@ export function connect(
 /** How the worker opens the warehouse: its directory, the limits of DuckDB, and the permissions of the published file. */
 export function limitsOf(config: Config) {
   const { warehouse, publish, analysis } = config;
+  const isAuto = warehouse.memoryLimit.toLowerCase() === 'auto';
   return {
     ...openingOf(config),
-    memoryLimit: isAuto(warehouse.memoryLimit) ? autoLimit('worker') : warehouse.memoryLimit,
+    memoryLimit: isAuto ? autoLimit('worker') : warehouse.memoryLimit,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
     businessHours: analysis.businessHours,
@@ -129,10 +130,6 @@ const threads = 2;
 function openingOf({ dataDir, encryptionKey, duckdb, tuning }: Config) {
   const { extensionDirectory } = duckdb;
   return { dataDir, encryptionKey, extensionDirectory, threads: tuning.threads ?? threads };
-}
-
-function isAuto(setting: string): boolean {
-  return setting.toLowerCase() === 'auto';
 }
 
 function autoLimit(of: 'worker' | 'query' | 'assistant'): string {

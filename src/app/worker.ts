@@ -139,11 +139,8 @@ export function hasWarehouse(dataDir: string): boolean {
 
 /** Throws StorageError when nothing was synced into the directory yet. */
 export function refuseWithoutWarehouse(dataDir: string): void {
-  if (!hasWarehouse(dataDir)) throw noWarehouse(dataDir);
-}
-
-function noWarehouse(dataDir: string): StorageError {
-  return new StorageError(`there is no warehouse in ${dataDir} yet`, {
+  if (hasWarehouse(dataDir)) return;
+  throw new StorageError(`there is no warehouse in ${dataDir} yet`, {
     hint: 'Run signalhouse sync first, or set SIGNALHOUSE_DATA_DIR to the right directory.',
   });
 }

@@ -235,15 +235,13 @@ function runner({ withSnapshot, log }: AssistantOptions): Run {
         log.error({ err: error }, 'a tool of the assistant failed');
       return {
         isError: true,
-        content: [{ type: 'text', text: isLate ? tooLong(querySeconds) : said(error) }],
+        content: [{ type: 'text', text: isLate ? tooLong : said(error) }],
       };
     }
   }
 }
 
-function tooLong(seconds: number): string {
-  return `The query took longer than ${seconds} seconds and was stopped. Aggregate, filter by time, or read fewer columns.`;
-}
+const tooLong = `The query took longer than ${querySeconds} seconds and was stopped. Aggregate, filter by time, or read fewer columns.`;
 
 function said(error: unknown): string {
   const hint = error instanceof SignalhouseError ? error.hint : undefined;

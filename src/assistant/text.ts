@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../base/json.js';
+import type { Json } from '../base/json.js';
 import { count, counted } from '../base/units.js';
 import type { Answer } from '../warehouse/read/query.js';
 
@@ -42,15 +42,11 @@ export async function tableText({ columns, rows }: Answer, { rows: most, cell }:
 }
 
 function shownText(value: Json, most: number, onCut: () => void): string {
-  const text = plainText(value);
+  if (value === null) return '';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   if (text.length <= most) return text;
   onCut();
   return `${text.slice(0, most)}…`;
-}
-
-function plainText(value: Json): string {
-  if (value === null) return '';
-  return typeof value === 'object' || isObject(value) ? JSON.stringify(value) : String(value);
 }
 
 /** One line of Markdown: what a value contains cannot end its cell or its row, not even with a backslash of its own. */

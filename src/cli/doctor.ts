@@ -98,7 +98,11 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       ...keyFile('key file', config.api.keyFile),
       ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
     ];
-    return { checks: [...settingsChecks(config.warnings), ...files], access };
+    const warnings = config.warnings.map((text) =>
+      warn('settings', text, 'Remove or rename it in the settings file.'),
+    );
+    const found = warnings.length > 0 ? warnings : [ok('settings', 'complete and valid')];
+    return { checks: [...found, ...files], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const checks = error.problems.map(({ setting, problem }) =>
@@ -110,11 +114,6 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       return { checks, access: null };
     }
   }
-}
-
-function settingsChecks(warnings: readonly string[]): Check[] {
-  if (warnings.length === 0) return [ok('settings', 'complete and valid')];
-  return warnings.map((text) => warn('settings', text, 'Remove or rename it in the settings file.'));
 }
 
 /** Other users of this machine must not be able to read a key. */

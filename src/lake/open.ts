@@ -37,6 +37,13 @@ export interface LakeParts {
   readonly stop: AbortSignal;
 }
 
+/** What every report says of the lake. */
+export interface LakeAbout {
+  readonly kind: LakePlace['kind'];
+  readonly namespace: string;
+  readonly organization: Snapshot['organization'];
+}
+
 /** The lake and the published file, attached to one database in memory. */
 export interface OpenLake {
   readonly parts: LakeParts;

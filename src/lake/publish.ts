@@ -7,6 +7,7 @@ import { type LakeColumn, named } from './catalog.js';
 import { withoutLogin } from './errors.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
 import {
+  type LakeAbout,
   type LakeParts,
   locked,
   type OpenLake,
@@ -35,10 +36,7 @@ export interface TableChanges {
 }
 
 /** What `lake init` and `lake publish` did. */
-export interface LakeReport {
-  readonly kind: LakeParts['place']['kind'];
-  readonly namespace: string;
-  readonly organization: { readonly id: string; readonly name: string | null };
+export interface LakeReport extends LakeAbout {
   /** False when the lake had everything already. */
   readonly changed: boolean;
   /**

@@ -2,16 +2,13 @@ import { identifier, literal } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { lake, named } from './catalog.js';
 import { clearMarker } from './marker.js';
-import { type LakeParts, locked, type OpenLake, withLake, writeLake } from './open.js';
+import { type LakeAbout, type LakeParts, locked, type OpenLake, withLake, writeLake } from './open.js';
 import { deleteRows, lastPublication, publications } from './publications.js';
 import { existingTables } from './schema.js';
 import { isShared } from './settings.js';
 
 /** What `lake drop` removed. */
-export interface LakeDropped {
-  readonly kind: LakeParts['place']['kind'];
-  readonly namespace: string;
-  readonly organization: { readonly id: string; readonly name: string | null };
+export interface LakeDropped extends LakeAbout {
   /** Whether other organizations share the namespace: then its tables stay, without the rows of this one. */
   readonly shared: boolean;
   /** Dropped tables; in a shared namespace, the tables whose rows were deleted. */

@@ -1,15 +1,12 @@
 import { identifier, literal } from '../warehouse/sql.js';
 import { named } from './catalog.js';
-import { type LakeParts, withLake } from './open.js';
+import { type LakeAbout, type LakeParts, withLake } from './open.js';
 import { isOfSnapshot, lastPublication, type Publication, publications } from './publications.js';
 import { existingTables } from './schema.js';
 import { snapshotName } from './source.js';
 
 /** What `lake status` says. */
-export interface LakeStatus {
-  readonly kind: LakeParts['place']['kind'];
-  readonly namespace: string;
-  readonly organization: { readonly id: string; readonly name: string | null };
+export interface LakeStatus extends LakeAbout {
   /** Whether the namespace has the tables of signalhouse. */
   readonly exists: boolean;
   readonly lastPublication: Publication | null;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { text as textOf } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Setup } from '../../app/setup.js';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
@@ -124,13 +125,7 @@ async function queryFrom(query: string | undefined, file: string | undefined): P
     if (query === undefined && file === undefined) throw noQuery('is missing');
     process.stderr.write('Type the query; Ctrl-D ends it.\n');
   }
-  return readStdin();
-}
-
-async function readStdin(): Promise<string> {
-  let read = '';
-  for await (const piece of process.stdin.setEncoding('utf8')) read += piece;
-  return read;
+  return textOf(process.stdin);
 }
 
 /** Several statements print several tables, but a data file holds one result. */

@@ -47,11 +47,11 @@ export const sync = command({
 });
 
 function summaryOf(report: (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync }): string {
-  const pushed = 'push' in report ? [inboxText(report.inbox), pushText(report)] : [];
-  const published = report.lake ? [lakeAfterSyncText(report.lake)] : [];
-  return [...pushed, syncSummary(report), ...published].filter((text) => text !== '').join('\n\n');
-}
-
-function pushText({ push, pushFailure }: SyncPushReport): string {
-  return push ? pushSummary(push) : `The push FAILED: ${pushFailure}`;
+  const parts = [syncSummary(report)];
+  if ('push' in report) {
+    const { push, pushFailure, inbox } = report;
+    parts.unshift(inboxText(inbox), push ? pushSummary(push) : `The push FAILED: ${pushFailure}`);
+  }
+  if (report.lake) parts.push(lakeAfterSyncText(report.lake));
+  return parts.filter((text) => text !== '').join('\n\n');
 }

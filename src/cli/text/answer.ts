@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.js';
 import type { Output } from '../pager.js';
-import { printable, record, table, tableWidth } from './layout.js';
+import { fullWidth, printable, record, table } from './layout.js';
 
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
@@ -101,7 +101,7 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
     },
     end() {
       const cells = shown.map((row) => row.map((value) => textOf(value, 'NULL')));
-      if (otherwise && width !== undefined && tableWidth(heads, cells) > width)
+      if (otherwise && width !== undefined && fullWidth(heads, cells) > width)
         return shown.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(shown.length);
       return `${table(heads, cells, width)}\n`;
     },

@@ -103,7 +103,7 @@ export function countsTable(
 }
 
 /** The width of a table in which nothing is cut. */
-export function tableWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number {
+export function fullWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number {
   return measured(columns, rows).wanted.reduce((sum, one) => sum + one + gap, -gap);
 }
 

@@ -10,7 +10,7 @@ export function statusSummary(status: StatusReport, now: number): string {
   return sections([
     ['Warehouse', pairs(facts(status, now))],
     ['Freshness objectives', freshnessText(status, now)],
-    ['Changes to push', queueText(status)],
+    ['Changes to push', pairs(Object.entries(status.queue))],
     ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
   ]);
@@ -96,10 +96,6 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
     ]),
     wide,
   );
-}
-
-function queueText({ queue }: StatusReport): string {
-  return pairs(Object.entries(queue));
 }
 
 function jobsText({ jobs }: StatusReport): string {

@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
-import type { RequestedRun } from '../schedule/scheduler.js';
+import type { Scheduler } from '../schedule/scheduler.js';
 import { answerTo, HttpError, hostGuard, refuseConnection, secure } from './guard.js';
 import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
@@ -33,12 +33,6 @@ const defaultLimits: HttpLimits = {
   connections: 256,
 };
 
-/** The part of the scheduler that HTTP uses. */
-interface ScheduleControl {
-  view(): ScheduleView;
-  ask(job: string): RequestedRun;
-}
-
 /** The report since a date, and what a browser may do with it; null when nothing was published yet. */
 type ReportSource = (
   since: string | null,
@@ -59,7 +53,7 @@ export interface ServerOptions {
   readonly report?: ReportSource | undefined;
   /** Reads one run of the published snapshot; null when it does not have it. */
   readonly run: (runId: string) => Promise<RunDetails | null>;
-  readonly schedule: ScheduleControl;
+  readonly schedule: Pick<Scheduler, 'view' | 'ask'>;
   readonly metrics: Metrics;
   readonly version: string;
   readonly log: Log;
