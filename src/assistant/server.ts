@@ -2,8 +2,10 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
 import { messageOf, SignalhouseError } from '../base/errors.js';
+import type { Json } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import { count, counted } from '../base/units.js';
 import {
   columnsOf,
   firstSentence,
@@ -11,10 +13,8 @@ import {
   relationCalled,
   relationsOf,
 } from '../warehouse/read/catalog.js';
-import type { Snapshot } from '../warehouse/read/query.js';
+import type { Answer, Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { promptOf, recipesIn } from './cookbook.js';
-import { tableText } from './text.js';
 
 const explainedKinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type ExplainedKind = (typeof explainedKinds)[number];
@@ -268,4 +268,95 @@ async function describeTable(snapshot: Snapshot, wanted: string): Promise<string
   const columns = await columnsOf(snapshot, found);
   const lines = columns.map(({ name, type, comment }) => `- ${name} (${type}): ${comment ?? ''}`);
   return [`${found.label} (${found.kind}): ${found.comment ?? ''}`, ...lines].join('\n');
+}
+
+/** How much of an answer an assistant gets: what it reads costs money and attention. */
+export interface Bounds {
+  readonly rows: number;
+  /** The longest text of one value. */
+  readonly cell: number;
+}
+
+/** The most characters of one answer. */
+const mostCharacters = 30_000;
+
+/**
+ * The first rows of an answer as a Markdown table, within bounds. Reads no further than it shows, and says when there is
+ * more and how to get it.
+ */
+export async function tableText({ columns, rows }: Answer, { rows: most, cell }: Bounds): Promise<string> {
+  if (columns.length === 0) return 'Done; the statement returns no rows.';
+  const lines = [row(columns.map(({ name }) => name)), row(columns.map(() => '---'))];
+  let length = 0;
+  let shown = 0;
+  let cut = 0;
+  let why = '';
+  for await (const values of rows) {
+    if (shown === most) why = 'ask for more with max_rows, or narrow the query';
+    const texts = values.map((value) => shownText(value, cell, () => (cut += 1)));
+    const line = row(texts);
+    if (length + line.length > mostCharacters) why = 'this answer would be too long: select fewer columns';
+    if (why !== '') break;
+    lines.push(line);
+    length += line.length + 1;
+    shown += 1;
+  }
+  if (shown === 0 && why === '') return `No rows. Columns: ${columns.map(({ name }) => name).join(', ')}.`;
+  const total =
+    why === '' ? `${counted(shown, 'row')}.` : `The first ${count(shown)} rows; there are more (${why}).`;
+  const shortened =
+    cut === 0 ? '' : ` ${counted(cut, 'long value')} cut (…): raise max_cell to read all of it.`;
+  return `${lines.join('\n')}\n\n${total}${shortened}`;
+}
+
+function shownText(value: Json, most: number, onCut: () => void): string {
+  if (value === null) return '';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (text.length <= most) return text;
+  onCut();
+  return `${text.slice(0, most)}…`;
+}
+
+/** One line of Markdown: what a value contains cannot end its cell or its row, not even with a backslash of its own. */
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replace(/\s*[\r\n\u2028\u2029]+\s*/g, ' ⏎ ').replace(/(\\*)\|/g, '$1$1\\|')).join(' | ')} |`;
+}
+
+/** A question of the cookbook that an assistant can be asked. */
+export interface Recipe {
+  /** Made of the question's words: `who-is-still-waiting-for-an-answer`. */
+  readonly name: string;
+  readonly question: string;
+  /** What the cookbook says about it, without the example of an answer. */
+  readonly text: string;
+}
+
+/** The questions of the cookbook that have a query: the sections of its Markdown, without their answers. */
+export function recipesIn(markdown: string): Recipe[] {
+  return markdown
+    .split(/^## /m)
+    .slice(1)
+    .flatMap((section) => {
+      const [question = '', ...lines] = section.split('\n');
+      const text = lines.filter((line) => !line.startsWith('|') && line !== '*No rows.*').join('\n');
+      if (!question.endsWith('?') || !text.includes('```sql')) return [];
+      return [{ name: nameOf(question), question, text: text.replace(/\n{3,}/g, '\n\n').trim() }];
+    });
+}
+
+function nameOf(question: string): string {
+  return question
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+}
+
+/** What the assistant is asked to do with a recipe. */
+export function promptOf({ question, text }: Recipe): string {
+  return `${question}
+
+Answer this from the Signalhouse warehouse: run the query below with the tool "query", adapted where my situation differs,
+and tell me in a few sentences what its answer means.
+
+${text}`;
 }

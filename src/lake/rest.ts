@@ -32,16 +32,15 @@ const timeoutMs = 60_000;
 
 /** A client of one Iceberg REST catalog. It logs in when it is first needed. Every call throws LakeError. */
 export class RestCatalog {
-  readonly #place: LakePlace;
-  readonly #secrets: LakeSecrets;
   #token: string | undefined;
   #root: Promise<string> | undefined;
   /** Whether the catalog has accepted the warehouse. */
   #isKnown = false;
 
-  constructor(place: LakePlace, secrets: LakeSecrets) {
-    this.#place = place;
-    this.#secrets = secrets;
+  constructor(
+    private readonly place: LakePlace,
+    private readonly secrets: LakeSecrets,
+  ) {
     this.#token = secrets.token;
   }
 
@@ -127,7 +126,7 @@ export class RestCatalog {
   }
 
   async #configure(): Promise<string> {
-    const { warehouse } = this.#place;
+    const { warehouse } = this.place;
     const answer = await this.#send('GET', `v1/config?warehouse=${encodeURIComponent(warehouse)}`);
     if (answer === null) throw this.#fault(404);
     const of = (part: unknown) =>
@@ -145,7 +144,7 @@ export class RestCatalog {
   /** The answer; null for 404. */
   async #send(method: string, path: string, body?: object): Promise<Record<string, unknown> | null> {
     await this.#authorize();
-    const response = await this.#fetch(`${this.#place.catalog.replace(/\/+$/, '')}/${path}`, {
+    const response = await this.#fetch(`${this.place.catalog.replace(/\/+$/, '')}/${path}`, {
       method,
       headers: {
         accept: 'application/json',
@@ -162,7 +161,7 @@ export class RestCatalog {
     if (!response.ok) throw this.#fault(response.status, text);
     const parsed = jsonOf(text);
     if (isObject(parsed)) return parsed;
-    const message = `the catalog at ${this.#place.catalog} does not answer as an Iceberg REST catalog`;
+    const message = `the catalog at ${this.place.catalog} does not answer as an Iceberg REST catalog`;
     throw new LakeError(message, 'give up', {
       hint: 'Check lake.catalog: the address ends where v1/config begins, often in /iceberg or /catalog.',
     });
@@ -170,10 +169,10 @@ export class RestCatalog {
 
   /** Gets a token for the client, once. */
   async #authorize(): Promise<void> {
-    const { clientId, clientSecret } = this.#secrets;
+    const { clientId, clientSecret } = this.secrets;
     if (this.#token !== undefined || clientId === undefined || clientSecret === undefined) return;
-    const scope = this.#place.oauth2Scope;
-    const response = await this.#fetch(tokenServer(this.#place), {
+    const scope = this.place.oauth2Scope;
+    const response = await this.#fetch(tokenServer(this.place), {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
@@ -196,7 +195,7 @@ export class RestCatalog {
     } catch (error) {
       const reason =
         error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error);
-      throw new LakeError(`the catalog at ${this.#place.catalog} cannot be reached: ${reason}`, 'unknown', {
+      throw new LakeError(`the catalog at ${this.place.catalog} cannot be reached: ${reason}`, 'unknown', {
         hint: 'Check lake.catalog and that the catalog is running, then run the command again.',
         cause: error,
       });
@@ -204,7 +203,7 @@ export class RestCatalog {
   }
 
   #fault(status: number, body = ''): LakeError {
-    const { catalog, warehouse } = this.#place;
+    const { catalog, warehouse } = this.place;
     const said = jsonOf(body);
     const detail = isObject(said) && isObject(said.error) ? `: ${firstLine(String(said.error.message))}` : '';
     const at = `the catalog at ${catalog}`;

@@ -12,22 +12,13 @@ import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
 
 /** Limits on what a client sends, and on how long it takes. */
-interface HttpLimits {
-  readonly maxSheetBytes: number;
-  /** Timeout for the headers of a request. */
-  readonly headersMs: number;
-  /** Timeout for the whole request. */
-  readonly requestMs: number;
-  /** Timeout of an idle connection. */
-  readonly idleMs: number;
-  readonly keepAliveMs: number;
-  readonly connections: number;
-}
-
-const defaultLimits: HttpLimits = {
+const defaultLimits = {
   maxSheetBytes: 5_000_000,
+  /** Timeout for the headers of a request. */
   headersMs: 5_000,
+  /** Timeout for the whole request. */
   requestMs: 15_000,
+  /** Timeout of an idle connection. */
   idleMs: 120_000,
   keepAliveMs: 5_000,
   connections: 256,
@@ -58,7 +49,7 @@ export interface ServerOptions {
   readonly version: string;
   readonly log: Log;
   readonly clock?: Clock | undefined;
-  readonly limits?: Partial<HttpLimits> | undefined;
+  readonly limits?: Partial<typeof defaultLimits> | undefined;
   /** How often the page refreshes itself; default 5000. */
   readonly refreshMs?: number | undefined;
 }
