@@ -36,10 +36,9 @@ export function plainOutput(columns: number | undefined): Output {
  */
 export function pagedOutput(around?: AroundPager): Output {
   const pager = pagerCommand(process.env);
-  const columns = process.stdout.columns || 80;
-  return pager === undefined
-    ? plainOutput(columns)
-    : new PagedOutput(pager, { columns, rows: process.stdout.rows || 24 }, around);
+  const { columns, rows } = process.stdout;
+  if (pager === undefined) return plainOutput(columns || 80);
+  return new PagedOutput(pager, columns || 80, rows || 24, around);
 }
 
 /** What a prompt does, which shares the keys with the pager. */
@@ -77,17 +76,12 @@ class PagedOutput implements Output {
   #pager: Pager | undefined;
   #isDirect = false;
 
-  readonly columns: number;
-  readonly #rows: number;
-
   constructor(
     private readonly command: string,
-    screen: { readonly columns: number; readonly rows: number },
+    readonly columns: number,
+    private readonly rows: number,
     private readonly around?: AroundPager,
-  ) {
-    this.columns = screen.columns;
-    this.#rows = screen.rows;
-  }
+  ) {}
 
   get isPaging(): boolean {
     return this.#pager?.isOpen === true;
@@ -102,7 +96,7 @@ class PagedOutput implements Output {
     if (!this.#pager) {
       this.#lines += screenLines(text, this.columns);
       // The prompt that follows takes a line as well.
-      if (this.#lines < this.#rows) return true;
+      if (this.#lines < this.rows) return true;
       this.#pager = new Pager(this.command, this.around);
       return this.#sent(this.#written);
     }
@@ -110,10 +104,7 @@ class PagedOutput implements Output {
   }
 
   async end(): Promise<void> {
-    if (this.#pager && !this.#isDirect) {
-      const code = await this.#pager.end();
-      if (isMissing(code)) this.#printWritten();
-    } else if (!this.#isDirect) this.#printWritten();
+    if (!this.#isDirect && (!this.#pager || isMissing(await this.#pager.end()))) this.#printWritten();
     this.#written = '';
   }
 

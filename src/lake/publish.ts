@@ -135,11 +135,6 @@ function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): La
   };
 }
 
-type Done = Pick<
-  LakeReport,
-  'changed' | 'mode' | 'publicationId' | 'tables' | 'created' | 'addedColumns' | 'views'
->;
-
 /** Where the marker is about: another lake, or another version of DuckDB, whose hashes may differ, has another text. */
 async function placeOf({ parts, namespace, org, session }: OpenLake): Promise<string> {
   const [row] = await session.all<{ version: string }>('SELECT version() AS version');
@@ -155,7 +150,7 @@ async function publishOnce(
   { compare }: PublishOptions,
   attempted: Attempted,
   committing: () => void,
-): Promise<Done> {
+): Promise<Partial<LakeReport>> {
   const { session, snapshot } = open;
   const place = await placeOf(open);
   const schema = schemaDigest(open);
@@ -163,11 +158,8 @@ async function publishOnce(
   const last = await lastPublicationIfAny(open);
   const isKnown = stored !== null && stored.publicationId === last?.publicationId && stored.schema === schema;
   const marker = isKnown ? stored : null;
-  if (marker?.snapshot === snapshot.identity && !compare) {
-    const publicationId = last?.publicationId ?? null;
-    const nothing = { changed: false, tables: {}, created: [], addedColumns: [], views: noViews };
-    return { ...nothing, mode: 'none', publicationId };
-  }
+  if (marker?.snapshot === snapshot.identity && !compare)
+    return { publicationId: last?.publicationId ?? null };
   const changes =
     marker === null
       ? await ensureSchema(open)

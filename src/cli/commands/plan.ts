@@ -1,4 +1,6 @@
+import type { WorkerOptions } from '../../app/worker.js';
 import { ExitCode } from '../../base/errors.js';
+import type { SyncOptions } from '../../sync/report.js';
 import { type Context, command, limits, only, wait } from '../command.js';
 import { answer } from '../output.js';
 import { observing, setUpAccess } from '../setup.js';
@@ -17,15 +19,11 @@ export const plan = command({
   run: runPlan,
 });
 
-interface PlanFlags {
-  readonly only?: string[] | undefined;
-  readonly maxRequests?: number | undefined;
-  readonly maxMinutes?: number | undefined;
-  readonly wait: boolean;
-}
-
 /** `plan`, and `sync --dry-run`. */
-export async function runPlan(flags: PlanFlags, context: Context): Promise<ExitCode> {
+export async function runPlan(
+  flags: Pick<SyncOptions & WorkerOptions, 'only' | 'maxRequests' | 'maxMinutes' | 'wait'>,
+  context: Context,
+): Promise<ExitCode> {
   const { plan: makePlan } = await import('../../app/runs.js');
   const setup = await setUpAccess(context);
   const observe = await observing(setup);

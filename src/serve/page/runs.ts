@@ -70,19 +70,10 @@ export function allRuns(facts: Facts | null, { history, jobs, running }: Schedul
   });
   const others = history
     .filter((record) => !stored.some((run) => made(record, run)))
-    .map(
-      (record): RunLine => ({
-        id: null,
-        command: jobs.find(({ name }) => name === record.job)?.run ?? 'job',
-        job: record.job,
-        trigger: record.trigger,
-        startedAt: record.startedAt,
-        endedAt: record.endedAt,
-        outcome: record.outcome,
-        stored: null,
-        message: record.message,
-      }),
-    );
+    .map(({ job, trigger, startedAt, endedAt, outcome, message }): RunLine => {
+      const command = jobs.find(({ name }) => name === job)?.run ?? 'job';
+      return { id: null, command, job, trigger, startedAt, endedAt, outcome, stored: null, message };
+    });
   const at = (line: RunLine) => millis(line.startedAt ?? line.endedAt) ?? 0;
   return [...lines, ...others].toSorted((a, b) => at(b) - at(a));
 }

@@ -253,16 +253,9 @@ export class Scheduler {
 
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
     this.#options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
-    const endedAt = iso(this.#clock.now());
     await this.#recordEnd({
-      job: job.name,
-      trigger,
-      outcome: 'skipped',
-      dueAt: iso(dueAt),
-      startedAt: null,
-      endedAt,
-      exitCode: null,
-      message: why,
+      ...{ job: job.name, trigger, outcome: 'skipped', exitCode: null, message: why },
+      ...{ dueAt: iso(dueAt), startedAt: null, endedAt: iso(this.#clock.now()) },
     });
   }
 
@@ -287,15 +280,9 @@ export class Scheduler {
       : result.message;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
-      job: job.name,
-      trigger,
-      outcome,
+      ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
       dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
-      startedAt: iso(entry.since),
-      endedAt: iso(this.#clock.now()),
-      exitCode: result.exitCode,
-      message,
-      runIds: result.runIds ?? [],
+      ...{ startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
     };
     await this.#recordEnd(record, retry);
     if (retry) this.#alarm.abort(new Error('a retry is due'));
