@@ -85,47 +85,51 @@ function assistant(options: AssistantOptions): McpServer {
 
 const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
+/** Adds tools to the server: each with its title, its description, what it takes, and what it answers with. */
+function toolsOf(server: McpServer, run: Run) {
+  return <Input extends z.ZodRawShape>(
+    name: string,
+    title: string,
+    description: string,
+    inputSchema: Input,
+    work: (snapshot: Snapshot, input: z.output<z.ZodObject<Input>>) => Promise<string>,
+  ): void => {
+    const described = { title, description, inputSchema: inputSchema as z.ZodRawShape, annotations };
+    server.registerTool(name, described, (input, { signal }) =>
+      run(signal, (snapshot) => work(snapshot, input as z.output<z.ZodObject<Input>>)),
+    );
+  };
+}
+
 /** The tools that say what there is to query: their answers are texts of Signalhouse. */
 function addCatalogTools(server: McpServer, run: Run): void {
-  server.registerTool(
+  const add = toolsOf(server, run);
+  add(
     'list_tables',
+    'List tables',
+    'Lists the views, table macros and tables with what each answers. The views come first: they answer most questions.',
     {
-      title: 'List tables',
-      description:
-        'Lists the views, table macros and tables with what each answers. The views come first: they answer most questions.',
-      inputSchema: {
-        schema: z
-          .enum(['main', 'raw', 'ops'])
-          .default('main')
-          .describe('main: the data; ops: runs, changes and requests of Signalhouse; raw: JSON documents'),
-      },
-      annotations,
+      schema: z
+        .enum(['main', 'raw', 'ops'])
+        .default('main')
+        .describe('main: the data; ops: runs, changes and requests of Signalhouse; raw: JSON documents'),
     },
-    ({ schema }, { signal }) => run(signal, (snapshot) => listTables(snapshot, schema)),
+    (snapshot, { schema }) => listTables(snapshot, schema),
   );
-
-  server.registerTool(
+  add(
     'describe_table',
-    {
-      title: 'Describe a table',
-      description: 'Explains a table or view: what a row is, and each column with its type and meaning.',
-      inputSchema: { table: z.string().min(1).max(200).describe('For example backlog, or ops.changes') },
-      annotations,
-    },
-    ({ table }, { signal }) => run(signal, (snapshot) => describeTable(snapshot, table)),
+    'Describe a table',
+    'Explains a table or view: what a row is, and each column with its type and meaning.',
+    { table: z.string().min(1).max(200).describe('For example backlog, or ops.changes') },
+    (snapshot, { table }) => describeTable(snapshot, table),
   );
 }
 
 /** The tools whose answers hold texts from outside. */
 function addDataTools(server: McpServer, run: Run, options: AssistantOptions): void {
+  const add = toolsOf(server, run);
   const rowsWanted = (most: number, usual: number) =>
-    z
-      .number()
-      .int()
-      .min(1)
-      .max(most)
-      .default(Math.min(usual, most))
-      .describe(`Maximum number of rows, at most ${most}`);
+    z.number().int().min(1).max(most).default(usual).describe(`Maximum number of rows, at most ${most}`);
   const cellWanted = z
     .number()
     .int()
@@ -133,65 +137,43 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
     .max(10_000)
     .default(defaultCell)
     .describe('Longest text of one value, in characters');
-
-  server.registerTool(
+  add(
     'query',
+    'Query with SQL',
+    `Runs one statement of DuckDB's SQL on the published file, read-only, for at most ${querySeconds} seconds, and returns a Markdown table.`,
     {
-      title: 'Query with SQL',
-      description: `Runs one statement of DuckDB's SQL on the published file, read-only, for at most ${querySeconds} seconds, and returns a Markdown table.`,
-      inputSchema: {
-        sql: z.string().min(1).max(50_000).describe('One statement, such as SELECT … FROM backlog'),
-        max_rows: rowsWanted(maxRows, defaultRows),
-        max_cell: cellWanted,
-      },
-      annotations,
+      sql: z.string().min(1).max(50_000).describe('One statement, such as SELECT … FROM backlog'),
+      max_rows: rowsWanted(maxRows, defaultRows),
+      max_cell: cellWanted,
     },
-    ({ sql, max_rows: rows, max_cell: cell }, { signal }) =>
-      run(
-        signal,
-        async (snapshot) => dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell })),
-      ),
+    async (snapshot, { sql, max_rows: rows, max_cell: cell }) =>
+      dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell })),
   );
-
-  server.registerTool(
+  add(
     'explain',
+    'Explain a topic, company, person or conversation',
+    'Shows the state of one of them, whether it still exists, its timeline (who changed what, what was pushed), and what a sync requests next.',
     {
-      title: 'Explain a topic, company, person or conversation',
-      description:
-        'Shows the state of one of them, whether it still exists, its timeline (who changed what, what was pushed), and what a sync requests next.',
-      inputSchema: {
-        kind: z.enum(explainedKinds).default('topic'),
-        what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
-      },
-      annotations,
+      kind: z.enum(explainedKinds).default('topic'),
+      what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
     },
-    ({ kind, what }, { signal }) =>
-      run(signal, async (snapshot) => dataAhead + (await options.explain(snapshot, kind, what.trim()))),
+    async (snapshot, { kind, what }) => dataAhead + (await options.explain(snapshot, kind, what.trim())),
   );
-
-  server.registerTool(
+  add(
     'search_messages',
+    'Search messages',
+    'Finds the messages that contain the words, the best first, with author, side, source and topic.',
     {
-      title: 'Search messages',
-      description:
-        'Finds the messages that contain the words, the best first, with author, side, source and topic.',
-      inputSchema: {
-        words: z.string().min(1).max(500).describe('Words, in any case and with or without accents'),
-        since: z.iso.date().optional().describe('Only messages since this day, such as 2026-11-01'),
-        max_rows: rowsWanted(Math.min(maxRows, 100), 10),
-        max_cell: cellWanted,
-      },
-      annotations,
+      words: z.string().min(1).max(500).describe('Words, in any case and with or without accents'),
+      since: z.iso.date().optional().describe('Only messages since this day, such as 2026-11-01'),
+      max_rows: rowsWanted(100, 10),
+      max_cell: cellWanted,
     },
-    ({ words, since, max_rows: rows, max_cell: cell }, { signal }) =>
-      run(signal, async (snapshot) => {
-        const found = await snapshot.bound(sqlFile('assistant/search_messages'), {
-          words,
-          since: since ?? null,
-          limit: rows + 1,
-        });
-        return dataAhead + (await tableText(found, { rows, cell }));
-      }),
+    async (snapshot, { words, since = null, max_rows: rows, max_cell: cell }) => {
+      const query = sqlFile('assistant/search_messages');
+      const found = await snapshot.bound(query, { words, since, limit: rows + 1 });
+      return dataAhead + (await tableText(found, { rows, cell }));
+    },
   );
 }
 

@@ -116,7 +116,6 @@ async function backlogOver(
     .filter(({ values }) => values.some((value) => value > 0));
   if (series.length === 0) return null;
   return html`<h3>${title}</h3>${figure({
-    lead: null,
     chart: await weeklyColumns(title, weeks, series),
     series,
     table: weeklyTable(title, weeks, series),
@@ -140,7 +139,6 @@ async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
   }));
   const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
   return html`<h3>Open topics now, by priority and state</h3>${figure({
-    lead: null,
     chart: await groupColumns('Open topics by priority and state', shown.map(plain), series),
     series,
     table: table(
@@ -225,14 +223,12 @@ async function responseTimes({ responseTimes: rows }: ReportData): Promise<Html 
   if (!rows.some(({ answered }) => answered > 0)) return null;
   const title = 'Median time until staff replied, by month of the question';
   return html`<h3>${title}</h3>${figure({
-    lead: null,
     chart: await groupColumns(
       title,
       rows.map(({ month }) => monthName(month).replace(/ \d+$/, '')),
       [{ name: 'hours', color: 'accent', values: rows.map(({ median_hours: hours }) => hours ?? 0) }],
       (hours) => (hours === 0 ? 'none' : wait(hours)),
     ),
-    series: [],
     table: table(
       'Time until staff replied, by month of the question',
       ['month', 'questions#', 'answered#', 'median', '90 % within'],
@@ -327,9 +323,7 @@ async function countsFigure(
     return { label, parts: [{ value, color }], note: count(value) };
   });
   return figure({
-    lead: null,
     chart: await bars(title, rows),
-    series: [],
     table: table(
       title,
       columns,
