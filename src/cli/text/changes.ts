@@ -5,7 +5,18 @@ import type { Decision } from '../../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/facts.js';
 import type { PreviewChange } from '../../push/import/preview.js';
 import { tableWidth } from '../output.js';
-import { type Fact, list, pairs, printable, sections, some, table, wide, wrap } from './layout.js';
+import {
+  type Fact,
+  list,
+  pairs,
+  printable,
+  type Section,
+  sections,
+  some,
+  table,
+  wide,
+  wrap,
+} from './layout.js';
 
 /** Changes with what matters most about them, and how many more there are. */
 export function changesTable({ total, changes }: ListedChanges): string {
@@ -16,11 +27,7 @@ export function changesTable({ total, changes }: ListedChanges): string {
     // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
     more > 0 ? `${count(more)} more (--limit)` : '',
-    sections([
-      [decisionHeading, nextCommands(changes)],
-      [contestedHeading, contestedCommands(changes)],
-      [followHeading, followCommands(changes)],
-    ]),
+    sections(decisionSections(changes)),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -76,10 +83,24 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string 
   return `${who} changed ${field} on ${at(changedAt)}`;
 }
 
-/** What the two commands below it do. */
 export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
+export const followHeading = 'Merged: change what it was merged into instead';
 
-/** The commands that decide a conflict, to be copied: never wrapped. */
+type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode' | 'mergedInto' | 'undoes'>;
+
+/** The commands that decide what changes wait for, to be copied (never wrapped), each kind below what it does. */
+export function decisionSections(changes: readonly Decidable[]): Section[] {
+  return [
+    [decisionHeading, overwriteCommands(changes)],
+    [
+      'Conflicts between people: send one of the changes, which replaces the others',
+      some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n'),
+    ],
+    [followHeading, followCommand(changes)],
+  ];
+}
+
+/** The commands that decide one conflict, or those that an argument selects. */
 export function decisionCommands(id: string, isBetweenPeople = false): string {
   return [
     `signalhouse changes retry ${id}${isBetweenPeople ? '' : ' --overwrite'}`,
@@ -87,48 +108,31 @@ export function decisionCommands(id: string, isBetweenPeople = false): string {
   ].join('\n');
 }
 
-/** The commands that decide the conflicts with what the API has, all at once where there are several; none when there is none. */
-export function nextCommands(changes: readonly Decidable[]): string {
+/** The commands for conflicts with what the API has: all at once where there are several. */
+function overwriteCommands(changes: readonly Decidable[]): string | null {
   const [first, second] = changes.filter(
     (change) => change.status === 'conflict' && !isContested(change) && !isFollowable(change),
   );
-  if (!first) return '';
-  return second ? decisionCommands('--status conflict') : decisionCommands(first.id);
+  return first ? decisionCommands(second ? '--status conflict' : first.id) : null;
 }
-
-type Decidable = Followable & Pick<TitledChange, 'errorCode'>;
 
 /** Whether people want different values, and have to decide between them. */
 export function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
   return status === 'conflict' && errorCode === 'contested';
 }
 
-/** What the commands of `contestedCommands` do. */
-export const contestedHeading =
-  'Conflicts between people: send one of the changes, which replaces the others';
-
-/** The commands that let one of several people's changes count; none when there is no such conflict. */
-export function contestedCommands(changes: readonly Decidable[]): string {
-  return some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n');
-}
-
-/** What the command of `followCommands` does. */
-export const followHeading = 'Merged: change what it was merged into instead';
-
-type Followable = Pick<TitledChange, 'id' | 'status' | 'mergedInto' | 'undoes'>;
-
 /** Whether `--follow-merges` makes it a change of what its topic or company was merged into. */
-function isFollowable({ status, mergedInto, undoes }: Followable): boolean {
+function isFollowable({ status, mergedInto, undoes }: Decidable): boolean {
   return (status === 'failed' || status === 'conflict') && mergedInto !== null && undoes.length === 0;
 }
 
 /** Above this many ids a command is not worth copying. */
 const mostIds = 5;
 
-/** The command that queues changes of something that was merged for its survivors; none when there are none. */
-export function followCommands(changes: readonly Followable[]): string {
+/** The command that queues changes of something that was merged for its survivors. */
+function followCommand(changes: readonly Decidable[]): string | null {
   const ids = changes.filter(isFollowable).map(({ id }) => id);
-  if (ids.length === 0) return '';
+  if (ids.length === 0) return null;
   const which = ids.length > mostIds ? '--status failed,conflict' : ids.join(' ');
   return `signalhouse changes retry ${which} --follow-merges`;
 }
@@ -208,9 +212,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
   return sections([
     [`Change ${change.id}`, pairs(facts)],
     ['Requests', attemptsText(change.attempted)],
-    [decisionHeading, nextCommands([change])],
-    [contestedHeading, contestedCommands([change])],
-    [followHeading, followCommands([change])],
+    ...decisionSections([change]),
   ]);
 }
 

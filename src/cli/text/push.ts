@@ -1,18 +1,7 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
-import {
-  changed,
-  contestedCommands,
-  contestedHeading,
-  decisionHeading,
-  followCommands,
-  followHeading,
-  isContested,
-  nextCommands,
-  placeOf,
-  whoText,
-} from './changes.js';
+import { changed, decisionSections, followHeading, isContested, placeOf, whoText } from './changes.js';
 import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
 import { costText, nameOf } from './sync.js';
 
@@ -29,9 +18,7 @@ export function pushSummary(report: PushReport): string {
     ['Sent without an answer (the next push reads what became of them)', changesText(changes, 'sending')],
     ['Archived, superseded or merged in the meantime', list(some(happenedText(changes)))],
     ['Notes', list(notes)],
-    [decisionHeading, nextCommands(changes)],
-    [contestedHeading, contestedCommands(changes)],
-    [followHeading, followCommands(changes)],
+    ...decisionSections(changes),
     ['Next steps', list(nextSteps(report))],
   ]);
 }
