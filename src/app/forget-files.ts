@@ -8,7 +8,7 @@ import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
-import { Journal, journalPath } from '../push/queue.js';
+import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
 import { endedChange, stripPath, withoutStrings } from '../warehouse/forget/apply.js';
@@ -71,7 +71,7 @@ export async function cleanFiles(
 ): Promise<string[]> {
   const { dataDir, encryptionKey } = folder;
   const found: string[] = [];
-  const journal = new Journal(folder, log);
+  const journal = new ChangeJournal(folder, log);
   if (journal.rewrite((line) => journalLine(forgotten, line), { dryRun }) > 0)
     found.push(basename(journalPath(dataDir)));
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {

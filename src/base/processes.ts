@@ -1,4 +1,6 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 /** Whether a process of this machine is alive, including those of other users. */
 export function isAlive(pid: number): boolean {
@@ -10,10 +12,26 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * For the program of a process that the worker starts: the worker decides when it ends, and without it nobody would. Its
- * files are private, and when a container has too little memory, it is ended and not the worker.
+ * Starts a program of ours in a process of its own, by its path in dist: a process can only start what is compiled, also when
+ * a test runs this module from src. It gets messages, and none of our variables: they hold the settings and secrets.
  */
-export function obeyParent(): void {
+export function startChild(program: string, { stderr = 'ignore' }: { stderr?: 'ignore' | 'inherit' } = {}) {
+  const hidden = /^(SIGNALHOUSE_|AWS_)/;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !hidden.test(name)));
+  const path = fileURLToPath(new URL(`../../dist/${program}`, import.meta.url));
+  const child: ChildProcess = fork(path, [], {
+    env,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', stderr, 'ipc'],
+  });
+  return child;
+}
+
+/**
+ * What such a program calls first. The process that started it decides when it ends, not a signal of the terminal; it never
+ * outlives that one, and when a container has too little memory, it is ended and not the worker.
+ */
+export function liveAsChild(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   process.umask(0o077);

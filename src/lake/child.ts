@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import {
   LakeError,
   LockedError,
@@ -10,6 +8,7 @@ import {
   UsageError,
 } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { startChild } from '../base/processes.js';
 import type { LakeParts } from './open.js';
 import type { LakeReport, PublishOptions } from './publish.js';
 import type { Expired, LakeDropped } from './remove.js';
@@ -51,9 +50,6 @@ interface SentError {
   readonly stack?: string | undefined;
 }
 
-/** Beside this folder in dist, also when this module is run from src by a test: a process can only start what is compiled. */
-const program = fileURLToPath(new URL('../../dist/lake/process.js', import.meta.url));
-
 /**
  * Runs one command of the lake in a process of its own. `stop` rolls back what is not committed yet; `kill` ends the process
  * at once, which the lake survives as well. Secrets are sent to it, and stand neither in its arguments nor its environment.
@@ -70,11 +66,7 @@ export function runLakeProcess<N extends Name>(
 ): Promise<LakeCommands[N]['result']> {
   const { log, stop, kill } = control;
   return new Promise((resolve, reject) => {
-    const hidden = /^(SIGNALHOUSE_|AWS_)/;
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter(([variable]) => !hidden.test(variable)),
-    );
-    const child = fork(program, [], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const child = startChild('lake/process.js', { stderr: 'inherit' });
     const say = (message: ToProcess) => child.connected && child.send(message, () => undefined);
     const onStop = () => void say({ stop: true });
     const onKill = () => void child.kill('SIGKILL');

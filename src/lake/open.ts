@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../base/clock.js';
 import { EncryptionKey } from '../base/encryption.js';
 import { LakeError, messageOf, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { backoffMs, retrying } from '../base/retry.js';
 import { Scope } from '../base/scope.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
@@ -152,19 +154,22 @@ export async function retried<T>(
   work: (attempt: number) => Promise<T>,
   again: (error: LakeError) => boolean,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
+  const { log, stop: signal } = open.parts;
+  return retrying(
+    async (attempt) => {
       if (attempt > 1) await open.reattach();
-      return await work(attempt);
-    } catch (error) {
+      return work(attempt);
+    },
+    (error, failures) => {
       const fault = open.fault(error);
-      if (attempt >= mostAttempts || !(fault instanceof LakeError) || !again(fault)) throw fault;
-      open.parts.log.info(`${fault.message}; trying again (${attempt} of ${mostAttempts - 1})`);
-      await delay(Math.random() * 250 * 2 ** attempt, undefined, { signal: open.parts.stop }).catch(() => {
-        throw stopped();
-      });
-    }
-  }
+      if (failures >= mostAttempts || !(fault instanceof LakeError) || !again(fault)) return undefined;
+      log.info(`${fault.message}; trying again (${failures} of ${mostAttempts - 1})`);
+      return Math.random() * backoffMs(failures, 500);
+    },
+    { clock: systemClock, signal },
+  ).catch((error: unknown) => {
+    throw open.fault(error);
+  });
 }
 
 /** Raises when this was told to stop: an interrupt ends only the statement that is running at that moment. */

@@ -1,4 +1,4 @@
-import { obeyParent } from '../base/processes.js';
+import { liveAsChild } from '../base/processes.js';
 import { type FromProcess, type LakeTask, sentError, type ToProcess } from './child.js';
 import type { LakeParts } from './open.js';
 import { initLake, publishToLake } from './publish.js';
@@ -19,7 +19,7 @@ process.on('message', (message: ToProcess) => {
     (error: unknown) => end({ error: sentError(error) }),
   );
 });
-obeyParent();
+liveAsChild();
 
 async function work({ command, parts }: LakeTask): Promise<unknown> {
   const given: LakeParts = {

@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
-import { obeyParent } from '../base/processes.js';
+import { liveAsChild } from '../base/processes.js';
 import { identifier } from './sql.js';
 import { isolatedOptions } from './store/extensions.js';
 import { type FromProcess, shortMessage, type TriedView, type UserFile } from './user-views.js';
@@ -19,7 +19,7 @@ process.once('message', ({ schema, files }: Task) => {
     () => process.exit(1),
   );
 });
-obeyParent();
+liveAsChild();
 
 async function work(schema: readonly string[], files: readonly UserFile[]): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:', {

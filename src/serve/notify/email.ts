@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { counted } from '../../base/units.js';
-import { type Attempted, type Deliver, delivering, type Message } from './deliver.js';
+import { type Deliver, DeliveryError, delivering, type Message } from './deliver.js';
 
 /** How notifications are sent by e-mail, in the shape of the configuration. */
 export interface EmailSettings {
@@ -70,7 +70,7 @@ async function send(
   password: string | undefined,
   message: Message,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<Attempted> {
+): Promise<string | null> {
   // Loaded only where e-mail is sent: it takes 150 ms and 15 MB.
   const { createTransport } = await import('nodemailer');
   const transport = createTransport({
@@ -89,17 +89,17 @@ async function send(
       text: textOf(message),
       headers: { 'Auto-Submitted': 'auto-generated' },
     });
-    if (rejected.length === 0) return { note: null };
-    return { note: `the server refused ${rejected.length} of ${counted(to.length, 'address', 'addresses')}` };
+    if (rejected.length === 0) return null;
+    return `the server refused ${rejected.length} of ${counted(to.length, 'address', 'addresses')}`;
   } catch (error) {
-    return failed(error);
+    throw failed(error);
   } finally {
     transport.close();
   }
 }
 
 /** Only codes: the texts of a server contain addresses and names. */
-function failed(error: unknown): Attempted {
+function failed(error: unknown): DeliveryError {
   const { name, code, originalCode, responseCode, permanent } = error as Error & {
     readonly code?: string;
     readonly originalCode?: string;
@@ -113,9 +113,9 @@ function failed(error: unknown): Attempted {
       ETLS: 'no encrypted connection; see serve.notify.email.security',
     };
     const hint = hints[code ?? ''];
-    return { reason: `${hint ?? 'no answer'} (${which})`, isTransient: hint === undefined };
+    return new DeliveryError(`${hint ?? 'no answer'} (${which})`, hint === undefined);
   }
-  return { reason: `it answered ${responseCode} (${which})`, isTransient: permanent === false };
+  return new DeliveryError(`it answered ${responseCode} (${which})`, permanent === false);
 }
 
 function textOf({ detail, since, event, kind, subject }: Message): string {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.js';
 import { UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
-import { type Attempted, type Deliver, delivering, lineOf, type Message } from './deliver.js';
+import { type Deliver, DeliveryError, delivering, lineOf, type Message } from './deliver.js';
 
 export interface WebhookOptions {
   readonly url: string;
@@ -38,9 +38,10 @@ export function webhook({
   return delivering(clock, timeoutMs, (message, signal) => post(url, bodies[format](message), signal));
 }
 
-async function post(url: string, body: object, signal: AbortSignal): Promise<Attempted> {
+async function post(url: string, body: object, signal: AbortSignal): Promise<null> {
+  let answer: Response;
   try {
-    const answer = await fetch(url, {
+    answer = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -49,12 +50,12 @@ async function post(url: string, body: object, signal: AbortSignal): Promise<Att
     });
     // An unread body would keep the connection busy.
     await answer.body?.cancel();
-    if (answer.ok) return { note: null };
-    const { status } = answer;
-    return { reason: `it answered ${status}`, isTransient: status === 429 || status >= 500 };
   } catch (error) {
-    return { reason: `no answer (${codeOf(error)})`, isTransient: true };
+    throw new DeliveryError(`no answer (${codeOf(error)})`, true);
   }
+  const { ok, status } = answer;
+  if (ok) return null;
+  throw new DeliveryError(`it answered ${status}`, status === 429 || status >= 500);
 }
 
 /** Only a code: the messages of fetch contain addresses. */

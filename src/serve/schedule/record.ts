@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Iso } from '../../base/clock.js';
 import { ExitCode } from '../../base/errors.js';
+import { backoffMs } from '../../base/retry.js';
 import type { Store } from '../store.js';
 import type { JobKind } from './job.js';
 
@@ -56,7 +57,7 @@ const retryPauses = { firstMinutes: 5, mostMinutes: 60 };
 /** The pause before try number `count` (1 for the first) of a job that an outage ended. */
 export function retryPauseMs(count: number): number {
   const { firstMinutes, mostMinutes } = retryPauses;
-  return Math.min(mostMinutes, firstMinutes * 2 ** Math.min(count - 1, 30)) * 60_000;
+  return backoffMs(count, firstMinutes * 60_000, mostMinutes * 60_000);
 }
 
 /** How many runs are remembered. */

@@ -1,4 +1,5 @@
 import type { EntityType, StoredHistory, StoredMerge, World } from '../world/types.js';
+import { requireCompany, requirePerson, requireTopic } from './call.js';
 import { iso, without } from './renderer.js';
 
 /** The field names of each kind of entity in `mergedInto` and `merges`. */
@@ -8,37 +9,42 @@ const names = {
   person: { target: 'targetPerson', sources: 'sourcePersons', label: 'name' },
 } as const;
 
-/** A history answer: the given `records`, the `totalCount` of all records, and the merges. */
+/** The history of an entity that exists, or was merged into another, latest first. @throws HttpError 404 */
+export function requireHistory(world: World, type: EntityType, id: string): StoredHistory[] {
+  const require = { topic: requireTopic, company: requireCompany, person: requirePerson }[type];
+  const isMerged = world.merges.some((merge) => merge.entityType === type && isSource(merge, id));
+  if (!isMerged) require(world, id);
+  return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
+}
+
+/** A history answer as JSON: the first records up to `limit`, the `totalCount` of all of them, and the merges. */
 export function historyOf(
   world: World,
   type: EntityType,
   id: string,
   records: readonly StoredHistory[],
-  totalCount: number,
-) {
-  return {
+  limit = records.length,
+): string {
+  return JSON.stringify({
     ...(type === 'topic' ? { actions: [] } : {}),
-    history: records.map((record) => ({
+    history: records.slice(0, limit).map((record) => ({
       ...without(record, 'entityType', 'entityId', 'userId'),
       changedAt: iso(record.changedAt),
       user: userOf(world, record.userId),
     })),
     ...mergesOf(world, type, id),
-    totalCount,
-  };
+    totalCount: records.length,
+  });
 }
 
-/** Whether the entity is gone because it was merged into another. */
-export function isMerged(world: World, type: EntityType, id: string): boolean {
-  return world.merges.some(
-    (merge) => merge.entityType === type && merge.sources.some((source) => source.id === id),
-  );
+function isSource(merge: StoredMerge, id: string): boolean {
+  return merge.sources.some((source) => source.id === id);
 }
 
 function mergesOf(world: World, type: EntityType, id: string) {
   const { target, sources, label } = names[type];
   const ofType = world.merges.filter((merge) => merge.entityType === type);
-  const into = ofType.findLast((merge) => merge.sources.some((source) => source.id === id));
+  const into = ofType.findLast((merge) => isSource(merge, id));
   const shared = (merge: StoredMerge) => {
     return { id: merge.id, mergedAt: iso(merge.mergedAt), user: userOf(world, merge.userId) };
   };
