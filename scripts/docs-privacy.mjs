@@ -1,4 +1,4 @@
-// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml and sql/columns.yaml.
+// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml and sql/columns.json.
 //   node scripts/docs-privacy.mjs
 // It reads the built program (npm run build).
 import { readFileSync, writeFileSync } from 'node:fs';

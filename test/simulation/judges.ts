@@ -156,27 +156,29 @@ interface StoredChange {
   readonly requested_by: string | null;
   readonly superseded_by: string | null;
   readonly undoes: string | null;
+  readonly error_code: string | null;
 }
 
 function changesOf(dataDir: string): Promise<StoredChange[]> {
   return read(dataDir, ({ rows }) =>
     rows<StoredChange>(
       `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
-              coalesce(overwrite, false) AS overwrite, requested_by, superseded_by, undoes
+              coalesce(overwrite, false) AS overwrite, requested_by, superseded_by, undoes, error_code
          FROM ops.changes`,
     ),
   );
 }
 
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
-async function toldOtherwise({ service, dataDir, before, keysOfChanges }: Simulation): Promise<string[]> {
+async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<string[]> {
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
-    const { id, status, overwrite, undoes } = change;
-    keysOfChanges.add(key);
+    const { id, status, overwrite, undoes, error_code: reason } = change;
     if (!executed.has(key)) continue;
+    // It was in doubt when somebody else's value was read: a conflict, which was told before it was replaced or given up.
+    if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;
     if (['failed', 'cancelled', 'superseded', 'queued'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);
@@ -211,6 +213,13 @@ async function changeProblems(simulation: Simulation): Promise<string[]> {
   return found;
 }
 
+/** The changes that wait to be sent. */
+export async function waitingChanges({ dataDir }: Simulation): Promise<Set<string>> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return new Set();
+  const changes = await changesOf(dataDir);
+  return new Set(changes.flatMap(({ id, status }) => (status === 'queued' ? id : [])));
+}
+
 /** What a user sees of the entities in a sheet, by entity and column; those that are not shown are left out. */
 export async function shownValues(dataDir: string, wishes: readonly Wish[]): Promise<Map<string, unknown>> {
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return new Map();
@@ -236,7 +245,7 @@ const waiting = ['queued', 'sending', 'conflict'];
 /** Each value of an imported sheet that is neither shown nor set is a change that waits, or the import says what is wrong with it. */
 export async function noLostWishes(
   simulation: Simulation,
-  { wishes, isNew }: { wishes: readonly Wish[]; isNew: boolean },
+  { wishes, isNew, waited }: { wishes: readonly Wish[]; isNew: boolean; waited: ReadonlySet<string> },
   shown: ReadonlyMap<string, unknown>,
   printed: string,
   by: string,
@@ -265,7 +274,9 @@ export async function noLostWishes(
       : [`${column} of ${id} is ${shown.get(key)}, ${value} is wanted, and nothing is queued`];
   });
   judge(simulation, 'no wish is lost', lost);
-  const replaced = changes.filter(({ superseded_by: later, requested_by: whose }) => {
+  // What had ended with a conflict was told so.
+  const replaced = changes.filter(({ id: earlier, superseded_by: later, requested_by: whose }) => {
+    if (!waited.has(earlier)) return false;
     const who = changes.find(({ id }) => id === later)?.requested_by;
     return who === by && whose !== by;
   });

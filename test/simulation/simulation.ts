@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
@@ -21,6 +21,7 @@ import {
   ownTexts,
   servedNightly,
   shownValues,
+  waitingChanges,
 } from './judges.js';
 import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } from './life.js';
 import type { Network, Weather } from './network.js';
@@ -104,7 +105,7 @@ export class Simulation {
   readonly #contents = new Set<string>();
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
-  /** Each key that a change had: whoever retries a conflict gets another one. */
+  /** Each key that a change had when it was sent: whoever retries a conflict gets another one. */
   readonly keysOfChanges = new Set<string>();
   /** Entities that somebody else changed in the same fields. */
   readonly colleagueSet = new Set<string>();
@@ -439,6 +440,7 @@ export class Simulation {
   /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
   async #import({ file, wishes }: Sheet, other: number): Promise<void> {
     const shown = await shownValues(this.dataDir, wishes);
+    const waited = await waitingChanges(this);
     const content = readFileSync(file, 'utf8');
     const isNew = !this.#contents.has(content);
     this.#contents.add(content);
@@ -446,12 +448,16 @@ export class Simulation {
     const { stdout } = await this.#command([
       ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
     ]);
-    if (shown.size > 0) await noLostWishes(this, { wishes, isNew }, shown, stdout, by);
+    if (shown.size > 0) await noLostWishes(this, { wishes, isNew, waited }, shown, stdout, by);
   }
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
     const { 'idempotency-key': key } = headers;
-    if (method !== 'PATCH' || key === undefined || this.before.has(key)) return;
+    if (method !== 'PATCH' || key === undefined) return;
+    // What is sent was stored before, whatever becomes of the table and its copies after that.
+    const journal = join(this.dataDir, 'changes.journal');
+    if (existsSync(journal) && readFileSync(journal).includes(key)) this.keysOfChanges.add(key);
+    if (this.before.has(key)) return;
     const [, id] = /\/topics\/([^/?]+)/.exec(path) ?? [];
     const topic = this.world.topics.get(id ?? '');
     if (!topic || body === null) return;

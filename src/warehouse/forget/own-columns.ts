@@ -1,5 +1,5 @@
 import { classOf, type Kind } from '../../contract/privacy.js';
-import { classesFile } from '../privacy/classes.js';
+import { kindsOfColumns } from '../privacy/classes.js';
 import { identifier, listLiteral } from '../sql.js';
 import type { Part } from './fingerprints.js';
 
@@ -40,7 +40,7 @@ const partsOfKind: Readonly<Record<Named, Partial<Record<Kind, readonly Part[]>>
 
 /** The personal columns of the tables that have a person or company by its id. */
 export function ownColumns(type: Named): OwnColumns[] {
-  const { tables } = classesFile();
+  const { tables } = kindsOfColumns();
   return Object.entries(tables).flatMap(([table, kinds]) => {
     const id = ['id', `${type}_id`].find((name) => kinds[name] === `${type}_id`);
     const columns = Object.entries(kinds).flatMap(([name, kind]) =>

@@ -6,7 +6,7 @@ import { classOf, type Kind, kinds, type PrivacyClass } from '../../contract/pri
 import { sqlDir } from '../sql.js';
 
 /**
- * What the columns hold (sql/columns.yaml, which is generated), and what is done with their kinds (sql/privacy.yaml). Both are
+ * What the columns hold (sql/columns.json, which is generated), and what is done with their kinds (sql/privacy.yaml). Both are
  * read when they are first needed.
  */
 
@@ -49,7 +49,7 @@ const privacyShape = z.strictObject({
   ordered: z.record(z.string(), z.tuple([z.string(), z.string()])),
   fields: z.partialRecord(kind, fieldsShape),
   kept: z.record(z.string(), z.string()),
-  // What sql/columns.yaml is made from, among others.
+  // What sql/columns.json is made from, among others.
   columns: z.unknown(),
 });
 
@@ -70,18 +70,28 @@ export interface ColumnClass {
   readonly class: PrivacyClass;
 }
 
+let columns: z.infer<typeof generatedShape> | undefined;
 let read: Classes | undefined;
+
+/** The kinds of all columns alone: each sync needs them, and what is done with kinds only where something is masked. */
+export function kindsOfColumns(): z.infer<typeof generatedShape> {
+  columns ??= generatedShape.parse(JSON.parse(textOf('columns.json')));
+  return columns;
+}
 
 /** The whole of both files. */
 export function classesFile(): Classes {
-  const file = (name: string): unknown => parse(readFileSync(join(sqlDir, name), 'utf8'));
-  read ??= { ...privacyShape.parse(file('privacy.yaml')), ...generatedShape.parse(file('columns.yaml')) };
+  read ??= { ...privacyShape.parse(parse(textOf('privacy.yaml'))), ...kindsOfColumns() };
   return read;
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(sqlDir, file), 'utf8');
 }
 
 /** Every column of every table and view with its class. */
 export function columnClasses(): readonly ColumnClass[] {
-  const { tables, views } = classesFile();
+  const { tables, views } = kindsOfColumns();
   return Object.entries({ ...tables, ...views }).flatMap(([relation, columns]) =>
     Object.entries(columns).map(([column, kind]) => ({ relation, column, kind, class: classOf(kind) })),
   );

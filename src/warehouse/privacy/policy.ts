@@ -190,7 +190,7 @@ function relationsOf({ tables, views }: Classes): string[] {
   return [...Object.keys(tables), ...Object.keys(views)];
 }
 
-/** A table or view as sql/columns.yaml names it; `main.` may stand in front. */
+/** A table or view as sql/columns.json names it; `main.` may stand in front. */
 function relationCalled(name: string, file: Classes): string | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
   return relationsOf(file).includes(bare) ? bare : undefined;
