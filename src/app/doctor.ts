@@ -98,17 +98,17 @@ export async function findExtensions({ config }: Setup): Promise<Extensions> {
   const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
   if (encryptionKey !== undefined) uses.push('encryption');
   const states = Object.entries(await inspectExtensions(config.duckdb.extensionDirectory));
-  const present = states.flatMap(([name, { state }]) => (state === 'loaded' ? [name] : []));
+  const inState = (wanted: string) => states.flatMap(([name, { state }]) => (state === wanted ? name : []));
+  const present = inState('loaded');
   return {
     present,
-    missing: states.flatMap(([name, { state }]) => (state === 'missing' ? [name] : [])),
+    missing: inState('missing'),
     problems: states.flatMap(([name, found]) =>
-      found.state === 'unusable' ? [`${name}: ${found.problem}`] : [],
+      found.state === 'unusable' ? `${name}: ${found.problem}` : [],
     ),
-    needed: uses.map((use) => ({
-      use,
-      missing: extensionsOf[use].filter((name) => !present.includes(name)),
-    })),
+    needed: uses.map((use) => {
+      return { use, missing: extensionsOf[use].filter((name) => !present.includes(name)) };
+    }),
     howToGet: howToGet('*'),
   };
 }

@@ -59,16 +59,11 @@ async function openWithOld(
     return await open(old);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const isDone = await open(encryptionKey).then(
-      async (warehouse) => {
-        await warehouse.close();
-        return true;
-      },
-      () => false,
-    );
-    if (isDone) return null;
+    const done = await open(encryptionKey).catch(() => null);
     // Names the old key: it is the one that is wrong.
-    throw error;
+    if (done === null) throw error;
+    await done.close();
+    return null;
   }
 }
 

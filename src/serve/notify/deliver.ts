@@ -21,19 +21,13 @@ export class DeliveryError extends Error {
   }
 }
 
-export interface DeliveryOptions {
-  readonly clock: Clock;
-  /** Timeout of one attempt. */
-  readonly timeoutMs: number;
-  readonly attempts: number;
-}
-
+const mostAttempts = 3;
 const waitMs = 2_000;
 
-/** Makes attempts until one succeeds or another one cannot help. */
-export function delivering(attempt: Deliver, { clock, timeoutMs, attempts }: DeliveryOptions): Deliver {
+/** Makes attempts, each within `timeoutMs`, until one succeeds or another one cannot help. */
+export function delivering(clock: Clock, timeoutMs: number, attempt: Deliver): Deliver {
   const pauseAfter = (error: unknown, failures: number) =>
-    error instanceof DeliveryError && error.isTransient && failures < attempts
+    error instanceof DeliveryError && error.isTransient && failures < mostAttempts
       ? backoffMs(failures, waitMs)
       : undefined;
   return (message, signal) =>

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { counted } from '../../base/units.js';
@@ -16,12 +16,10 @@ export interface EmailSettings {
 
 export interface EmailOptions {
   readonly settings: EmailSettings;
-  readonly password?: string | undefined;
-  readonly clock?: Clock | undefined;
+  readonly password: string | undefined;
+  readonly clock: Clock;
   /** Timeout of one attempt; default 20000. */
   readonly timeoutMs?: number | undefined;
-  /** Default 3. */
-  readonly attempts?: number | undefined;
 }
 
 /** Whether e-mail is sent at all: without a server it is not. */
@@ -47,10 +45,8 @@ export function emailProblems(
   if (from === undefined) add('from', 'is required to send e-mail: the address of the sender');
   if (to.length === 0) add('to', 'is required to send e-mail: a list of addresses');
   if (user !== undefined && password === undefined) {
-    problems.push({
-      setting: 'SIGNALHOUSE_SMTP_PASSWORD',
-      problem: 'is required with serve.notify.email.user',
-    });
+    const problem = 'is required with serve.notify.email.user';
+    problems.push({ setting: 'SIGNALHOUSE_SMTP_PASSWORD', problem });
   }
   if (user === undefined && password !== undefined) add('user', 'is required with SIGNALHOUSE_SMTP_PASSWORD');
   if (password !== undefined && security === 'none' && !isLoopback(host ?? '')) {
@@ -63,18 +59,10 @@ export function emailProblems(
  * E-mail by SMTP: one plain text message per notification, to all addresses. A transient failure (no answer, 4xx) is
  * retried twice. What the server says is never repeated, because it may quote the user.
  */
-export function email({
-  settings,
-  password,
-  clock = systemClock,
-  timeoutMs = 20_000,
-  attempts = 3,
-}: EmailOptions): Deliver {
-  return delivering((message, signal) => send(settings, password, message, { signal, timeoutMs }), {
-    clock,
-    timeoutMs,
-    attempts,
-  });
+export function email({ settings, password, clock, timeoutMs = 20_000 }: EmailOptions): Deliver {
+  return delivering(clock, timeoutMs, (message, signal) =>
+    send(settings, password, message, { signal, timeoutMs }),
+  );
 }
 
 async function send(

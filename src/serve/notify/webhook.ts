@@ -6,12 +6,10 @@ import { type Deliver, DeliveryError, delivering, lineOf, type Message } from '.
 export interface WebhookOptions {
   readonly url: string;
   /** Default `slack`. */
-  readonly format?: WebhookFormat | undefined;
+  readonly format?: keyof typeof bodies | undefined;
   readonly clock?: Clock | undefined;
   /** Timeout of one attempt; default 10000. */
   readonly timeoutMs?: number | undefined;
-  /** Default 3. */
-  readonly attempts?: number | undefined;
 }
 
 /** What is wrong with the address of a webhook, or undefined; never quotes it. */
@@ -32,17 +30,12 @@ export function webhook({
   format = 'slack',
   clock = systemClock,
   timeoutMs = 10_000,
-  attempts = 3,
 }: WebhookOptions): Deliver {
   const problem = webhookProblem(url);
   if (problem !== undefined) {
     throw new UsageError('The webhook cannot be used.', [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]);
   }
-  return delivering((message, signal) => post(url, bodies[format](message), signal), {
-    clock,
-    timeoutMs,
-    attempts,
-  });
+  return delivering(clock, timeoutMs, (message, signal) => post(url, bodies[format](message), signal));
 }
 
 async function post(url: string, body: object, signal: AbortSignal): Promise<null> {
@@ -71,9 +64,8 @@ function codeOf(error: unknown): string {
   return typeof cause?.code === 'string' ? cause.code : name;
 }
 
+/** The forms of the messages of a webhook. */
 const bodies = { slack, json, teams };
-/** The form of the messages of a webhook. */
-type WebhookFormat = keyof typeof bodies;
 
 /** Slack and compatible services show `text`; other programs read the rest. */
 function slack(message: Message): object {
@@ -93,13 +85,8 @@ function json(message: Message): object {
  * texts are runs, which Teams shows as they are; in a TextBlock they would be Markdown, and an error could hold a link.
  */
 function teams({ from, title, detail, event, since }: Message): object {
-  const colors = {
-    failed: 'attention',
-    stale: 'attention',
-    incomplete: 'warning',
-    recovered: 'good',
-    test: 'accent',
-  };
+  const bad = { failed: 'attention', stale: 'attention', incomplete: 'warning' };
+  const colors = { ...bad, recovered: 'good', test: 'accent' };
   const text = (run: object) => ({ type: 'RichTextBlock', inlines: [{ type: 'TextRun', ...run }] });
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',

@@ -2,9 +2,8 @@ import { ago, count, counted, duration } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
 import type { ChangeKind, ImportProblem, ImportReport, Preview } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
-import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes-text.js';
-import { indent, list, pairs, sections, table } from './layout.js';
-import { most, some, wide } from './sync-summary.js';
+import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
+import { type Fact, indent, list, most, pairs, type Section, sections, some, table, wide } from './layout.js';
 
 /** What an import would do, for the question whether to do it. `followCommand` is the import that follows merges. */
 export function previewText(prepared: PreparedImport, isFull: boolean, followCommand: string): string {
@@ -42,7 +41,7 @@ export function undoPreview(prepared: PreparedUndo, isFull: boolean): string {
 export function undoSummary(report: UndoReport, isPreviewShown: boolean, isFull: boolean): string {
   const head = `Undo: ${outcomeText(report)}`;
   // Commands to copy: never wrapped.
-  const next: [string, string][] = [
+  const next: Section[] = [
     [report.queued.length === 1 ? 'Send it' : 'Send them', 'signalhouse push'],
     ['Redo it all after that', `signalhouse changes undo ${report.importId}`],
   ];
@@ -63,30 +62,25 @@ function outcomeText({ outcome, queued }: Pick<ImportReport | UndoReport, 'outco
   return texts[outcome];
 }
 
-type Fact = [name: string, text: string];
 type ShownImport = Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> &
   Partial<Pick<ImportReport, 'conflicts'>>;
 type ShownUndo = Omit<UndoReport, 'outcome' | 'queued'>;
 
 function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
   const { rows, changes, superseded, affected } = preview;
-  const counts: [string, number, string][] = [
-    ['unchanged', rows.unchanged, 'already up to date'],
-    ['duplicates', rows.duplicate, 'an open change wants the same'],
-    ['imported before', rows.imported_before, 'from the same file'],
-    ['in conflict', rows.conflict, 'see below'],
-    ['wrong', rows.invalid, 'see below'],
-  ];
+  const rowsText = (number: number, why: string) =>
+    number === 0 ? null : `${counted(number, 'row')} (${why})`;
   return [
-    ['changes', count(changes)],
-    ...companiesFact(changes === 0 ? null : affected),
-    ...counts.flatMap(([name, number, why]): Fact[] =>
-      number === 0 ? [] : [[name, `${counted(number, 'row')} (${why})`]],
-    ),
-    ...(superseded > 0
-      ? [['replaces', `${counted(superseded, 'earlier change')} in the queue`] as Fact]
-      : []),
-    ...(changes > 0 ? [costOf(preview), baseOf(preview)] : []),
+    ['changes', changes],
+    ['companies', changes === 0 ? null : affectedText(affected)],
+    ['unchanged', rowsText(rows.unchanged, 'already up to date')],
+    ['duplicates', rowsText(rows.duplicate, 'an open change wants the same')],
+    ['imported before', rowsText(rows.imported_before, 'from the same file')],
+    ['in conflict', rowsText(rows.conflict, 'see below')],
+    ['wrong', rowsText(rows.invalid, 'see below')],
+    ['replaces', superseded > 0 ? `${counted(superseded, 'earlier change')} in the queue` : null],
+    ['push cost', changes > 0 ? pushCostText(preview) : null],
+    ['compared with', changes > 0 ? baseText(preview) : null],
     ['by', requestedBy ?? 'not named: pass --by NAME'],
   ];
 }
@@ -95,50 +89,50 @@ function undoFacts({ preview, notUndone, requestedBy }: ShownUndo): Fact[] {
   const { changes, affected } = preview;
   const undone = notUndone.filter(({ kind }) => kind === 'undone').length;
   return [
-    ['changes', count(changes)],
-    ...companiesFact(affected),
-    ...(undone > 0 ? [['undone already', counted(undone, 'change')] as Fact] : []),
-    ...(changes > 0 ? [costOf(preview)] : []),
+    ['changes', changes],
+    ['companies', affectedText(affected)],
+    ['undone already', undone > 0 ? counted(undone, 'change') : null],
+    ['push cost', changes > 0 ? pushCostText(preview) : null],
     ['by', personText(requestedBy)],
   ];
 }
 
-function companiesFact(affected: Preview['affected']): Fact[] {
-  return affected === null ? [] : [['companies', `${companiesText(affected)} affected`]];
+function affectedText(affected: Preview['affected']): string | null {
+  return affected && `${companiesText(affected)} affected`;
 }
 
-function costOf({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): Fact {
+function pushCostText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): string {
   const parts = `${count(requests.writes)} to write, ${count(requests.reads)} to read`;
   const time = `about ${duration(minutes * 60_000)} at the budget`;
-  return ['push cost', `${counted(requests.total, 'request')} (${parts}), ${time}`];
+  return `${counted(requests.total, 'request')} (${parts}), ${time}`;
 }
 
 /** The values that show whether somebody else has changed something in between. */
-function baseOf({ base }: Preview): Fact {
+function baseText({ base }: Preview): string {
   const { file, warehouse, oldest } = base;
   const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
   const parts = [
     ...(file > 0 ? [`the base columns of the file (${count(file)})`] : []),
     ...(warehouse > 0 ? [`the current warehouse${age} (${count(warehouse)})`] : []),
   ];
-  return ['compared with', parts.join(' and ')];
+  return parts.join(' and ');
 }
 
-function importBody(shown: ShownImport, isFull: boolean, followCommand: string): Fact[] {
+function importBody(shown: ShownImport, isFull: boolean, followCommand: string): Section[] {
   return [
     ['Changes', previewTable(shown.changes, isFull)],
     ['Totals', kindsText(shown.preview.kinds)],
     ['In conflict', conflictsText(shown)],
-    ['The file is refused', shown.refusal === null ? '' : list([`${shown.refusal}.`])],
+    ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
-    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : ''],
+    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
     ['Notes', list(shown.notes)],
   ];
 }
 
 const order = { blocked: 0, nothing: 1, undone: 2 } as const;
 
-function undoBody({ changes, preview, notUndone, kept, notes }: ShownUndo, isFull: boolean): Fact[] {
+function undoBody({ changes, preview, notUndone, kept, notes }: ShownUndo, isFull: boolean): Section[] {
   // What needs a look comes first.
   const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
   const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
@@ -156,31 +150,23 @@ function undoBody({ changes, preview, notUndone, kept, notes }: ShownUndo, isFul
 function kindsText(kinds: readonly ChangeKind[]): string {
   if (kinds.length === 0) return '';
   return table(
-    [{ name: 'column' }, { name: 'from' }, { name: 'to' }, { name: 'changes', right: true }],
-    kinds.map(({ field, from, to, count: number }) => [
-      field,
-      from ?? '(text)',
-      to ?? '(text)',
-      count(number),
-    ]),
+    ['column', 'from', 'to', 'changes#'],
+    kinds.map(({ field, from, to, count: number }) => [field, from ?? '(text)', to ?? '(text)', number]),
     wide,
   );
 }
 
 /** Rows that met an earlier conflict, each with the commands that decide it. */
 function conflictsText({ rows, conflicts = [] }: ShownImport): string {
-  const those = rows.filter(({ outcome }) => outcome === 'conflict');
-  return those
-    .slice(0, most)
+  const texts = rows
+    .filter(({ outcome }) => outcome === 'conflict')
     .map(({ row, text, changeId }) => {
       const commands =
         changeId === null ? '' : `\n${indent(decisionCommands(changeId, conflicts.includes(changeId)))}`;
       return `${list([`row ${row}: ${text ?? 'conflict'}`])}${commands}`;
-    })
-    .concat(
-      those.length > most ? [list([`and ${count(those.length - most)} more (--json has them all)`])] : [],
-    )
-    .join('\n');
+    });
+  const [more] = some(texts).slice(most);
+  return [...texts.slice(0, most), ...(more === undefined ? [] : [list([more])])].join('\n');
 }
 
 function problemText({ row, column, value, problem, allowed }: ImportProblem): string {

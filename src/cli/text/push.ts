@@ -1,36 +1,24 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
-import {
-  changed,
-  contestedCommands,
-  contestedHeading,
-  decisionHeading,
-  followCommands,
-  followHeading,
-  isContested,
-  nextCommands,
-  whoText,
-} from './changes-text.js';
-import { list, pairs, printable, sections, table, wrap } from './layout.js';
-import { some, wide } from './sync-summary.js';
+import { changed, decisionSections, followHeading, isContested, placeOf, whoText } from './changes.js';
+import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
+import { costText, nameOf } from './sync.js';
+
+const conflictHeading = 'Conflicts (somebody else changed the same field)';
 
 /** What a push did, for people, in 80 columns. */
 export function pushSummary(report: PushReport): string {
+  const { changes, failed, notes } = report;
   return sections([
     [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
-    ['Failed, by reason', reasonsText(report)],
-    ['Conflicts (somebody else changed the same field)', conflictsText(report.changes)],
-    ['Failed', changesText(report.changes, 'failed')],
-    [
-      'Sent without an answer (the next push reads what became of them)',
-      changesText(report.changes, 'sending'),
-    ],
-    ['Archived, superseded or merged in the meantime', list(some(happenedText(report.changes)))],
-    ['Notes', list(report.notes)],
-    [decisionHeading, nextCommands(report.changes)],
-    [contestedHeading, contestedCommands(report.changes)],
-    [followHeading, followCommands(report.changes)],
+    ['Failed, by reason', countsTable('reason', 'changes', failed.byReason, { largestFirst: true })],
+    [conflictHeading, conflictsText(changes)],
+    ['Failed', changesText(changes, 'failed')],
+    ['Sent without an answer (the next push reads what became of them)', changesText(changes, 'sending')],
+    ['Archived, superseded or merged in the meantime', list(some(happenedText(changes)))],
+    ['Notes', list(notes)],
+    ...decisionSections(changes),
     ['Next steps', list(nextSteps(report))],
   ]);
 }
@@ -45,54 +33,40 @@ function outcomeText({ outcome, stoppedBy }: PushReport): string {
   return done[outcome];
 }
 
-function facts(report: PushReport): [string, string][] {
-  const { organization, requests, left, published, failed, result } = report;
+function facts(report: PushReport): Fact[] {
+  const { organization, requests, left, published, failed } = report;
   return [
     ['organization', nameOf(organization)],
     ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
-    ['applied', count(report.applied)],
+    ['applied', report.applied],
     ['unchanged', `${count(report.unchanged)} (already up to date)`],
-    ['conflict', count(report.conflict)],
-    ['failed', count(failed.total)],
+    ['conflict', report.conflict],
+    ['failed', failed.total],
     ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
     // Null where nothing has changed, and a sync follows.
     ['published', published === null ? 'with the sync' : `${published.path} (${bytes(published.bytes)})`],
-    ...(result === null ? [] : ([['result', result]] as [string, string][])),
+    ['result', report.result],
   ];
 }
 
-function leftText({ queued, sending, requests, minutes }: PushReport['left']): string {
+function leftText({ queued, sending, ...cost }: PushReport['left']): string {
   const open = sending === 0 ? '' : `, ${count(sending)} sent without an answer`;
-  return `${count(queued)} queued${open} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)})`;
-}
-
-function reasonsText({ failed }: PushReport): string {
-  const rows = Object.entries(failed.byReason).sort(([, a], [, b]) => b - a);
-  return rows.length === 0
-    ? ''
-    : table(
-        [{ name: 'reason' }, { name: 'changes', right: true }],
-        rows.map(([reason, number]) => [reason, count(number)]),
-        wide,
-      );
+  return `${count(queued)} queued${open} (${costText(cost)})`;
 }
 
 function changesText(changes: readonly ChangeResult[], status: ChangeResult['status']): string {
-  const those = changes.filter((change) => change.status === status);
-  return list(some(those.map(changeText)));
+  return list(some(changes.filter((change) => change.status === status).map(changeText)));
 }
 
-function changeText({ error, ...change }: ChangeResult): string {
-  return `${nameIn(change)}: ${error ?? 'no reason given'}`;
-}
-
-/** What a change is about and where it comes from: title, id and row. */
-function nameIn(change: Omit<ChangeResult, 'error'>): string {
-  const { entityType, entityId, title, source, sourceRow } = change;
-  const row = sourceRow === null ? source : `${source} row ${sourceRow}`;
-  return title === null
-    ? `${entityType} ${entityId} (${row})`
-    : `${title} (${entityType} ${entityId}, ${row})`;
+/** What a change is about and where it comes from (title, id and row), and why it did not go through. */
+function changeText(change: ChangeResult): string {
+  const { entityType, entityId, title, error } = change;
+  const place = placeOf(change);
+  const name =
+    title === null
+      ? `${entityType} ${entityId} (${place})`
+      : `${title} (${entityType} ${entityId}, ${place})`;
+  return `${name}: ${error ?? 'no reason given'}`;
 }
 
 /** Each conflict with both values and who set the other one; below it, its id for the commands that decide it. */
@@ -100,8 +74,9 @@ function conflictsText(changes: readonly ChangeResult[]): string {
   const items = changes
     .filter(({ status }) => status === 'conflict')
     .map((change) => {
-      const who = whoText(change).map((text) => `. ${text[0]?.toUpperCase()}${text.slice(1)}`);
-      return `${changeText(change)}${who}. Id: ${change.id}`;
+      const who = whoText(change);
+      const sentence = who === null ? '' : `. ${who[0]?.toUpperCase()}${who.slice(1)}`;
+      return `${changeText(change)}${sentence}. Id: ${change.id}`;
     });
   return list(some(items));
 }
@@ -128,12 +103,13 @@ function nextSteps({ changes, failed, left }: PushReport): string[] {
 /** What a push would send, for people. Every request is printed. */
 export function previewSummary(preview: PushPreview): string {
   const { requests, conflicts, failures, unchanged, spent } = preview;
+  const inner = (text: string) => wrap(printable(text), wide - 2).map((line) => `  ${line}`);
   const lines = requests.map(({ method, path, body, again, changes }) => {
     const before = again ? '  (sent before, without an answer)' : '';
     const about = changes.flatMap(({ title, entityId, note, ...change }) => [
       ...wrap(printable(title ?? entityId), wide),
-      ...wrap(printable(changed(change)), wide - 2).map((line) => `  ${line}`),
-      ...(note === null ? [] : wrap(printable(`(${note})`), wide - 2).map((line) => `  ${line}`)),
+      ...inner(changed(change)),
+      ...(note === null ? [] : inner(`(${note})`)),
     ]);
     return [...about, `  ${method} ${path} ${JSON.stringify(body)}${before}`].join('\n');
   });
@@ -148,22 +124,18 @@ export function previewSummary(preview: PushPreview): string {
         ['organization', nameOf(preview.organization)],
         ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)} at the budget`],
         ['unchanged', `${count(unchanged)} (already up to date)`],
-        ['conflict', count(conflicts.length)],
-        ['failed', count(failures.length)],
+        ['conflict', conflicts.length],
+        ['failed', failures.length],
         ['spent on this preview', counted(spent, 'request')],
       ]),
     ],
-    ['Conflicts (somebody else changed the same field)', list(some(conflicts.map(changeText)))],
+    [conflictHeading, list(some(conflicts.map(changeText)))],
     ['Would fail', list(some(failures.map(changeText)))],
     [
       'Next step: overwrite what others changed',
-      conflicts.length > 0 ? 'signalhouse push --on-conflict overwrite' : '',
+      conflicts.length > 0 ? 'signalhouse push --on-conflict overwrite' : null,
     ],
   ]);
-}
-
-function nameOf({ name, id }: { readonly name: string | null; readonly id: string }): string {
-  return name === null ? id : `${name} (${id})`;
 }
 
 /** What became of the files of the drop folder; '' when there were none. */

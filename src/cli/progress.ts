@@ -1,8 +1,8 @@
-import { type BudgetView, etaMs, type Speed } from '../../app/progress.js';
-import { cut } from '../../base/display-width.js';
-import { type Outage, type OutageEnd, outageEndText, type ProgressDisplay } from '../../base/observer.js';
-import { count, duration } from '../../base/units.js';
-import { printable } from '../text/layout.js';
+import { type BudgetView, etaMs, type Speed } from '../app/progress.js';
+import { cut } from '../base/display-width.js';
+import { type Outage, type OutageEnd, outageEndText, type ProgressDisplay } from '../base/observer.js';
+import { count, duration } from '../base/units.js';
+import { printable } from './text/layout.js';
 
 /** Where the progress is drawn: a terminal's stderr. */
 export interface Screen {
@@ -18,16 +18,13 @@ const clear = '\r\u001b[K';
  * changed is not written again, so that it does not flicker; other output goes through `around`, above the line.
  */
 export class TerminalProgress implements ProgressDisplay {
-  readonly #screen: Screen;
   #speed: Speed | undefined;
   #phase: { name: string; done: number; total: number | null } | undefined;
   #outage: (Outage & { readonly at: number }) | undefined;
   #drawn = '';
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(screen: Screen) {
-    this.#screen = screen;
-  }
+  constructor(private readonly screen: Screen) {}
 
   /** From now on the line shows this budget, and an ETA that takes it into account. */
   watch(speed: Speed): void {
@@ -67,7 +64,7 @@ export class TerminalProgress implements ProgressDisplay {
 
   /** Writes something else to the same terminal, above the line. */
   around(write: () => void): void {
-    if (this.#drawn !== '') this.#screen.write(clear);
+    if (this.#drawn !== '') this.screen.write(clear);
     this.#drawn = '';
     write();
     this.#draw();
@@ -79,7 +76,7 @@ export class TerminalProgress implements ProgressDisplay {
     this.#timer = undefined;
     this.#phase = undefined;
     this.#outage = undefined;
-    if (this.#drawn !== '') this.#screen.write(clear);
+    if (this.#drawn !== '') this.screen.write(clear);
     this.#drawn = '';
   }
 
@@ -90,13 +87,13 @@ export class TerminalProgress implements ProgressDisplay {
   }
 
   #line(text: string): void {
-    this.around(() => this.#screen.write(`${cut(printable(text), this.#columns)}\n`));
+    this.around(() => this.screen.write(`${cut(printable(text), this.#columns)}\n`));
   }
 
   #draw(): void {
     const line = this.#outage ? this.#outageLine(this.#outage) : this.#phaseLine();
     if (line === undefined || line === this.#drawn) return;
-    this.#screen.write(`${clear}${line}`);
+    this.screen.write(`${clear}${line}`);
     this.#drawn = line;
   }
 
@@ -119,7 +116,7 @@ export class TerminalProgress implements ProgressDisplay {
   }
 
   get #columns(): number {
-    return this.#screen.columns || 80;
+    return this.screen.columns || 80;
   }
 }
 

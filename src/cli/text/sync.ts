@@ -3,32 +3,26 @@ import { groupBy } from '../../base/group-by.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { Failure } from '../../run/tally.js';
 import type { PlanLine, PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
-import { list, pairs, sections, table } from './layout.js';
+import { countsTable, type Fact, list, pairs, sections, some, table, wide } from './layout.js';
 
-/** Under a heading, in 80 columns. */
-export const wide = 78;
-/** The most lines of a list; `--json` has all of them. */
-export const most = 10;
+const unreadHeading = 'Lists that changed while they were read, or were not read to the end';
 
 /** What a run did, for people, in 80 columns. */
 export function syncSummary(report: SyncReport): string {
+  const { runId, outcome, requests, scans, rejected, failures, drift, notes } = report;
+  const differences = drift.map(
+    ({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`,
+  );
   return sections([
-    [`Run ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
-    ['Left due by resource', report.outcome === 'done' ? '' : dueTable(report.leftByResource)],
-    ['Requests', requestsText(report)],
+    [`Run ${runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    ['Left due by resource', outcome === 'done' ? null : dueTable(report.leftByResource)],
+    ['Requests', countsTable('endpoint', 'requests', requests.byEndpoint, { largestFirst: true })],
     ['Rows', rowsText(report)],
-    ['Lists that changed while they were read, or were not read to the end', scansText(report.scans)],
-    ['Newly rejected', list(some(report.rejected.examples.map(failureText)))],
-    ['Failed', failuresText(report.failures)],
-    [
-      'New in the API (kept in the raw documents; see ops.schema_drift)',
-      list(
-        some(
-          report.drift.map(({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`),
-        ),
-      ),
-    ],
-    ['Notes', list(report.notes)],
+    [unreadHeading, scansText(scans)],
+    ['Newly rejected', list(some(rejected.examples.map(failureText)))],
+    ['Failed', failuresText(failures)],
+    ['New in the API (kept in the raw documents; see ops.schema_drift)', list(some(differences))],
+    ['Notes', list(notes)],
   ]);
 }
 
@@ -42,53 +36,47 @@ function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): st
   return done[outcome];
 }
 
-function facts(report: SyncReport): [string, string][] {
+function facts(report: SyncReport): Fact[] {
   const { organization, requests, left, published, rejected } = report;
   return [
-    [
-      'organization',
-      organization.name === null ? organization.id : `${organization.name} (${organization.id})`,
-    ],
+    ['organization', nameOf(organization)],
     ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
-    ['429s', count(requests.rateLimited)],
+    ['429s', requests.rateLimited],
     ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} from earlier runs`],
-    ...(report.outcome === 'stopped' ? ([['kept', 'everything fetched so far']] as [string, string][]) : []),
+    ['kept', report.outcome === 'stopped' ? 'everything fetched so far' : null],
     ['left due', left.due === 0 ? 'nothing' : leftText(left)],
     ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
   ];
 }
 
-function leftText({ due, requests, minutes, runs }: SyncReport['left']): string {
-  const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
-  return `${count(due)} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)} at the budget${more})`;
+/** An organization for people. */
+export function nameOf({ name, id }: { readonly name: string | null; readonly id: string }): string {
+  return name === null ? id : `${name} (${id})`;
 }
 
-function requestsText({ requests }: SyncReport): string {
-  const rows = Object.entries(requests.byEndpoint).sort(([, a], [, b]) => b - a);
-  return rows.length === 0
-    ? ''
-    : table(
-        [{ name: 'endpoint' }, { name: 'requests', right: true }],
-        rows.map(([endpoint, number]) => [endpoint, count(number)]),
-        wide,
-      );
+/** What requests cost: how many there are, and how long they take at the budget. */
+export function costText({
+  requests,
+  minutes,
+}: {
+  readonly requests: number;
+  readonly minutes: number;
+}): string {
+  return `${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
+}
+
+function leftText({ due, runs, ...cost }: SyncReport['left']): string {
+  const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
+  return `${count(due)} (${costText(cost)} at the budget${more})`;
 }
 
 function rowsText({ rows }: SyncReport): string {
   const touched = Object.entries(rows).filter(([, one]) => one.new + one.changed + one.removed > 0);
   if (touched.length === 0) return 'nothing new, nothing changed';
-  return table(
-    [
-      { name: 'table' },
-      { name: 'new', right: true },
-      { name: 'changed', right: true },
-      { name: 'removed', right: true },
-    ],
-    touched
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, one]) => [name, count(one.new), count(one.changed), count(one.removed)]),
-    wide,
-  );
+  const lines = touched
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, one]) => [name, one.new, one.changed, one.removed]);
+  return table(['table', 'new#', 'changed#', 'removed#'], lines, wide);
 }
 
 /** Only scans that need attention: the others are in the row counts. */
@@ -98,10 +86,11 @@ function scansText(scans: readonly ScanReport[]): string {
       .filter((scan) => !scan.verified || !scan.complete || scan.fused)
       .map((scan) => {
         const of = scan.totalCount === null ? '' : ` of ${count(scan.totalCount)}`;
-        const fuse = scan.fused ? `; the fuse held back ${counted(scan.missing, 'deletion')}` : '';
+        const heldBack = scan.fused ? `; the fuse held back ${counted(scan.missing, 'deletion')}` : '';
         const note = scan.note === null ? '' : `; ${scan.note}`;
         const how = scan.complete ? 'not verified' : 'not read to the end';
-        return `${scan.endpoint}: ${scan.verified && scan.complete ? 'verified' : how}, ${count(scan.items)}${of} items in ${counted(scan.attempts, 'attempt')}${fuse}${note}`;
+        const state = scan.verified && scan.complete ? 'verified' : how;
+        return `${scan.endpoint}: ${state}, ${count(scan.items)}${of} items in ${counted(scan.attempts, 'attempt')}${heldBack}${note}`;
       }),
   );
 }
@@ -143,52 +132,35 @@ export function failingText({ endpoint, entities, error, ids }: Contents['failin
   return `${endpoint}: ${counted(entities, 'entity', 'entities')} (${examples}), most often: ${error}`;
 }
 
-/** The first few, and how many more there are. */
-export function some(items: readonly string[], few: number = most): readonly string[] {
-  const more = items.length - few;
-  return more <= 0 ? items : [...items.slice(0, few), `and ${count(more)} more (--json has them all)`];
-}
-
 /** What is due of each resource, and why. */
-function dueTable(lines: readonly PlanLine[]): string {
-  if (lines.length === 0) return '';
-  const columns = ['never', 'changed', 'sweep', 'due', 'requests'].map((name) => ({ name, right: true }));
+function dueTable(lines: readonly PlanLine[]): string | null {
+  if (lines.length === 0) return null;
   return table(
-    [{ name: 'endpoint' }, ...columns],
-    lines.map((line) => [
-      line.endpoint,
-      ...[line.never, line.changed, line.sweep, line.due, line.requests].map(count),
-    ]),
+    ['endpoint', 'never#', 'changed#', 'sweep#', 'due#', 'requests#'],
+    lines.map((line) => [line.endpoint, line.never, line.changed, line.sweep, line.due, line.requests]),
     wide,
   );
 }
 
 /** What a run would cost, for people, in 80 columns. */
 export function planSummary(report: PlanReport): string {
-  const { organization, requests, left } = report;
+  const { organization, requests, minutes, left } = report;
   const due = report.lines.filter((line) => line.due > 0);
-  const name = organization.name === null ? organization.id : `${organization.name} (${organization.id})`;
-  const facts: [string, string][] = [
-    ['organization', name],
-    ['lists', counted(requests.lists, 'request')],
-    ['details', counted(requests.children, 'request')],
-    [
-      'total',
-      `${counted(requests.total, 'request')}, about ${duration(report.minutes * 60_000)} at the budget`,
-    ],
-    ['spent on this plan', counted(report.spent, 'request')],
-  ];
-  if (left !== null) {
-    const text =
-      left.requests === 0
-        ? 'nothing'
-        : `${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}`;
-    facts.push(['left for later', text]);
-  }
+  const later = left && (left.requests === 0 ? 'nothing' : costText(left));
   return sections([
-    ['Planned sync', pairs(facts)],
-    ['Due', due.length === 0 ? 'nothing' : dueTable(due)],
-    ['Lists that changed while they were read, or were not read to the end', scansText(report.lists)],
+    [
+      'Planned sync',
+      pairs([
+        ['organization', nameOf(organization)],
+        ['lists', counted(requests.lists, 'request')],
+        ['details', counted(requests.children, 'request')],
+        ['total', `${costText({ requests: requests.total, minutes })} at the budget`],
+        ['spent on this plan', counted(report.spent, 'request')],
+        ['left for later', later],
+      ]),
+    ],
+    ['Due', dueTable(due) ?? 'nothing'],
+    [unreadHeading, scansText(report.lists)],
     [
       'Lists that could not be read: what is due of their items may have changed',
       failuresText(report.failures),

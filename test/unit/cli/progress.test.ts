@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { progressLine, TerminalProgress } from '../../../../src/cli/progress/terminal.js';
+import { progressLine, TerminalProgress } from '../../../src/cli/progress.js';
 
 const budget = { available: 37, limit: 120, windowMs: 60_000, nextFreeMs: 0 };
 const pace = { answerMs: 100, concurrency: 8 };

@@ -1,13 +1,8 @@
 import type { StatusReport } from '../../app/status.js';
 import { type Contents, spendingText } from '../../base/facts.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
-import { list, pairs, sections, table } from './layout.js';
-import { failingText } from './sync-summary.js';
-
-/** Under a heading, in 80 columns. */
-const wide = 78;
-/** The most lines of drift; `--json` has all of it. */
-const most = 10;
+import { countsTable, type Fact, list, pairs, type Section, sections, some, table, wide } from './layout.js';
+import { costText, failingText } from './sync.js';
 
 /** What is in the warehouse, for people, in 80 columns. */
 export function statusSummary(status: StatusReport, now: number): string {
@@ -15,51 +10,43 @@ export function statusSummary(status: StatusReport, now: number): string {
   return sections([
     ['Warehouse', pairs(facts(status, now))],
     ['Freshness objectives', freshnessText(status, now)],
-    ['Changes to push', queueText(status)],
+    ['Changes to push', pairs(Object.entries(status.queue))],
     ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
   ]);
 }
 
-function facts(
-  { holder, files, foreignLogs = [], publishedAt, contents, spending, spent }: StatusReport,
-  now: number,
-): [string, string][] {
+function facts(status: StatusReport, now: number): Fact[] {
+  const { holder, files, foreignLogs = [], publishedAt, contents, spending, spent } = status;
   const { organization = null, left = null } = contents ?? {};
-  const rows: [string, string][] = [];
-  if (organization)
-    rows.push(['organization', `${organization.name ?? organization.slug ?? ''} (${organization.id})`]);
   const { published, worker } = files;
-  rows.push([
-    'published',
-    published && publishedAt
-      ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
-      : unpublishedText(holder, worker, now),
-  ]);
-  for (const name of foreignLogs)
-    rows.push([
-      'foreign log',
-      `${name}: another program opened the published file for writing. ${whatLogDoes}`,
-    ]);
-  if (worker) rows.push(['live', `${bytes(worker.bytes)}: ${worker.path}`]);
-  rows.push([
-    'in use by',
-    holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process',
-  ]);
-  rows.push(['spent', spendingText(spending)]);
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
   const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
   const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
-  if (recent > 0)
-    rows.push([
+  return [
+    ['organization', organization && `${organization.name ?? organization.slug ?? ''} (${organization.id})`],
+    [
+      'published',
+      published && publishedAt
+        ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
+        : unpublishedText(holder, worker, now),
+    ],
+    ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
+    ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
+    ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
+    ['spent', spendingText(spending)],
+    [
       'recently',
-      `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`,
-    ]);
-  if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
-  return rows;
+      recent > 0
+        ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
+        : null,
+    ],
+    ['left due', left && (left.due === 0 ? 'nothing' : leftText(left))],
+  ];
 }
 
-const whatLogDoes = 'Other readers may see its changes, or fail, until the next publication removes it.';
+const whatLogDoes =
+  'another program opened the published file for writing. Other readers may see its changes, or fail, until the next publication removes it.';
 
 /** Why nothing is published. */
 function unpublishedText(
@@ -76,17 +63,17 @@ function unpublishedText(
     : 'nothing yet; run signalhouse sync';
 }
 
-function leftText({ due, requests, minutes }: NonNullable<Contents['left']>): string {
-  return `${count(due)} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)}) after the last sync`;
+function leftText({ due, ...cost }: NonNullable<Contents['left']>): string {
+  return `${count(due)} (${costText(cost)}) after the last sync`;
 }
 
-function contentsOf(contents: Contents, now: number): [string, string][] {
+function contentsOf(contents: Contents, now: number): Section[] {
   return [
     ['Last runs', runsText(contents)],
     ['Lists', listsText(contents, now)],
     ['Details by endpoint', childrenText(contents, now)],
     ['Failed when asked for last', list(contents.failing.map(failingText))],
-    ['Rows', rowsText(contents)],
+    ['Rows', countsTable('table', 'rows', contents.rows)],
     ['Your views (views/*.sql)', userViewsText(contents)],
     ['Published files (publish)', publishedFilesText(contents)],
     ['Rejected (ops.rejected_records)', rejectedText(contents)],
@@ -100,7 +87,7 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
   const wanted = freshness.filter(({ state }) => state !== 'open');
   if (wanted.length === 0) return '';
   return table(
-    [{ name: 'resource' }, { name: 'last complete' }, { name: 'within' }, { name: 'state' }],
+    ['resource', 'last complete', 'within', 'state'],
     wanted.map(({ resource, at, objectiveMinutes, state }) => [
       resource,
       ago(at === null ? null : new Date(at), now),
@@ -109,11 +96,6 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
     ]),
     wide,
   );
-}
-
-function queueText({ queue }: StatusReport): string {
-  const entries = Object.entries(queue);
-  return entries.length === 0 ? '' : pairs(entries.map(([status, changes]) => [status, count(changes)]));
 }
 
 function jobsText({ jobs }: StatusReport): string {
@@ -128,64 +110,47 @@ function jobsText({ jobs }: StatusReport): string {
   );
 }
 
-const right = (name: string) => ({ name, right: true });
-
 function runsText({ runs }: Contents): string {
   if (runs.length === 0) return 'none';
-  const columns = [{ name: 'started' }, { name: 'command' }, { name: 'outcome' }];
   return table(
-    [...columns, right('exit'), right('requests'), right('429s'), right('new'), right('changed')],
+    ['started', 'command', 'outcome', 'exit#', 'requests#', '429s#', 'new#', 'changed#'],
     runs.map((run) => [
       moment(new Date(run.started_at)),
       run.command,
       run.outcome,
-      ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed].map(orNone),
+      ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed],
     ]),
     wide,
   );
 }
 
-function orNone(value: number | null): string {
-  return value === null ? '-' : count(value);
-}
-
-function listsText({ lists }: Contents, now: number): string {
-  if (lists.length === 0) return '';
+function listsText({ lists }: Contents, now: number): string | null {
+  if (lists.length === 0) return null;
   const unverified = lists.flatMap(({ endpoint, note }) =>
     note === null ? [] : `${endpoint}: the last scan is not verified; ${note}`,
   );
-  const rows = table(
-    [{ name: 'list' }, right('items'), { name: 'read' }, { name: 'verified' }],
-    lists.map((one) => [
-      one.endpoint,
-      orNone(one.total_count ?? one.ids),
-      ago(one.read_at === null ? null : new Date(one.read_at), now),
-      ago(one.verified_at === null ? null : new Date(one.verified_at), now),
-    ]),
-    wide,
-  );
-  return unverified.length === 0 ? rows : `${rows}\n${list(unverified)}`;
+  const age = (at: string | null) => ago(at === null ? null : new Date(at), now);
+  const rows = lists.map((one) => [
+    one.endpoint,
+    one.total_count ?? one.ids,
+    age(one.read_at),
+    age(one.verified_at),
+  ]);
+  const text = table(['list', 'items#', 'read', 'verified'], rows, wide);
+  return unverified.length === 0 ? text : `${text}\n${list(unverified)}`;
 }
 
-function childrenText({ children }: Contents, now: number): string {
-  if (children.length === 0) return '';
+function childrenText({ children }: Contents, now: number): string | null {
+  if (children.length === 0) return null;
   return table(
-    [{ name: 'endpoint' }, right('fetched'), { name: 'oldest' }, { name: 'newest' }, right('failing')],
+    ['endpoint', 'fetched#', 'oldest', 'newest', 'failing#'],
     children.map((one) => [
       one.endpoint,
-      count(one.asked),
+      one.asked,
       ago(new Date(one.oldest_at), now),
       ago(new Date(one.newest_at), now),
-      count(one.failing),
+      one.failing,
     ]),
-    wide,
-  );
-}
-
-function rowsText({ rows }: Contents): string {
-  return table(
-    [{ name: 'table' }, right('rows')],
-    Object.entries(rows).map(([name, number]) => [name, count(number)]),
     wide,
   );
 }
@@ -224,12 +189,9 @@ function rejectedText({ rejected }: Contents): string {
 }
 
 function driftText({ drift }: Contents): string {
-  const lines = drift
-    .slice(0, most)
-    .map(
-      ({ endpoint, path, kind, occurrences }) =>
-        `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}, ${count(occurrences)} times`,
-    );
-  if (drift.length > most) lines.push(`and ${count(drift.length - most)} more (--json has them all)`);
-  return list(lines);
+  const lines = drift.map(
+    ({ endpoint, path, kind, occurrences }) =>
+      `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}, ${count(occurrences)} times`,
+  );
+  return list(some(lines));
 }

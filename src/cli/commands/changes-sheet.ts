@@ -1,40 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { z } from 'zod';
-import { ExitCode, messageOf, type Problem, UsageError } from '../../../base/errors.js';
-import { counted, moment } from '../../../base/units.js';
-import type { EditSheet, EditSheetOptions } from '../../../push/edit-sheet.js';
-import { command } from '../../command.js';
-import { names, text, toggle } from '../../flags.js';
-import { print, printJson } from '../../output.js';
-import { setUp } from '../../setup.js';
+import type { z } from 'zod';
+import { messageOf, type Problem, UsageError } from '../../base/errors.js';
+import { counted, moment } from '../../base/units.js';
+import type { EditSheet, EditSheetOptions } from '../../push/edit-sheet.js';
+import { command, names, text, toggle } from '../command.js';
+import { answer } from '../output.js';
+import { setUp } from '../setup.js';
 
-const flags = z.object({
-  out: text.optional(),
-  where: text.optional(),
-  query: text.optional(),
-  companies: toggle.default(false),
-  columns: names.optional(),
-  force: toggle.default(false),
-});
-type Flags = z.infer<typeof flags>;
+const flags = {
+  out: text.optional().describe('The file to write, ending in .xlsx or .csv'),
+  where: text.optional().describe('An SQL condition on topics (or companies)'),
+  query: text.optional().describe('A file with a SELECT that returns topic_id'),
+  companies: toggle.describe('Companies instead of topics'),
+  columns: names.optional().describe('Only these columns, e.g. title,priority'),
+  force: toggle.describe('Replace an existing file'),
+};
+type Flags = z.output<z.ZodObject<typeof flags>>;
 
 export const sheet = command({
   name: 'sheet',
   summary: 'Write topics (or companies) to a spreadsheet to edit: .xlsx or .csv',
-  options: {
-    out: { type: 'string', requiresArg: true, describe: 'The file to write, ending in .xlsx or .csv' },
-    where: { type: 'string', requiresArg: true, describe: 'An SQL condition on topics (or companies)' },
-    query: { type: 'string', requiresArg: true, describe: 'A file with a SELECT that returns topic_id' },
-    companies: { type: 'boolean', describe: 'Companies instead of topics' },
-    columns: {
-      type: 'array',
-      string: true,
-      requiresArg: true,
-      describe: 'Only these columns, e.g. title,priority',
-    },
-    force: { type: 'boolean', describe: 'Replace an existing file' },
-  },
   examples: [
     ['signalhouse changes sheet --out topics.xlsx', 'The backlog, ready to edit'],
     ['signalhouse changes sheet --out bugs.csv --where "issue_type = \'bug_report\'"', 'Some of the topics'],
@@ -44,11 +30,8 @@ export const sheet = command({
   flags,
   async run(given, context) {
     const options = optionsOf(given);
-    const { makeSheet } = await import('../../../app/changes.js');
-    const made = await makeSheet(await setUp(context), options);
-    if (context.json) printJson(made);
-    else print(madeText(made));
-    return ExitCode.done;
+    const { makeSheet } = await import('../../app/changes.js');
+    return answer(context, await makeSheet(await setUp(context), options), madeText);
   },
 });
 
@@ -57,10 +40,7 @@ function optionsOf({ out, where, query, companies, columns, force }: Flags): Edi
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
-    problems.push({
-      setting: '--out',
-      problem: 'must end in .xlsx or .csv: the ending decides the format',
-    });
+    problems.push({ setting: '--out', problem: 'must end in .xlsx or .csv: the ending decides the format' });
   if (where !== undefined && query !== undefined)
     problems.push({ setting: '--query', problem: 'cannot be combined with --where: both select the rows' });
   const sql = query === undefined ? undefined : queryIn(query, problems);

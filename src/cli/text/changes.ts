@@ -5,46 +5,52 @@ import type { Decision } from '../../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/facts.js';
 import type { PreviewChange } from '../../push/import/preview.js';
 import { tableWidth } from '../output.js';
-import { list, pairs, printable, sections, table, wrap } from './layout.js';
-import { some, wide } from './sync-summary.js';
+import {
+  type Fact,
+  list,
+  pairs,
+  printable,
+  type Section,
+  sections,
+  some,
+  table,
+  wide,
+  wrap,
+} from './layout.js';
 
 /** Changes with what matters most about them, and how many more there are. */
-export function changesTable({
-  total,
-  changes,
-}: {
-  readonly total: number;
-  readonly changes: readonly TitledChange[];
-}): string {
+export function changesTable({ total, changes }: ListedChanges): string {
   if (total === 0) return 'no changes';
   const width = tableWidth();
   const more = total - changes.length;
   return [
     // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
-    ...(more > 0 ? [`${count(more)} more (--limit)`] : []),
-    sections([
-      [decisionHeading, nextCommands(changes)],
-      [contestedHeading, contestedCommands(changes)],
-      [followHeading, followCommands(changes)],
-    ]),
+    more > 0 ? `${count(more)} more (--limit)` : '',
+    sections(decisionSections(changes)),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
+interface ListedChanges {
+  readonly total: number;
+  readonly changes: readonly TitledChange[];
+}
+
 function linesOf(changes: readonly TitledChange[]): string {
-  const names = ['id', 'status', 'what', 'change', 'by', 'source', 'note'].map((name) => ({ name }));
-  const rows = changes.map((change) => [
-    change.id,
-    change.status,
-    change.title ?? change.entityId,
-    changed(change),
-    change.requestedBy ?? '',
-    placeOf(change),
-    notesOf(change).join('; '),
-  ]);
-  return table(names, rows);
+  return table(
+    ['id', 'status', 'what', 'change', 'by', 'source', 'note'],
+    changes.map((change) => [
+      change.id,
+      change.status,
+      change.title ?? change.entityId,
+      changed(change),
+      change.requestedBy ?? '',
+      placeOf(change),
+      notesOf(change).join('; '),
+    ]),
+  );
 }
 
 function blockOf(change: TitledChange, width: number): string {
@@ -56,34 +62,45 @@ function blockOf(change: TitledChange, width: number): string {
 
 /** What the API had in a conflict and from whom, and what happened to the topic or company. */
 function notesOf(change: TitledChange): string[] {
-  const { status, wanted, remoteBefore, note, entityType } = change;
+  const { status, wanted, remoteBefore, note, entityType, undoneBy } = change;
   const found = status === 'conflict' ? Object.entries(remoteBefore ?? {}) : [];
+  const others = found.filter(([name, value]) => name in wanted && (value ?? '') !== (wanted[name] ?? ''));
   return [
-    ...found.flatMap(([name, value]) =>
-      !(name in wanted) || (value ?? '') === (wanted[name] ?? '')
-        ? []
-        : [`${name} is ${valueText(value)} in the API`],
-    ),
-    ...whoText(change),
-    ...(isContested(change) && change.error !== null ? [change.error] : []),
-    ...(change.undoneBy === null ? [] : [`undone by ${change.undoneBy}`]),
-    ...(note === null ? [] : [`the ${entityType} ${note}`]),
-  ];
+    ...others.map(([name, value]) => `${name} is ${valueText(value)} in the API`),
+    whoText(change),
+    isContested(change) ? change.error : null,
+    undoneBy && `undone by ${undoneBy}`,
+    note && `the ${entityType} ${note}`,
+  ].filter((text) => text !== null);
 }
 
-/** Who made the other change of a conflict, and when. */
-export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string[] {
-  if (changedBy === null) return [];
+/** Who made the other change of a conflict, and when; null when that is not known. */
+export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string | null {
+  if (changedBy === null) return null;
   const { field, name, by, at: changedAt } = changedBy;
   const kinds: Record<string, string> = { agent: 'the service (AI)', system: 'the service', user: 'a user' };
   const who = name ?? kinds[by ?? ''] ?? 'somebody';
-  return [`${who} changed ${field} on ${at(changedAt)}`];
+  return `${who} changed ${field} on ${at(changedAt)}`;
 }
 
-/** What the two commands below it do. */
 export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
+export const followHeading = 'Merged: change what it was merged into instead';
 
-/** The commands that decide a conflict, to be copied: never wrapped. */
+type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode' | 'mergedInto' | 'undoes'>;
+
+/** The commands that decide what changes wait for, to be copied (never wrapped), each kind below what it does. */
+export function decisionSections(changes: readonly Decidable[]): Section[] {
+  return [
+    [decisionHeading, overwriteCommands(changes)],
+    [
+      'Conflicts between people: send one of the changes, which replaces the others',
+      some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n'),
+    ],
+    [followHeading, followCommand(changes)],
+  ];
+}
+
+/** The commands that decide one conflict, or those that an argument selects. */
 export function decisionCommands(id: string, isBetweenPeople = false): string {
   return [
     `signalhouse changes retry ${id}${isBetweenPeople ? '' : ' --overwrite'}`,
@@ -91,48 +108,31 @@ export function decisionCommands(id: string, isBetweenPeople = false): string {
   ].join('\n');
 }
 
-/** The commands that decide the conflicts with what the API has, all at once where there are several; none when there is none. */
-export function nextCommands(changes: readonly Decidable[]): string {
+/** The commands for conflicts with what the API has: all at once where there are several. */
+function overwriteCommands(changes: readonly Decidable[]): string | null {
   const [first, second] = changes.filter(
     (change) => change.status === 'conflict' && !isContested(change) && !isFollowable(change),
   );
-  if (!first) return '';
-  return second ? decisionCommands('--status conflict') : decisionCommands(first.id);
+  return first ? decisionCommands(second ? '--status conflict' : first.id) : null;
 }
-
-type Decidable = Followable & Pick<TitledChange, 'errorCode'>;
 
 /** Whether people want different values, and have to decide between them. */
 export function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
   return status === 'conflict' && errorCode === 'contested';
 }
 
-/** What the commands of `contestedCommands` do. */
-export const contestedHeading =
-  'Conflicts between people: send one of the changes, which replaces the others';
-
-/** The commands that let one of several people's changes count; none when there is no such conflict. */
-export function contestedCommands(changes: readonly Decidable[]): string {
-  return some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n');
-}
-
-/** What the command of `followCommands` does. */
-export const followHeading = 'Merged: change what it was merged into instead';
-
-type Followable = Pick<TitledChange, 'id' | 'status' | 'mergedInto' | 'undoes'>;
-
 /** Whether `--follow-merges` makes it a change of what its topic or company was merged into. */
-function isFollowable({ status, mergedInto, undoes }: Followable): boolean {
+function isFollowable({ status, mergedInto, undoes }: Decidable): boolean {
   return (status === 'failed' || status === 'conflict') && mergedInto !== null && undoes.length === 0;
 }
 
 /** Above this many ids a command is not worth copying. */
 const mostIds = 5;
 
-/** The command that queues changes of something that was merged for its survivors; none when there are none. */
-export function followCommands(changes: readonly Followable[]): string {
+/** The command that queues changes of something that was merged for its survivors. */
+function followCommand(changes: readonly Decidable[]): string | null {
   const ids = changes.filter(isFollowable).map(({ id }) => id);
-  if (ids.length === 0) return '';
+  if (ids.length === 0) return null;
   const which = ids.length > mostIds ? '--status failed,conflict' : ids.join(' ');
   return `signalhouse changes retry ${which} --follow-merges`;
 }
@@ -188,7 +188,7 @@ export function personText(requestedBy: string | null): string {
 /** Everything about one change. */
 export function changeText(change: TitledChange & { readonly attempted: readonly ChangeAttempt[] }): string {
   const { entityType, entityId, title } = change;
-  const facts: [string, string | null][] = [
+  const facts: Fact[] = [
     ['status', change.status],
     [entityType, title === null ? entityId : `${title} (${entityId})`],
     ['change', changed(change)],
@@ -196,7 +196,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['before', change.remoteBefore && valuesText(change.remoteBefore)],
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
-    ['changed by', whoText(change)[0] ?? null],
+    ['changed by', whoText(change)],
     ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
     ['by', `${personText(change.requestedBy)}, ${at(change.queuedAt)}`],
@@ -210,11 +210,9 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['body', change.body],
   ];
   return sections([
-    [`Change ${change.id}`, pairs(facts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])))],
+    [`Change ${change.id}`, pairs(facts)],
     ['Requests', attemptsText(change.attempted)],
-    [decisionHeading, nextCommands([change])],
-    [contestedHeading, contestedCommands([change])],
-    [followHeading, followCommands([change])],
+    ...decisionSections([change]),
   ]);
 }
 
@@ -222,20 +220,20 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
 export function decisionsText(decisions: readonly Decision[], done: string): string {
   if (decisions.length === 0) return 'no matching changes';
   const refused = decisions.filter((one) => !one.done);
-  const lines = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
   const followed = decisions.flatMap(({ id, followed: one }) =>
     one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
   );
   const replaced = decisions.flatMap(({ id, replaces = [] }) =>
     replaces.length > 0 ? [`${id}: replaces ${replaces.join(', ')}`] : [],
   );
-  const text = [
+  const reasons = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
+  return [
     `${counted(decisions.length - refused.length, 'change')} ${done}`,
-    ...(followed.length + replaced.length > 0 ? [list([...followed, ...replaced])] : []),
-  ].join('\n\n');
-  return refused.length === 0
-    ? text
-    : `${text}\n\n${counted(refused.length, 'change')} not ${done}\n${list(lines)}`;
+    list([...followed, ...replaced]),
+    refused.length === 0 ? '' : `${counted(refused.length, 'change')} not ${done}\n${list(reasons)}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 /** A value for people. */
@@ -257,11 +255,8 @@ function changedFields({ wanted, base }: Pick<Change, 'wanted' | 'base'>): strin
 }
 
 function valuesText(values: Values): string {
-  return (
-    Object.entries(values)
-      .map(([name, value]) => `${name}: ${valueText(value)}`)
-      .join(', ') || 'nothing'
-  );
+  const texts = Object.entries(values).map(([name, value]) => `${name}: ${valueText(value)}`);
+  return texts.join(', ') || 'nothing';
 }
 
 function baseText({ baseFrom, baseAt, overwrite, undoes }: Change): string {
@@ -271,7 +266,8 @@ function baseText({ baseFrom, baseAt, overwrite, undoes }: Change): string {
   return baseAt === null ? from : `${from}, ${at(baseAt)}`;
 }
 
-function placeOf({ source, sourceRow }: Change): string {
+/** Where a change comes from. */
+export function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRow'>): string {
   return sourceRow === null ? source : `${source} row ${sourceRow}`;
 }
 
@@ -282,13 +278,13 @@ function at(iso: string): string {
 function attemptsText(attempts: readonly ChangeAttempt[]): string {
   if (attempts.length === 0) return '';
   return table(
-    ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'].map((name) => ({ name })),
+    ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'],
     attempts.map((one) => [
       at(one.at),
-      count(one.attempt),
+      one.attempt,
       `${one.method} ${one.path}`,
-      one.status === null ? '-' : String(one.status),
-      one.ms === null ? '-' : count(one.ms),
+      one.status,
+      one.ms,
       one.error_code ?? '',
       one.request_id ?? '',
     ]),
