@@ -1,16 +1,14 @@
 // Writes the sources of the dbt project (integrations/dbt/models/sources): tables and views with their descriptions from
 // the comments in sql/, and tests from the keys in sql/models.
-//   node scripts/docs-dbt.mjs [--check] [folder]
-// With --check it writes nothing, and exits 1 when a file is outdated.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+//   node scripts/docs-dbt.mjs
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { readSchema } from './read-schema.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
-const target = given ?? join(root, 'integrations/dbt/models/sources');
+const target = join(root, 'integrations/dbt/models/sources');
 
 /** A source for each schema, because a source has one. */
 const sources = [
@@ -184,13 +182,5 @@ function plain(text = '') {
   return text;
 }
 
-for (const { file, text } of await files()) {
-  const path = join(target, file);
-  if (!process.argv.includes('--check')) {
-    mkdirSync(target, { recursive: true });
-    writeFileSync(path, text);
-  } else if (!existsSync(path) || readFileSync(path, 'utf8') !== text) {
-    console.error(`${file} of the dbt project is outdated: run npm run docs:dbt`);
-    process.exitCode = 1;
-  }
-}
+mkdirSync(target, { recursive: true });
+for (const { file, text } of await files()) writeFileSync(join(target, file), text);

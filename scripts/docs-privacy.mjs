@@ -1,26 +1,19 @@
-// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml.
-//   node scripts/docs-privacy.mjs [--check] [file]
-// With --check it writes nothing, and exits 1 when the file is outdated.
+// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml and sql/columns.json.
+//   node scripts/docs-privacy.mjs
+// It reads the built program (npm run build).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { table } from './markdown.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
-const target = given ?? join(root, 'docs/privacy.md');
+const target = join(root, 'docs/privacy.md');
+const built = (/** @type {string} */ path) => import(pathToFileURL(join(root, 'dist', path)).href);
 
-/**
- * @typedef {{ class: string, what: string, apart?: boolean, analysts?: string, strict?: string }} Kind
- * @type {{
- *   kinds: Record<string, Kind>,
- *   kept: Record<string, string>,
- *   profiles: Record<string, string[]>,
- *   tables: Record<string, Record<string, string[]>>,
- * }}
- */
-const privacy = parse(readFileSync(join(root, 'sql/privacy.yaml'), 'utf8'));
+/** @type {import('../src/warehouse/privacy/classes.js').Classes} */
+const privacy = (await built('warehouse/privacy/classes.js')).classesFile();
+/** @type {typeof import('../src/contract/privacy.js')} */
+const { classOf, kinds } = await built('contract/privacy.js');
 
 /**
  * The generated parts by their names.
@@ -31,15 +24,13 @@ const parts = {
   kinds: () =>
     table(
       ['kind', 'class', 'what it is', 'analysts', 'strict'],
-      Object.entries(privacy.kinds)
-        .filter(([, { analysts, strict }]) => analysts ?? strict)
-        .map(([name, { class: ofClass, what, analysts, strict }]) => [
-          `\`${name}\``,
-          ofClass,
-          what,
-          methodText(analysts),
-          methodText(strict),
-        ]),
+      kinds.flatMap((kind) => {
+        const { what, analysts, strict } = privacy.kinds[kind];
+        const methods = [analysts, strict];
+        return methods.every((method) => method === undefined)
+          ? []
+          : [[`\`${kind}\``, classOf(kind), what, ...methods.map(methodText)]];
+      }),
     ),
   excluded: () =>
     table(
@@ -51,8 +42,7 @@ const parts = {
     ),
 };
 
-const before = readFileSync(target, 'utf8');
-const after = before.replaceAll(
+const after = readFileSync(target, 'utf8').replaceAll(
   /(<!-- generated: (\w+) \(npm run docs:privacy\) -->\n).*?(<!-- end: \2 -->)/gs,
   (_, start, name, end) => {
     const part = parts[name];
@@ -60,19 +50,15 @@ const after = before.replaceAll(
     return `${start}\n${part()}\n\n${end}`;
   },
 );
-if (!process.argv.includes('--check')) writeFileSync(target, after);
-else if (after !== before) {
-  console.error('docs/privacy.md is outdated: run npm run docs:privacy');
-  process.exitCode = 1;
-}
+writeFileSync(target, after);
 
 /** The tables with any column about people, without those that say nothing about them. */
 function tablesAboutPeople() {
-  return Object.entries(privacy.tables).flatMap(([name, byKind]) => {
+  return Object.entries(privacy.tables).flatMap(([name, columns]) => {
     const cells = ['identifier', 'personal', 'content'].map((wanted) =>
-      Object.entries(byKind)
-        .filter(([kind]) => privacy.kinds[kind]?.class === wanted)
-        .flatMap(([, names]) => names.map((one) => `\`${one}\``))
+      Object.entries(columns)
+        .filter(([, kind]) => classOf(kind) === wanted)
+        .map(([column]) => `\`${column}\``)
         .join(', '),
     );
     const kept = privacy.kept[name];

@@ -1,7 +1,7 @@
 // Writes what follows from the resource table (src/contract/resources.ts) between its marks in docs/how-it-syncs.md:
 // the tables of resources and of the fields that make a child due.
-//   node scripts/docs-resources.mjs [--check] [folder]
-// It reads the built program (npm run build). With --check nothing is written, and exit 1 names the files that are stale.
+//   node scripts/docs-resources.mjs
+// It reads the built program (npm run build).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
@@ -92,18 +92,11 @@ export function withResources(text, resources) {
 }
 
 async function main() {
-  const folder = argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root;
   const built = pathToFileURL(join(root, 'dist/contract/resources.js')).href;
   const { resources } = await import(built);
   for (const file of files) {
-    const path = join(folder, file);
-    const now = readFileSync(path, 'utf8');
-    const fresh = withResources(now, resources);
-    if (fresh === now) continue;
-    if (argv.includes('--check')) {
-      console.error(`${file} is stale: run npm run docs:resources`);
-      process.exitCode = 1;
-    } else writeFileSync(path, fresh);
+    const path = join(root, file);
+    writeFileSync(path, withResources(readFileSync(path, 'utf8'), resources));
   }
 }
 

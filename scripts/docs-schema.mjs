@@ -1,7 +1,6 @@
 // Writes docs/schema.md, the names and types of all columns, from the schema and its comments.
-//   node scripts/docs-schema.mjs [--check] [file]
-// With --check it writes nothing, and exits 1 when the file is outdated.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+//   node scripts/docs-schema.mjs
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSchema } from './read-schema.mjs';
@@ -9,8 +8,6 @@ import { readSchema } from './read-schema.mjs';
 /** @typedef {Record<string, string>} Column a row of readSchema */
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
-const target = given ?? join(root, 'docs/schema.md');
 
 /** The sections of the page. Their texts are here, because DuckDB has no comments on schemas. */
 const parts = [
@@ -54,15 +51,7 @@ Columns are listed by type. A key is **bold**. An arrow names the table that an 
 brackets have the values of a column that has few. Times are in UTC. \`signalhouse explain\` tells why one row looks as it
 does, and the [cookbook](cookbook.md) has questions with their SQL.`;
 
-const markdown = await describe();
-if (process.argv.includes('--check')) {
-  if (!existsSync(target) || readFileSync(target, 'utf8') !== markdown) {
-    console.error('docs/schema.md is outdated: run npm run docs:schema');
-    process.exitCode = 1;
-  }
-} else {
-  writeFileSync(target, markdown);
-}
+writeFileSync(join(root, 'docs/schema.md'), await describe());
 
 async function describe() {
   const { relations, columns } = await readSchema();

@@ -57,7 +57,7 @@ async function outcomeOf(name) {
   } catch (error) {
     const { stdout, stderr } = /** @type {{ stdout?: string, stderr?: string }} */ (error);
     const [, seed, night, judge] = /^seed (\d+).* night (\d+): (.*)$/m.exec(stdout ?? '') ?? [];
-    if (seed === undefined) throw new Error(`${name} could not be tried: ${stderr ?? error}`);
+    if (seed === undefined) return `COULD NOT BE TRIED: ${stdout}${stderr || error}`;
     const detail = /^ {2}(.*)$/m.exec(stdout ?? '')?.[1] ?? '';
     return `found in ${took()}, seed ${seed}, night ${night}, ${judge}: ${detail.slice(0, 160)}`;
   } finally {

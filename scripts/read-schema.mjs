@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 
-const sql = fileURLToPath(new URL('../sql/', import.meta.url));
+const own = fileURLToPath(new URL('../sql/', import.meta.url));
 
 /**
  * What the comments of tables, views, macros and columns say, in the order in which sql/ creates them: read from an empty
- * database that is made from sql/.
+ * database that is made from sql/, or from a folder like it.
  * @returns {Promise<{ relations: Record<string, string>[], columns: Record<string, string>[] }>}
  */
-export async function readSchema() {
+export async function readSchema(sql = own) {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   for (const folder of ['migrations', 'views']) {
@@ -21,12 +21,12 @@ export async function readSchema() {
   const all = async (/** @type {string} */ query) =>
     /** @type {Record<string, string>[]} */ ((await connection.runAndReadAll(query)).getRowObjectsJson());
   const relations = await all(`
-    SELECT 'tables' AS of, schema_name AS schema, table_name AS name, comment, table_oid AS place
+    SELECT 'tables' AS of, schema_name AS schema, table_name AS name, comment, NULL AS sql, table_oid AS place
       FROM duckdb_tables() WHERE NOT internal
     UNION ALL
-    SELECT 'views', schema_name, view_name, comment, view_oid FROM duckdb_views() WHERE NOT internal
+    SELECT 'views', schema_name, view_name, comment, sql, view_oid FROM duckdb_views() WHERE NOT internal
     UNION ALL
-    SELECT 'macros', schema_name, format('{}({})', function_name, array_to_string(parameters, ', ')), comment, function_oid
+    SELECT 'macros', schema_name, format('{}({})', function_name, array_to_string(parameters, ', ')), comment, NULL, function_oid
       FROM duckdb_functions() WHERE NOT internal AND function_type = 'table_macro'
     ORDER BY place`);
   const columns = await all(`

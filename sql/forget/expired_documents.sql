@@ -1,6 +1,8 @@
 -- The documents that hold something of deleted messages and people.
 --   $messages  ids of messages
 --   $people    ids of people
+--   $own       the kinds of documents whose id is that of a person
+--   $within    the kinds of documents whose parent is a person
 SELECT rowid AS rid
 FROM raw.documents
 WHERE endpoint = 'messages' AND id IN (SELECT unnest($messages::VARCHAR[]))
@@ -14,9 +16,9 @@ WHERE documents.endpoint = 'messages' AND (
 UNION
 SELECT rowid
 FROM raw.documents
-WHERE endpoint IN ('people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_merges')
+WHERE endpoint IN (SELECT unnest($own::VARCHAR[]))
   AND id IN (SELECT unnest($people::VARCHAR[]))
 UNION
 SELECT rowid
 FROM raw.documents
-WHERE endpoint = 'person_history' AND parent_id IN (SELECT unnest($people::VARCHAR[]))
+WHERE endpoint IN (SELECT unnest($within::VARCHAR[])) AND parent_id IN (SELECT unnest($people::VARCHAR[]))

@@ -1,12 +1,13 @@
 -- Everything by which people are recognized: their ids, accounts, names and addresses, wherever they are stored.
---   $ids  the ids of the people
+--   $ids            the ids of the people
+--   {{recognized}}  id, part and value of every column that says who a person is
 WITH family AS (SELECT unnest($ids::VARCHAR[]) AS id),
 accounts AS (
-  SELECT platform, platform_id, platform_username
+  SELECT platform, platform_id
   FROM person_identities
   WHERE person_id IN (FROM family)
   UNION
-  SELECT 'email', primary_email, NULL
+  SELECT 'email', primary_email
   FROM people
   WHERE id IN (FROM family) AND primary_email IS NOT NULL
 ),
@@ -36,15 +37,7 @@ SELECT part, value FROM (
   UNION
   SELECT 'email', platform_id FROM accounts WHERE contains(platform_id, '@')
   UNION
-  SELECT 'name', platform_username FROM accounts
-  UNION
-  SELECT 'name', display_name FROM people WHERE id IN (FROM family)
-  UNION
-  SELECT 'name', display_name FROM people_versions WHERE person_id IN (FROM family)
-  UNION
-  SELECT 'name', display_name FROM topic_people WHERE person_id IN (FROM family)
-  UNION
-  SELECT 'name', name FROM company_employees WHERE person_id IN (FROM family)
+  SELECT part, value FROM ({{recognized}}) WHERE id IN (FROM family)
   UNION
   SELECT 'name', display_name FROM their_authors
   UNION
@@ -55,18 +48,6 @@ SELECT part, value FROM (
   SELECT 'name', name FROM history_values
   UNION
   SELECT unnest(['email', 'text']), email FROM history_values
-  UNION
-  SELECT unnest(['email', 'text']), primary_email FROM people WHERE id IN (FROM family)
-  UNION
-  SELECT 'text', unnest([
-    avatar_url, connections_github, connections_linkedin, connections_phone, connections_twitter, connections_website
-  ])
-  FROM people
-  WHERE id IN (FROM family)
-  UNION
-  SELECT 'text', avatar_url FROM topic_people WHERE person_id IN (FROM family)
-  UNION
-  SELECT 'text', avatar_url FROM company_employees WHERE person_id IN (FROM family)
   UNION
   SELECT 'text', source_avatar_url FROM their_authors
 )

@@ -3,23 +3,16 @@
 --   $ids      the ids of what is forgotten
 --   $authors  the ids of the authors that are forgotten
 --   $values   the names and addresses, in lower case
+--   {{person}}, {{company}}  id, part and value of every column that says who a person or company is
 WITH family AS (SELECT unnest($ids::VARCHAR[]) AS id),
 held AS (
-  SELECT 'person' AS type, id, unnest([
-    display_name, primary_email, avatar_url, connections_github, connections_linkedin, connections_phone,
-    connections_twitter, connections_website
-  ]) AS value
-  FROM people
+  SELECT 'person' AS type, id, value FROM ({{person}})
   UNION ALL
-  SELECT 'person', person_id, unnest([platform_id, platform_username]) FROM person_identities
+  SELECT 'company', id, value FROM ({{company}})
+  UNION ALL
+  SELECT 'person', person_id, platform_id FROM person_identities
   UNION ALL
   SELECT 'author', id, unnest([display_name, source_author_id, source_avatar_url]) FROM authors
-  UNION ALL
-  SELECT 'company', id, unnest([
-    name, primary_domain, logo_url, connections_email, connections_github, connections_linkedin, connections_phone,
-    connections_twitter
-  ])
-  FROM companies
   UNION ALL
   -- A domain of addresses of people elsewhere is no company's own.
   SELECT 'domain', coalesce(company_id, 'none'), split_part(primary_email, '@', 2) FROM people WHERE $type = 'company'

@@ -27,8 +27,7 @@ SELECT json_object(
   'error', error,
   'settledAt', strftime(settled_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'),
   'supersededBy', superseded_by,
-  -- A file that an older version of the program published does not have the column.
-  'undoes', to_json(changes) -> 'undoes'
+  'undoes', coalesce(undoes, [])
 )::VARCHAR AS change
 FROM ops.changes
 ORDER BY id;

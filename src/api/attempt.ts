@@ -46,7 +46,7 @@ export interface ApiEvents {
 }
 
 /** A good response. */
-export interface ApiResponse {
+export interface Answer {
   /**
    * The parsed JSON, not checked against any schema (`textOf` in json-text.ts finds its text), with a JsonText for each
    * list that the call left unparsed; null for a write that was answered without a body.
@@ -57,8 +57,6 @@ export interface ApiResponse {
   readonly arrivedAt: Arrival;
   /** Size of the body, decompressed. */
   readonly bytes: number;
-  /** The server's X-Request-Id or Request-Id. */
-  readonly requestId?: string | undefined;
   /** Its Link header names a next page. */
   readonly hasNext?: boolean | undefined;
 }
@@ -84,7 +82,7 @@ export class Attempts {
   }
 
   /** Makes attempt number `attempt` of a call. Never rejects because of the server or the network. */
-  async make(request: PreparedRequest, attempt: number): Promise<ApiResponse | Failure> {
+  async make(request: PreparedRequest, attempt: number): Promise<Answer | Failure> {
     const { transport, budget, clock, serviceClock } = this.#options;
     const startedAt = new Date(clock.now());
     const start = clock.monotonic();
@@ -117,18 +115,13 @@ export class Attempts {
     return outcome;
   }
 
-  #read(
-    response: HttpResponse,
-    request: PreparedRequest,
-    arrivedAt: Arrival,
-  ): Promise<ApiResponse | Failure> {
+  #read(response: HttpResponse, request: PreparedRequest, arrivedAt: Arrival): Promise<Answer | Failure> {
     const { method, unparsed } = request;
     return orFailure(() => ({
       body: readResponse(response, { method, now: arrivedAt.at.getTime(), scrub: this.#scrub, unparsed }),
       status: response.status,
       arrivedAt,
       bytes: response.body.length,
-      requestId: this.#requestId(response),
       hasNext: /rel="?[^";,]*\bnext\b/i.test(header(response.headers, 'link') ?? ''),
     }));
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js';
+import { backoffMs } from '../base/retry.js';
 
 export interface BudgetOptions {
   /** Attempts per window ("120 requests per minute per API key"); Infinity lifts the limit. */
@@ -6,9 +7,10 @@ export interface BudgetOptions {
   readonly windowMs: number;
   /** The shortest pause after a 429, whatever the server asks for. Capped at a quarter of the window. */
   readonly floorMs?: number | undefined;
-  /** The longest pause after a 429, whatever the server asks for. */
-  readonly maxPauseMs?: number | undefined;
 }
+
+/** The longest pause that a server may ask for, after a 429 or with a 5xx. */
+export const maxPauseMs = 600_000;
 
 /** The right to make one attempt. Its holder ends it exactly once, when the response arrived or was given up. */
 export interface Slot {
@@ -63,7 +65,6 @@ export class Budget {
   readonly #shared: SharedSpending | undefined;
   readonly #heldMs: number;
   readonly #floorMs: number;
-  readonly #maxPauseMs: number;
   readonly #releases = new ReleaseQueue();
   #inFlight = 0;
   #allowance: { left: number; readonly onSpent: () => void } | undefined;
@@ -78,7 +79,6 @@ export class Budget {
     this.#shared = shared;
     this.#heldMs = guardedWindow(options.windowMs);
     this.#floorMs = Math.min(options.floorMs ?? 250, options.windowMs / 4);
-    this.#maxPauseMs = options.maxPauseMs ?? 600_000;
   }
 
   /** The attempts per window that are allowed now: lower than `requests` for a while after a 429. */
@@ -160,8 +160,8 @@ export class Budget {
   rateLimited(retryAfterMs: number | undefined): Pause {
     const now = this.#clock.monotonic();
     if (now >= this.#pausedUntil) this.#pausesInARow++;
-    const floor = Math.min(this.#floorMs * 2 ** Math.min(this.#pausesInARow - 1, 30), this.windowMs);
-    const waitMs = Math.min(Math.max(retryAfterMs ?? this.windowMs, floor), this.#maxPauseMs);
+    const floor = backoffMs(this.#pausesInARow, this.#floorMs, this.windowMs);
+    const waitMs = Math.min(Math.max(retryAfterMs ?? this.windowMs, floor), maxPauseMs);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + waitMs);
     if (Number.isFinite(this.requests)) {
       const loweredAt =
@@ -169,7 +169,7 @@ export class Budget {
       const to = loweredAt === undefined ? Math.max(1, Math.floor(this.limit * 0.75)) : this.limit;
       this.#lowered = { to, at: loweredAt ?? now, risesFrom: this.#pausedUntil };
     }
-    const capped = retryAfterMs !== undefined && retryAfterMs > this.#maxPauseMs;
+    const capped = retryAfterMs !== undefined && retryAfterMs > maxPauseMs;
     return { waitMs: this.#pausedUntil - now, retryAfterMs, capped, limit: this.limit };
   }
 

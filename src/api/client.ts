@@ -4,7 +4,7 @@ import { OutdatedError, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { outageEndText, outageText } from '../base/observer.js';
 import { type EndpointName, endpoints } from '../contract/endpoints.js';
-import { type ApiEvents, type ApiResponse, Attempts } from './attempt.js';
+import { type Answer, type ApiEvents, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
 import { Failure, type FailureKind, mayBeApplied, toEndpointRefusal, toError } from './failure.js';
 import { Gate, linkSignals, probePriority } from './gate.js';
@@ -50,10 +50,6 @@ export interface ApiOptions {
 
 /** Priorities of calls that wait for the budget. */
 export const Priority = { push: 30, essential: 20, detail: 10 } as const;
-
-export interface Answer extends ApiResponse {
-  readonly attempts: number;
-}
 
 /** Above this many attempts per window, a limit protects nobody, and two lines in a file per attempt cost too much. */
 const sharedUpTo = 10_000;
@@ -205,9 +201,9 @@ export class Api {
       waiting.signal.throwIfAborted();
       while (this.#outage?.mustWait) await this.#outage.wait(waiting.signal);
       // Asked again when it is its turn; here it costs no slot of the budget.
-      if (waiting.isCurrent?.() === false) throw outdated(request, attempt);
+      if (waiting.isCurrent?.() === false) throw outdated(request);
       const { outcome, startedAt } = await this.#send(request, attempt, waiting);
-      if (!(outcome instanceof Failure)) return { ...outcome, attempts: attempt };
+      if (!(outcome instanceof Failure)) return outcome;
       const { kind, detail } = outcome;
       if (kind === 'stopped') throw this.#end.signal.reason;
       if (this.#outage && this.#outage.count > outages) {
@@ -257,10 +253,10 @@ export class Api {
     request: PreparedRequest,
     attempt: number,
     waiting: Omit<Waiting, 'retryServerErrors'>,
-  ): Promise<{ outcome: ApiResponse | Failure; startedAt: number }> {
+  ): Promise<{ outcome: Answer | Failure; startedAt: number }> {
     let startedAt = 0;
     const outcome = await this.#gate.pass(() => {
-      if (waiting.isCurrent?.() === false) throw outdated(request, attempt);
+      if (waiting.isCurrent?.() === false) throw outdated(request);
       startedAt = this.#clock.monotonic();
       return this.#attempts.make(request, attempt);
     }, waiting);
@@ -336,9 +332,9 @@ interface Waiting {
   readonly isCurrent?: (() => boolean) | undefined;
 }
 
-function outdated({ where }: PreparedRequest, attempt: number): OutdatedError {
+function outdated({ where }: PreparedRequest): OutdatedError {
   const { endpoint, method, path } = where;
-  return new OutdatedError(`${endpoint}: ${method} ${path} waited too long`, attempt - 1);
+  return new OutdatedError(`${endpoint}: ${method} ${path} waited too long`);
 }
 
 /** Adds a hint when the server may have applied a write although no good answer came. */

@@ -65,7 +65,7 @@ export interface FailureDetail {
   readonly reason?: string | undefined;
   /** How long the server asks the client to wait. */
   readonly retryAfterMs?: number | undefined;
-  /** How large an answer was that is too large. */
+  /** How large an answer was that is too large: each of these has it. */
   readonly size?: AnswerSize | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
@@ -116,12 +116,7 @@ export function toError(failure: Failure, where: Where, attempts: number): Signa
     case 'rejected':
       return new RejectedError(message, where, status ?? 400, code, reason, detail);
     case 'too_large':
-      return new AnswerTooLargeError(
-        message,
-        where,
-        failure.detail.size ?? { status: status ?? 200, bytes: null, most: 0 },
-        detail,
-      );
+      return new AnswerTooLargeError(message, where, failure.detail.size as AnswerSize, detail);
     case 'redirect':
       return new ContractError(message, where, detail);
     default:

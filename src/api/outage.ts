@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import { OutageError } from '../base/errors.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
+import { backoffMs } from '../base/retry.js';
 import { duration } from '../base/units.js';
 import type { FailureKind } from './failure.js';
 
@@ -54,8 +55,7 @@ export function probePauseMs(
   }: { limitMs: number; leftMs: number; retryAfterMs?: number | undefined },
   random: number,
 ): number {
-  const longest = Math.min(60_000, limitMs / 4);
-  const ceiling = Math.min(longest, Math.min(2_000, limitMs / 15) * 2 ** Math.min(probe - 1, 30));
+  const ceiling = backoffMs(probe, Math.min(2_000, limitMs / 15), Math.min(60_000, limitMs / 4));
   return Math.max(0, Math.min(leftMs, Math.max(retryAfterMs, ceiling * (0.5 + random / 2))));
 }
 

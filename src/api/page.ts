@@ -3,7 +3,7 @@ import type { Arrival } from '../base/clock.js';
 import { AnswerTooLargeError, ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Endpoint } from '../contract/endpoints.js';
-import type { ApiResponse } from './attempt.js';
+import type { Answer } from './attempt.js';
 import { sentText } from './json-text.js';
 import { type AnyRequest, type CallOptions, type Contract, endpointOf, prepareRequest } from './request.js';
 
@@ -70,7 +70,7 @@ export interface PagingOptions extends CallOptions {
   readonly first?: FirstAnswer | undefined;
 }
 
-type FirstAnswer = Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
+type FirstAnswer = Pick<Answer, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
 
 /** Requests single pages of one list. */
 export class PageReader {
@@ -88,11 +88,8 @@ export class PageReader {
   readonly #abandoned = new AbortController();
   /** The size in bytes of the largest page so far. */
   #largestPage = 0;
-  /** The page size after answers that were too large, and the larger ones before it, the latest last. */
-  #smallerSize: number | undefined;
-  #largerSizes: number[] = [];
-  /** The sizes in bytes of the answers that were too large. */
-  readonly #tooLarge = new Set<number | null>();
+  /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
+  size: number | undefined;
 
   constructor(api: PagingClient, name: string, request: AnyRequest, options: PagingOptions) {
     this.#api = api;
@@ -101,6 +98,10 @@ export class PageReader {
     this.#request = request;
     this.#options = options;
     this.learned = api.paging.about(name);
+    const { limitParameter, pageSize = usualPageSize } = api.paging.settings;
+    const own = request.query?.[limitParameter];
+    if (own !== undefined) this.size = Number(own);
+    else if (this.pageable && !this.learned.sizeRefused) this.size = pageSize;
   }
 
   /** Whether the contract has pages for this endpoint; other lists are returned whole. */
@@ -113,29 +114,24 @@ export class PageReader {
     return this.pageable || this.#options.first !== undefined;
   }
 
-  /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
-  get requestedSize(): number | undefined {
-    const { limitParameter, pageSize = usualPageSize } = this.#api.paging.settings;
-    const own = this.#request.query?.[limitParameter];
-    if (this.#smallerSize !== undefined) return this.#smallerSize;
-    if (own !== undefined) return Number(own);
-    return this.pageable && !this.learned.sizeRefused ? pageSize : undefined;
-  }
-
   /**
-   * The first page, requested without a number. While its answer is too large, it is requested again with half as many
-   * items, down to one. After a 400 to our page size it is requested again without a size.
+   * The first page, requested without a number. While its answer is too large, it is requested again with fewer items, down
+   * to one. After a 400 to our page size it is requested again without a size.
    */
   async first(): Promise<ReadPage> {
-    const { limitParameter } = this.#api.paging.settings;
-    const sizeIsOurs =
-      this.requestedSize !== undefined && this.#request.query?.[limitParameter] === undefined;
+    const { size } = this;
     try {
       return await this.#read(undefined);
     } catch (error) {
-      if (this.halveFor(error)) return this.first();
-      if (!sizeIsOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
+      if (error instanceof AnswerTooLargeError && size !== undefined && size > 1) {
+        this.size = smallerSize(size);
+        return this.first();
+      }
+      const isOurs =
+        size !== undefined && this.#request.query?.[this.#api.paging.settings.limitParameter] === undefined;
+      if (!isOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
       this.learned.sizeRefused = true;
+      this.size = undefined;
       try {
         return await this.#read(undefined);
       } catch {
@@ -146,42 +142,11 @@ export class PageReader {
     }
   }
 
-  /** After an answer that was too large: halves the page size. False when that is not the error, or does not help. */
-  halveFor(error: unknown): boolean {
-    const size = this.requestedSize ?? 1;
-    if (!(error instanceof AnswerTooLargeError)) return false;
-    this.#tooLarge.add(error.size.bytes);
-    if (size <= 1) return false;
-    this.#largerSizes.push(size);
-    this.#smallerSize = Math.floor(size / 2);
-    return true;
-  }
-
-  /** The page size before it was halved last; undefined when it is not smaller than at first. */
-  get largerSize(): number | undefined {
-    return this.#largerSizes.at(-1);
-  }
-
-  /** Makes the page size what it was before it was halved last. */
-  grow(): void {
-    this.#smallerSize = this.#largerSizes.pop() ?? this.#smallerSize;
-  }
-
-  /** Whether every answer that was too large had as many bytes, whatever the page size. */
-  get ignoresSize(): boolean {
-    return this.#largerSizes.length > 0 && this.#tooLarge.size === 1 && !this.#tooLarge.has(null);
-  }
-
-  /** Leaves the page size as it is: the server grants no more. */
-  stopGrowing(): void {
-    this.#largerSizes = [];
-  }
-
   /** The page with that number. */
   async page(number: number): Promise<ReadPage> {
     const ahead = this.#ahead.get(number);
     this.#ahead.delete(number);
-    return ahead && ahead.size === this.requestedSize ? ahead.page : this.#read(number);
+    return ahead && ahead.size === this.size ? ahead.page : this.#read(number);
   }
 
   /** Requests the pages from this number to that one, as many as may be requested at once. */
@@ -194,7 +159,7 @@ export class PageReader {
       const page = this.#read(number, this.#abandoned.signal);
       // The caller that takes the page gets its error; a page that is never taken has nobody to tell.
       page.catch(() => undefined);
-      this.#ahead.set(number, { size: this.requestedSize, page });
+      this.#ahead.set(number, { size: this.size, page });
     }
   }
 
@@ -222,7 +187,7 @@ export class PageReader {
     const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
     // One item cannot be divided: it may be as large as any answer.
-    const maxBytes = (this.requestedSize ?? 1) > 1 ? this.#api.paging.settings.maxPageBytes : undefined;
+    const maxBytes = (this.size ?? 1) > 1 ? this.#api.paging.settings.maxPageBytes : undefined;
     const answer =
       (number === undefined ? first : undefined) ??
       (await this.#api.get(this.#name, request, {
@@ -249,7 +214,7 @@ export class PageReader {
 
   #queryFor(number: number | undefined): AnyRequest {
     const { pageParameter, limitParameter } = this.#api.paging.settings;
-    const size = this.requestedSize;
+    const { size } = this;
     const query = {
       ...this.#request.query,
       ...(number !== undefined && { [pageParameter]: number }),
@@ -257,6 +222,12 @@ export class PageReader {
     };
     return { ...this.#request, query };
   }
+}
+
+/** The next smaller page size whose pages begin where those of `size` do: its largest divisor. */
+export function smallerSize(size: number): number {
+  for (let by = 2; by * by <= size; by += 1) if (size % by === 0) return size / by;
+  return 1;
 }
 
 /** The list in an answer, with the page number, size and total that the answer gives. */

@@ -1,5 +1,4 @@
 import { AnswerTooLargeError, RejectedError } from '../base/errors.js';
-import type { EndpointName } from '../contract/endpoints.js';
 import {
   identityOf,
   PageReader,
@@ -7,8 +6,9 @@ import {
   type PagingOptions,
   type ReadPage,
   signatureOf,
+  smallerSize,
 } from './page.js';
-import type { AnyRequest, RequestOf } from './request.js';
+import type { AnyRequest } from './request.js';
 
 export interface Page extends ReadPage {
   /** True for the last page only. */
@@ -33,6 +33,9 @@ const maxPages = 10_000;
 /** New items move the items of a page to the next one during a scan, but not on many pages in a row. */
 const maxRepeats = 2;
 
+/** So many pages of one size are too large before smaller ones are requested from the start. */
+const maxTooLarge = 5;
+
 /** How often a server may change its page size during one scan. */
 const maxSizeChanges = 3;
 
@@ -50,16 +53,6 @@ const maxPagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / 
  * In a list with numbered pages, an item that is too large for an answer is left out, and the others are read.
  * Throws the errors of `call`, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
-export function pages<N extends EndpointName>(
-  api: PagingClient,
-  name: N,
-  request: Pick<RequestOf<N>, Extract<keyof RequestOf<N>, 'params' | 'query'>>,
-  options: PagingOptions = {},
-): AsyncGenerator<Page, void, undefined> {
-  return pagesOf(api, name, request as AnyRequest, options);
-}
-
-/** Like `pages`, for a list whose endpoint is a value, such as a resource of the table. */
 export async function* pagesOf(
   api: PagingClient,
   name: string,
@@ -67,10 +60,13 @@ export async function* pagesOf(
   options: PagingOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
   const reader = new PageReader(api, name, request, options);
+  const { size } = reader;
   try {
     const { first, base, leftOut } = await firstPage(reader);
+    // A size that was too large for the first items may not be for others.
+    const top = first.limit === reader.size ? size : undefined;
     if (!reader.hasPages) yield { ...first, last: true, confirmed: false, leftOut };
-    else if (base !== null) yield* numbered(reader, first, base, leftOut);
+    else if (base !== null) yield* numbered(reader, first, { base, leftOut, top });
     else yield* unnumbered(reader, first);
   } finally {
     reader.abandonAhead();
@@ -88,7 +84,7 @@ async function firstPage(
     const first = await reader.first();
     return { first, base: first.page, leftOut: [] };
   } catch (error) {
-    if (!(error instanceof AnswerTooLargeError) || !reader.pageable || reader.ignoresSize) throw error;
+    if (!(error instanceof AnswerTooLargeError) || !reader.pageable) throw error;
     const tooLarge = [error];
     for (let number = 1; number <= maxLeftOutAtFirst; number++) {
       try {
@@ -137,67 +133,69 @@ class ReadItems {
   }
 }
 
-/** Reads pages that carry their number, after pages that were left out. */
+/** Reads pages that carry their number, after pages that were left out; the largest have `top` items if that is known. */
 async function* numbered(
   reader: PageReader,
   first: ReadPage,
-  base: number,
-  leftOut: AnswerTooLargeError[],
+  { base, leftOut, ...known }: { base: number; leftOut: AnswerTooLargeError[]; top: number | undefined },
 ): AsyncGenerator<Page> {
   if (base !== 0 && base !== 1) {
     throw reader.broken(`numbers its first page ${base}; expected 0 or 1`, undefined, 'pageParameter');
   }
   let page = first;
   let size = sizeOf(first, first.items.length);
+  if (reader.size !== undefined) reader.size = size;
+  let top = known.top ?? size;
   let index = leftOut.length;
   /** How many items the pages read so far hold, if each is as large as the server says. */
   let covered = index * size;
   let smallest = size;
   let sizeChanges = 0;
   let largest = 1;
-  /** From this item on the page size may grow again: what was too large lies before it. */
-  let growFrom = reader.largerSize ?? 0;
-  let hasGrown = false;
-  let failedGrowths = 0;
+  let tooLarge = 0;
   const read = new ReadItems();
   read.leftOut = covered;
   const signatures = new Set<string>();
   let repeats = 0;
+  const resize = (to: number) => {
+    size = to;
+    if (reader.size !== undefined) reader.size = to;
+    smallest = Math.min(smallest, to);
+    signatures.clear();
+  };
+  /** The largest page size of which a page begins behind what was covered. */
+  const fittingSize = () => {
+    let fitting = top;
+    while (covered % fitting !== 0) fitting = smallerSize(fitting);
+    return fitting;
+  };
   /**
-   * Requests the page in which the items follow that were not covered yet; smaller pages while it is too large, and larger
-   * ones again after it, since one large item must not make the rest of a long list cost a request for each item. Undefined
-   * when nothing follows but what is too large.
+   * Requests the page in which the items follow that were not covered yet: smaller pages while it is too large, and larger
+   * ones again behind it. Undefined when nothing follows but what is too large.
    */
   const following = async (
     request: (reader: PageReader, number: number) => Promise<ReadPage | undefined>,
   ): Promise<ReadPage | undefined> => {
+    if (size < top) resize(fittingSize());
     for (;;) {
-      const { largerSize } = reader;
-      hasGrown = largerSize !== undefined && Math.floor(covered / largerSize) * largerSize >= growFrom;
-      if (largerSize !== undefined && hasGrown) {
-        reader.grow();
-        size = largerSize;
-        signatures.clear();
-      }
       index = Math.floor(covered / size);
       try {
         return await request(reader, base + index);
       } catch (error) {
-        if (reader.halveFor(error)) {
-          // Where many items are large, growing fails each time: it is tried less and less often.
-          if (hasGrown) failedGrowths += 1;
-          growFrom = index * size + size * 2 ** failedGrowths;
+        if (!(error instanceof AnswerTooLargeError)) throw error;
+        if (reader.size !== undefined && size > 1) {
+          // Where many items are large, the largest pages would fail each time.
+          if (size === top && ++tooLarge > maxTooLarge) [top, tooLarge] = [smallerSize(top), 0];
           // What was read stays read: the smaller page begins where that ends, or overlaps with it.
-          size = Math.min(size, reader.requestedSize ?? size);
-          smallest = Math.min(smallest, size);
-          signatures.clear();
+          resize(smallerSize(size));
           continue;
         }
-        if (!(error instanceof AnswerTooLargeError) || leftOut.length >= maxLeftOut) throw error;
+        if (leftOut.length >= maxLeftOut) throw error;
         leftOut.push(error);
         read.leftOut += size;
         covered = (index + 1) * size;
         if (page.totalCount !== null && covered >= page.totalCount) return undefined;
+        if (size < top) resize(fittingSize());
       }
     }
   };
@@ -252,7 +250,7 @@ async function* numbered(
       page = next;
     } else {
       const { totalCount } = page;
-      if (totalCount !== null && reader.largerSize === undefined)
+      if (totalCount !== null && size === top)
         reader.requestAhead(base + Math.floor(covered / size), base + Math.ceil(totalCount / size) - 1);
       yield { ...page, last: false, confirmed: false, leftOut: leftOut.splice(0) };
       const next = await following((_, number) => reader.page(number));
@@ -269,16 +267,15 @@ async function* numbered(
     }
     const granted = sizeOf(page, size);
     if (granted === size) continue;
-    if (hasGrown) reader.stopGrowing();
-    else if (++sizeChanges > maxSizeChanges) {
+    if (++sizeChanges > maxSizeChanges) {
       throw reader.broken(
         `changed its page size more than ${maxSizeChanges} times`,
         base + index,
         'limitParameter',
       );
     }
-    size = granted;
-    signatures.clear();
+    top = granted;
+    resize(granted);
   }
 }
 
@@ -320,7 +317,7 @@ async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerat
   const read = new ReadItems();
   const all = read.add(first.items.map(identityOf));
   const isEnd = (page: ReadPage) =>
-    read.areAllOf(page) && !isFull(page, reader.requestedSize ?? Number.POSITIVE_INFINITY);
+    read.areAllOf(page) && !isFull(page, reader.size ?? Number.POSITIVE_INFINITY);
   if (first.items.length === 0 || isEnd(first)) return false;
   let anyNews = false;
   for (const number of [2, 1]) {

@@ -22,7 +22,7 @@ type WritePart<N extends EndpointName> = (typeof endpoints)[N] extends { readonl
   : Part<'body', BodyOf<N>> & { readonly idempotencyKey?: string };
 
 /** The request of endpoint `N`, as the table in contract/endpoints types it. */
-export type RequestOf<N extends EndpointName> = Part<'params', ParamsOf<N>> & {
+type RequestOf<N extends EndpointName> = Part<'params', ParamsOf<N>> & {
   readonly query?: QueryOf<N>;
 } & WritePart<N>;
 

@@ -48,9 +48,9 @@ function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }
   try {
     return parseJson(body, unparsed);
   } catch {
-    const text = textOf(body);
+    const text = body.toString('utf8');
     const type = header(headers, 'content-type') ?? '';
-    if (/html/i.test(type) || text.trimStart().startsWith('<')) {
+    if (/html/i.test(type) || /^\s*</.test(text)) {
       throw new Failure('html', `returned ${status} with an HTML page instead of JSON`, { status });
     }
     if (/json/i.test(type) || /^\s*[[{]/.test(text)) {
@@ -64,7 +64,7 @@ function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }
 
 /** The Failure of a 4xx or 5xx, with code, message and reason of the error body when it has the documented form. */
 function errorOf({ status, headers, body }: HttpResponse, { scrub, now }: ReadOptions): Failure {
-  const error = errorBody.safeParse(jsonOrUndefined(textOf(body)));
+  const error = errorBody.safeParse(jsonOrUndefined(body));
   const code = error.success ? scrub(oneLine(error.data.code)) : undefined;
   const message = error.success ? `: ${scrub(oneLine(error.data.message))}` : '';
   const detail = {
@@ -101,14 +101,9 @@ function reasonOf(data: unknown, scrub: (text: string) => string): string | unde
   return typeof reason === 'string' ? scrub(oneLine(reason)) : undefined;
 }
 
-function textOf(body: Buffer): string {
-  const text = body.toString('utf8');
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-}
-
-function jsonOrUndefined(text: string): unknown {
+function jsonOrUndefined(body: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(body);
   } catch {
     return undefined;
   }
@@ -154,50 +149,18 @@ function seconds(text: string): number | undefined {
 
 /** An HTTP date is compared with the server's own `Date` header, so that a difference between the clocks does not matter. */
 function untilDate(text: string, headers: Headers, now: number): number | undefined {
-  const at = httpDate(text, now);
+  const at = httpDate(text);
   if (at === undefined) return undefined;
-  return Math.max(0, at - (httpDate(header(headers, 'date') ?? '', now) ?? now));
+  return Math.max(0, at - (httpDate(header(headers, 'date') ?? '') ?? now));
 }
-
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const days = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
-const longDays = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day';
-const month = `(?<month>${months.join('|')})`;
-const time = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`;
-
-/** The three forms of a date in HTTP (RFC 9110, 5.6.7): the current one, and two obsolete ones that are still accepted. */
-const dateForms = [
-  new RegExp(String.raw`^${days}, (?<day>\d\d) ${month} (?<year>\d{4}) ${time} GMT$`),
-  new RegExp(String.raw`^${longDays}, (?<day>\d\d)-${month}-(?<year>\d\d) ${time} GMT$`),
-  new RegExp(String.raw`^${days} ${month} (?<day>[ \d]\d) ${time} (?<year>\d{4})$`),
-];
 
 /**
- * The moment of a date in HTTP; undefined for any other text. `Date.parse` accepts too much: it takes `soon 5` and `-5`
- * for days of the year 2001.
+ * The moment of a date as HTTP servers write it (RFC 9110, 5.6.7); undefined for any other text. `Date.parse` alone accepts
+ * too much: it takes `soon 5` and `-5` for days of the year 2001.
  */
-function httpDate(text: string, now: number): number | undefined {
-  for (const form of dateForms) {
-    const groups = form.exec(text)?.groups;
-    if (!groups) continue;
-    const part = (name: string) => Number(groups[name]);
-    const [day, hour, minute] = [part('day'), part('hour'), part('minute')];
-    const index = months.indexOf(groups.month ?? '');
-    // 60 is a leap second.
-    if (hour > 23 || minute > 59 || part('second') > 60) return undefined;
-    const midnight = new Date(Date.UTC(fullYear(groups.year ?? '', now), index, day));
-    if (midnight.getUTCMonth() !== index) return undefined;
-    return midnight.getTime() + ((hour * 60 + minute) * 60 + part('second')) * 1000;
-  }
-  return undefined;
-}
-
-/** A year of two digits is the closest one that is not more than 50 years in the future. */
-function fullYear(digits: string, now: number): number {
-  if (digits.length === 4) return Number(digits);
-  const thisYear = new Date(now).getUTCFullYear();
-  const year = thisYear - (thisYear % 100) + Number(digits);
-  return year > thisYear + 50 ? year - 100 : year;
+function httpDate(text: string): number | undefined {
+  const at = new Date(text);
+  return !Number.isNaN(at.getTime()) && at.toUTCString() === text ? at.getTime() : undefined;
 }
 
 /** A number above 30 years is a moment since the epoch, in seconds or in milliseconds. */

@@ -1,4 +1,5 @@
-import type { BudgetOptions } from './budget.js';
+import { backoffMs } from '../base/retry.js';
+import { type BudgetOptions, maxPauseMs } from './budget.js';
 import type { FailureKind } from './failure.js';
 
 export interface RetryOptions {
@@ -19,7 +20,7 @@ export interface RetryOptions {
  * attempt pays for one. Five attempts outlast what is wrong with a single request; an API that does not answer at all is
  * waited for in another way (outage.ts).
  */
-export function retryOptions({ requests, windowMs, maxPauseMs = 600_000 }: BudgetOptions): RetryOptions {
+export function retryOptions({ requests, windowMs }: BudgetOptions): RetryOptions {
   const baseMs = windowMs / requests;
   return { attempts: 5, baseMs, maxMs: 60 * baseMs, rateLimitedMs: 900_000, maxRetryAfterMs: maxPauseMs };
 }
@@ -70,14 +71,14 @@ export function decideRetry(failed: FailedAttempt, options: RetryOptions, random
   }
   if (failed.failures >= options.attempts) return { retry: false };
   const retryAfterMs = Math.min(failed.retryAfterMs ?? 0, options.maxRetryAfterMs);
-  return { retry: true, delayMs: Math.max(retryAfterMs, backoffMs(failed.failures, options, random)) };
+  return { retry: true, delayMs: Math.max(retryAfterMs, jitteredMs(failed.failures, options, random)) };
 }
 
 /** Exponential backoff with full jitter: between 0 and a ceiling that doubles, so that many clients do not collide. */
-export function backoffMs(
+export function jitteredMs(
   failures: number,
-  options: Pick<RetryOptions, 'baseMs' | 'maxMs'>,
+  { baseMs, maxMs }: Pick<RetryOptions, 'baseMs' | 'maxMs'>,
   random: number,
 ): number {
-  return random * Math.min(options.maxMs, options.baseMs * 2 ** Math.min(failures - 1, 30));
+  return random * backoffMs(failures, baseMs, maxMs);
 }

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type ExplainedKind, serveAssistant as serve } from '../assistant/server.js';
 import { count } from '../base/units.js';
-import { openPublished, type Snapshot } from '../warehouse/read/query.js';
+import type { Snapshot } from '../warehouse/read/query.js';
 import { candidates, type Explanation, explainEntity } from './explain.js';
 import { assistantLimitsOf, type Setup } from './setup.js';
+import { withSnapshot } from './snapshot.js';
 
 /** Beside `src/` and beside `dist/`. */
 const cookbook = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url));
@@ -41,14 +42,7 @@ export async function serveAssistant(
     {
       ...{ version, log, explain },
       cookbook: await readFile(cookbook, 'utf8'),
-      withSnapshot: async <T>(work: (snapshot: Snapshot) => Promise<T>) => {
-        const snapshot = await openPublished(config.dataDir, limits);
-        try {
-          return await work(snapshot);
-        } finally {
-          snapshot.close();
-        }
-      },
+      withSnapshot: (work) => withSnapshot(setup, work, limits),
     },
     stop,
   );

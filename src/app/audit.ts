@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { appendLines, readJsonLines } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
+import { Journal } from '../base/journal.js';
 import { osUser } from '../base/os-user.js';
 import { type AuditRecord, recordId } from '../warehouse/forget/records.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -34,7 +34,7 @@ export function recordExport({ config, log, clock = systemClock }: Setup, detail
     ...{ requestedBy: osUser(), reason: null, details },
   };
   try {
-    appendLines(auditPath(config.dataDir), [JSON.stringify(record)]);
+    new Journal(auditPath(config.dataDir)).append([record]);
   } catch (error) {
     log.warn({ err: error }, 'the export could not be recorded in audit.journal');
   }
@@ -50,7 +50,7 @@ export async function moveRecords(warehouse: Warehouse, dataDir: string): Promis
       renameSync(path, taken);
     }
     if (!existsSync(taken)) continue;
-    for (const record of readJsonLines<AuditRecord>(taken)) await warehouse.record(record);
+    for (const record of new Journal(taken).values<AuditRecord>()) await warehouse.record(record);
     rmSync(taken);
   }
 }

@@ -20,7 +20,14 @@ import {
 } from '../push/import/import.js';
 import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
-import { fromSheet, fromSql, fromStream, type ImportSource, saveImportCopy } from '../push/import/source.js';
+import {
+  fromRecords,
+  fromSheet,
+  fromSql,
+  fromStream,
+  type ImportSource,
+  saveImportCopy,
+} from '../push/import/source.js';
 import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
@@ -30,6 +37,7 @@ import {
   type UndoReport,
   undoneBy,
 } from '../push/undo.js';
+import type { Intake } from '../serve/http/writes.js';
 import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
@@ -192,6 +200,38 @@ export async function makeSheet(setup: Setup, options: EditSheetOptions): Promis
 async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {
   if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
   return withFullSnapshot(setup, work);
+}
+
+/** Runs work while no job runs; rejects when one does. */
+type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+/** The source of changes that come over HTTP, in messages and in the queue. */
+const overHttp = 'HTTP';
+
+const howToFollow = 'send the same with POST /changes?followMerges=true';
+
+/**
+ * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
+ * a spreadsheet program.
+ */
+export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
+  return async (sheet, by, followMerges) => {
+    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
+    const run = async (source: ImportSource) => {
+      const { queued, problems, rows } = await importChanges(setup, { source }, options);
+      const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>
+        outcome === 'conflict' ? [{ row, column: null, value: null, problem }] : [],
+      );
+      return { queued: queued.length, problems: [...problems, ...conflicts] };
+    };
+    if (sheet.kind === 'csv') {
+      const bytes = Buffer.from(sheet.text);
+      return exclusively('an import', async () => run(await fromSheet({ bytes, name: overHttp })));
+    }
+    // Read before anything is locked: rows that make no sense block nobody.
+    const source = fromRecords(sheet.rows, overHttp);
+    return exclusively('an import', () => run(source));
+  };
 }
 
 /** An edit of the demo's product manager. */

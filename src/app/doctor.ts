@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { clockAheadMs } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
 import { usualPageSize } from '../api/page.js';
-import { type Page, pages } from '../api/paging.js';
+import { type Page, pagesOf } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
 import { journalPath } from '../push/queue.js';
 import { type Identity, whoAmI } from '../run/identity.js';
@@ -42,7 +42,7 @@ export async function probe(access: Access): Promise<Probe> {
     scope.defer('client', () => api.close());
     const identity = await whoAmI(api);
     const [last] = identity.attempts.slice(-1);
-    const { value: first } = await pages(api, 'topics', {}, { priority: Priority.essential }).next();
+    const { value: first } = await pagesOf(api, 'topics', {}, { priority: Priority.essential }).next();
     return {
       identity,
       clockAheadMs: last ? clockAheadMs(last) : null,
@@ -98,17 +98,17 @@ export async function findExtensions({ config }: Setup): Promise<Extensions> {
   const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
   if (encryptionKey !== undefined) uses.push('encryption');
   const states = Object.entries(await inspectExtensions(config.duckdb.extensionDirectory));
-  const present = states.flatMap(([name, { state }]) => (state === 'loaded' ? [name] : []));
+  const inState = (wanted: string) => states.flatMap(([name, { state }]) => (state === wanted ? name : []));
+  const present = inState('loaded');
   return {
     present,
-    missing: states.flatMap(([name, { state }]) => (state === 'missing' ? [name] : [])),
+    missing: inState('missing'),
     problems: states.flatMap(([name, found]) =>
-      found.state === 'unusable' ? [`${name}: ${found.problem}`] : [],
+      found.state === 'unusable' ? `${name}: ${found.problem}` : [],
     ),
-    needed: uses.map((use) => ({
-      use,
-      missing: extensionsOf[use].filter((name) => !present.includes(name)),
-    })),
+    needed: uses.map((use) => {
+      return { use, missing: extensionsOf[use].filter((name) => !present.includes(name)) };
+    }),
     howToGet: howToGet('*'),
   };
 }

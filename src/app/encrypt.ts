@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import { reencryptImportCopies } from '../push/import/source.js';
-import { Journal } from '../push/queue.js';
+import { ChangeJournal } from '../push/queue.js';
 import type { Published } from '../warehouse/publish.js';
 import { isEncrypted } from '../warehouse/store/encryption.js';
 import { filesOf, logOf } from '../warehouse/store/engine.js';
@@ -43,7 +43,7 @@ export async function encryptDataDir(
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
-    new Journal(config, log).rewrite((line) => line, { encrypt: { old } });
+    new ChangeJournal(config, log).rewrite((line) => line, { encrypt: { old } });
     reencryptImportCopies(config, old);
     return { rewritten: warehouse !== null, published, left: filesLeft(config.dataDir, encryptionKey) };
   });
@@ -59,16 +59,11 @@ async function openWithOld(
     return await open(old);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const isDone = await open(encryptionKey).then(
-      async (warehouse) => {
-        await warehouse.close();
-        return true;
-      },
-      () => false,
-    );
-    if (isDone) return null;
+    const done = await open(encryptionKey).catch(() => null);
     // Names the old key: it is the one that is wrong.
-    throw error;
+    if (done === null) throw error;
+    await done.close();
+    return null;
   }
 }
 

@@ -156,15 +156,22 @@ export async function explainEntity(
     requests,
     runs: await runsOf(snapshot, id, documents, requests.newest),
     conflicts: changes.flatMap((change) => (change.status === 'conflict' ? change.id : [])),
-    timeline: timelineOf({
-      versions: await versionsOf(snapshot, kind, id),
-      history: await historyOf(snapshot, kind, id),
-      merges: await mergesOf(snapshot, kind, id),
-      days: kind === 'conversation' ? await messageDaysOf(snapshot, id) : [],
-      ...{ id, changes, presence },
-    }),
+    timeline: await timeline(),
     rejected: await rejectionsOf(snapshot, id, documents),
   };
+
+  async function timeline(): Promise<TimelineEvent[]> {
+    const versions = await versionsOf(snapshot, kind, id);
+    const events: TimelineEvent[] = [
+      ...versions.map((version, index) => seen(version, versions[index - 1])),
+      ...(await historyOf(snapshot, kind, id)).map(recorded),
+      ...(await mergesOf(snapshot, kind, id)).map((merge) => merged(merge, id)),
+      ...changes.map(pushed),
+      ...(kind === 'conversation' ? await messageDaysOf(snapshot, id) : []).map(written),
+      ...missed(presence),
+    ];
+    return events.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  }
 
   async function explainChildren(): Promise<ExplainedChild[]> {
     const list = listOf(kind);
@@ -203,34 +210,19 @@ function evidenceOf(
   return proofs.find((one) => one.runId === runId) ?? proofs[0] ?? null;
 }
 
-interface Events {
-  readonly id: string;
-  readonly versions: readonly Record<string, Json>[];
-  readonly history: readonly HistoryRecord[];
-  readonly merges: readonly EntityMerge[];
-  readonly days: readonly MessageDay[];
-  readonly changes: readonly Change[];
-  readonly presence: Presence | null;
-}
-
 const nothing = { by: null, text: null, fields: [], runId: null, changeId: null };
 
-function timelineOf({ id, versions, history, merges, days, changes, presence }: Events): TimelineEvent[] {
-  const events: TimelineEvent[] = [
-    ...versions.map((version, index) => seen(version, versions[index - 1])),
-    ...history.map(recorded),
-    ...merges.map((merge) => merged(merge, id)),
-    ...changes.map(pushed),
-    ...days.map(written),
-  ];
-  if (presence?.deletedAt) {
-    const text = `not in the list any more, and answered 404 by id: ${presence.deletedReason ?? 'no reason given'}`;
-    events.push({ ...nothing, at: presence.deletedAt, kind: 'deleted', text, runId: presence.runId });
-  } else if (presence?.unlistedSince) {
-    const text = 'not in the list any more, but answered by id';
-    events.push({ ...nothing, at: presence.unlistedSince, kind: 'unlisted', text, runId: presence.runId });
+/** That a sync did not find it in its list any more. */
+function missed(presence: Presence | null): TimelineEvent[] {
+  if (!presence) return [];
+  const { deletedAt, deletedReason, unlistedSince, runId } = presence;
+  if (deletedAt) {
+    const text = `not in the list any more, and answered 404 by id: ${deletedReason ?? 'no reason given'}`;
+    return [{ ...nothing, at: deletedAt, kind: 'deleted', text, runId }];
   }
-  return events.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  if (!unlistedSince) return [];
+  const text = 'not in the list any more, but answered by id';
+  return [{ ...nothing, at: unlistedSince, kind: 'unlisted', text, runId }];
 }
 
 /** What a version shows that the one before it did not. */
@@ -269,45 +261,21 @@ function merged(
   return { ...nothing, at, kind: 'merge', by, text, runId };
 }
 
-function pushed({
-  id,
-  status,
-  wanted,
-  base,
-  remoteBefore,
-  requestedBy,
-  queuedAt,
-  settledAt,
-  error,
-  source,
-}: Change): TimelineEvent {
+function pushed(change: Change): TimelineEvent {
+  const { id: changeId, status, wanted, base, remoteBefore, requestedBy: by, error, source } = change;
   const before = remoteBefore ?? base;
-  const fields = Object.entries(wanted).map(([field, now]) => ({
-    field,
-    before: before[field] ?? null,
-    now,
-  }));
+  const fields = Object.entries(wanted).map(([field, now]) => {
+    return { field, before: before[field] ?? null, now };
+  });
   const text = `${status}, from ${source}${error === null ? '' : `: ${error}`}`;
-  return {
-    ...nothing,
-    at: settledAt ?? queuedAt,
-    kind: 'change',
-    by: requestedBy,
-    text,
-    fields,
-    changeId: id,
-  };
+  const at = change.settledAt ?? change.queuedAt;
+  return { ...nothing, at, kind: 'change', by, text, fields, changeId };
 }
 
 function written({ at, messages, edited, deleted, authors }: MessageDay): TimelineEvent {
   const parts = [`${messages} ${messages === 1 ? 'message' : 'messages'}`];
   if (edited > 0) parts.push(`${edited} edited since`);
   if (deleted > 0) parts.push(`${deleted} deleted since`);
-  return {
-    ...nothing,
-    at,
-    kind: 'messages',
-    by: authors.slice(0, 3).join(', ') || null,
-    text: parts.join(', '),
-  };
+  const by = authors.slice(0, 3).join(', ') || null;
+  return { ...nothing, at, kind: 'messages', by, text: parts.join(', ') };
 }

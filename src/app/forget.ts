@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
-import { messageOf, UsageError } from '../base/errors.js';
+import { LockedError, messageOf, UsageError } from '../base/errors.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import type { ForgetPlan, Selection } from '../warehouse/forget/forget.js';
-import type { Request } from '../warehouse/forget/records.js';
+import { forgottenJournalPath, type Request } from '../warehouse/forget/records.js';
 import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
-import { forgetInLake } from './forget-lake.js';
-import type { LakeAccess } from './lake.js';
-import type { Setup } from './setup.js';
+import { type LakeAccess, runOnLake } from './lake.js';
+import type { Setup, Signals } from './setup.js';
+import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
@@ -46,33 +46,31 @@ export async function forget(
   return withWarehouse(setup, options, async (warehouse) => {
     const plan = await warehouse.planForget(selection);
     const { fingerprints, found: _, ...shown } = plan;
-    const trial = new Fingerprints(warehouse.forgotten.salt, [
-      ...warehouse.forgotten.rows(),
-      ...fingerprints,
-    ]);
+    const { salt } = warehouse.forgotten;
+    const trial = new Fingerprints(salt, [...warehouse.forgotten.rows(), ...fingerprints]);
     const files = await cleanFiles(config, trial, log, { dryRun: true });
+    const { type, merged, unknown, held: rows } = plan;
     const report = {
-      ...{
-        type: plan.type,
-        entities: plan.ids.length + plan.accounts,
-        merged: plan.merged,
-        unknown: plan.unknown,
-      },
-      ...{ rows: plan.held, files, pending: [], notReached: await placesNotReached(config, trial) },
+      ...{ type, merged, unknown, rows, files, pending: [] },
+      entities: plan.ids.length + plan.accounts,
+      notReached: await placesNotReached(config, trial),
     };
     const isNothing = report.entities === 0 && !(selection.inAdvance && plan.unknown.length > 0);
     if (isNothing) return { ...report, outcome: 'nothing_held' };
     if (options.dryRun) return { ...report, outcome: 'preview' };
     if (confirm && !(await confirm({ ...shown, files }))) return { ...report, outcome: 'declined' };
-    const rows = await warehouse.forget(plan, request, new Date(clock.now()));
+    const removed = await warehouse.forget(plan, request, new Date(clock.now()));
     const { lake } = setup;
     const notReached = [...report.notReached];
-    const forgetLake = async (access: LakeAccess) => {
-      const left = await forgetInLake(access, options);
-      if (left !== null) notReached.push(left);
-    };
-    await finishForgetting(warehouse, setup, lake && (() => forgetLake({ ...setup, lake })));
-    return { ...report, rows, notReached, outcome: 'forgotten', pending: await warehouse.pendingSteps() };
+    const forgetLake =
+      lake &&
+      (async () => {
+        const left = await forgetInLake({ ...setup, lake }, options);
+        if (left !== null) notReached.push(left);
+      });
+    await finishForgetting(warehouse, setup, forgetLake);
+    const pending = await warehouse.pendingSteps();
+    return { ...report, rows: removed, notReached, outcome: 'forgotten', pending };
   });
 }
 
@@ -88,4 +86,40 @@ export function readList(path: string): string[] {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/**
+ * Makes the lake equal to the published file, every row compared, and removes its earlier snapshots where a writer can.
+ * Returns what somebody else has to do, as a sentence; null when nothing is left.
+ */
+async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string | null> {
+  await runOnLake(access, 'publish', { compare: true }, signals);
+  const { left } = await runOnLake(access, 'expire', {}, signals);
+  return left;
+}
+
+/**
+ * After `lake publish`: does what a request to forget has left to do there, because the lake could not be reached then. A
+ * warehouse that another process holds leaves it to the next publication.
+ */
+export async function finishForgettingInLake(access: LakeAccess, signals: Signals): Promise<void> {
+  const { config, log, clock = systemClock } = access;
+  if (!existsSync(forgottenJournalPath(config.dataDir))) return;
+  const [waiting] = await withFullSnapshot(access, (snapshot) =>
+    snapshot.all(`SELECT 1 FROM ops.audit WHERE list_contains(pending, 'lake') LIMIT 1`),
+  );
+  if (!waiting) return;
+  try {
+    await withWarehouse(access, {}, async (warehouse) => {
+      if (!(await warehouse.pendingSteps()).includes('lake')) return;
+      const left = await forgetInLake(access, signals);
+      if (left !== null) log.warn(left);
+      await warehouse.completeStep('lake', new Date(clock.now()));
+    });
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw error;
+    log.warn(
+      'the lake still has what was forgotten: another process holds the warehouse. Run signalhouse lake publish again.',
+    );
+  }
 }

@@ -10,10 +10,10 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { type LakeAccess, lakePublish, lakeText } from './lake.js';
+import { type LakeAccess, lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
-import type { Access } from './setup.js';
+import type { Access, RunSignals } from './setup.js';
 import { exportEverything } from './snapshot.js';
 import { hasWarehouse, type Observe } from './worker.js';
 
@@ -30,12 +30,6 @@ export interface RowsSink {
   rows(table: string, counts: SyncReport['rows'][string]): void;
 }
 
-type Caps = Job['caps'];
-interface Signals {
-  readonly stop: AbortSignal;
-  readonly kill: AbortSignal;
-}
-
 /**
  * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;
  * when another command holds it, the job waits, and the log names that command.
@@ -44,58 +38,44 @@ export function jobRunner(access: LakeAccess & Access, sink: RowsSink, giveUp: A
   const { log } = access;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
+    const options = { ...job.caps, ...signals, wait: true };
     const observe: Observe = (api) => observed(context, new LoggedProgress(log, speedOf(api)));
-    const work = { access, sink, signals, observe };
     switch (job.run) {
       case 'sync':
-        return pull(work, job.caps);
+        return pulledResult(await sync(access, options, observe), sink);
       case 'push':
-        return deliver(work, job.caps);
+        if (!hasWarehouse(access.config.dataDir))
+          return doneWith('there is no warehouse yet, so nothing is queued');
+        return pushedResult(await push(access, options, observe));
       case 'sync+push':
-        return both(work, job.caps);
+        return bothResult(await syncAndPush(access, options, observe), sink);
       case 'export':
         return exportTo(access, job, signals);
       case 'lake':
-        return publishToLake(access, signals);
+        return doneWith(lakeText(await runOnLake(access, 'publish', { compare: false }, signals)));
     }
   };
 }
 
-interface Work {
-  readonly access: Access;
-  readonly sink: RowsSink;
-  readonly signals: Signals;
-  readonly observe: Observe;
+function doneWith(message: string): JobResult {
+  return { outcome: 'done', exitCode: ExitCode.done, message };
 }
 
-async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  return pulledResult(await sync(access, { ...caps, ...signals, wait: true }, observe), sink);
-}
-
-async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  if (!hasWarehouse(access.config.dataDir)) {
-    const message = 'there is no warehouse yet, so nothing is queued';
-    return { outcome: 'done', exitCode: ExitCode.done, message };
-  }
-  return pushedResult(await push(access, { ...caps, ...signals, wait: true }, observe));
-}
-
-async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  const options = { ...caps, ...signals, wait: true };
-  const report = await syncAndPush(access, options, observe);
+function bothResult(report: SyncPushReport, sink: RowsSink): JobResult {
   const pulled = pulledResult(report, sink);
   const pushed: JobResult = report.push
     ? pushedResult(report.push)
     : { outcome: 'failed', exitCode: ExitCode.failed, message: report.pushFailure ?? 'failed' };
-  const dropped = droppedText(report.inbox);
-  const { outcome } = worse(pulled, pushed);
-  const isIncomplete = report.exitCode === ExitCode.incomplete && severity[outcome] < severity.incomplete;
+  // The worst of both; the files of the drop folder may make it incomplete as well.
+  const outcomes = [pulled.outcome, pushed.outcome];
+  if (report.exitCode === ExitCode.incomplete) outcomes.push('incomplete');
+  const worst = (['failed', 'incomplete', 'stopped'] as const).find((one) => outcomes.includes(one));
   return {
-    outcome: isIncomplete ? 'incomplete' : outcome,
+    outcome: worst ?? 'done',
     exitCode: report.exitCode,
     runIds: [...(pushed.runIds ?? []), ...(pulled.runIds ?? [])],
     endedByOutage: pulled.endedByOutage || pushed.endedByOutage,
-    message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
+    message: `push: ${pushed.message}${droppedText(report.inbox)}; sync: ${pulled.message}`,
   };
 }
 
@@ -110,29 +90,17 @@ function droppedText(files: SyncPushReport['inbox']): string {
   return `, ${counted(files.length, 'file')} from the drop folder${counts}`;
 }
 
-const severity = { done: 0, stopped: 1, incomplete: 2, failed: 3 } as const;
-
-function worse(one: JobResult, other: JobResult): JobResult {
-  return severity[other.outcome] > severity[one.outcome] ? other : one;
-}
-
-async function exportTo(access: Access, job: Job, signals: Signals): Promise<JobResult> {
+async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<JobResult> {
   const dir = join(access.config.dataDir, 'reports', job.name);
   const stop = new Stop({ stop: signals.stop, maxMinutes: job.caps.maxMinutes });
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const files = await exportEverything(access, dir, true, AbortSignal.any([stop.signal, signals.kill]));
     const size = files.reduce((sum, one) => sum + one.bytes, 0);
-    const message = `${counted(files.length, 'table')}, ${bytes(size)}: ${dir}`;
-    return { outcome: 'done', exitCode: ExitCode.done, message };
+    return doneWith(`${counted(files.length, 'table')}, ${bytes(size)}: ${dir}`);
   } finally {
     stop.release();
   }
-}
-
-async function publishToLake(access: LakeAccess, signals: Signals): Promise<JobResult> {
-  const report = await lakePublish(access, { compare: false }, signals);
-  return { outcome: 'done', exitCode: ExitCode.done, message: lakeText(report) };
 }
 
 function pulledResult(report: SyncReport, sink: RowsSink): JobResult {

@@ -1,19 +1,17 @@
-import { ExitCode, type Problem, SignalhouseError, UsageError } from '../base/errors.js';
+import { ExitCode, SignalhouseError, UsageError } from '../base/errors.js';
 import { count } from '../base/units.js';
-import type { Config } from '../config/load.js';
 import type { LakeSecrets } from '../config/secrets.js';
-import { type LakeTaskParts, runLakeProcess } from '../lake/child.js';
-import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
-import type { Expired, LakeDropped } from '../lake/remove.js';
-import { lakePlace, lakeProblems } from '../lake/settings.js';
-import type { LakeStatus } from '../lake/status.js';
+import { type LakeCommands, type LakeTaskParts, runLakeProcess } from '../lake/child.js';
+import type { LakeReport, TableChanges } from '../lake/publish.js';
+import { lakePlace } from '../lake/settings.js';
 import type { SyncReport } from '../sync/report.js';
-import { limitsOf, type Setup } from './setup.js';
+import { limitsOf, type Setup, type Signals } from './setup.js';
 
 /** The commands of the lake: settings in, a process that does the work, and its report. */
 
 export type { LakeReport } from '../lake/publish.js';
 export type { LakeDropped } from '../lake/remove.js';
+export { lakeProblems } from '../lake/settings.js';
 export type { LakeStatus } from '../lake/status.js';
 
 /** A setup with the secrets of the lake. */
@@ -21,48 +19,14 @@ export interface LakeAccess extends Setup {
   readonly lake: LakeSecrets;
 }
 
-/** What ends a command of the lake early. */
-interface Signals {
-  readonly stop?: AbortSignal | undefined;
-  readonly kill?: AbortSignal | undefined;
-}
-
-/** Everything that is wrong with the settings of the lake. */
-export function lakeSettingsProblems(
-  { lake }: Config,
-  secrets: LakeSecrets,
-  named: (path: string) => string,
-): Problem[] {
-  return lakeProblems(lake, secrets, named);
-}
-
-/** `lake init`: creates the namespace and its tables. */
-export function lakeInit(access: LakeAccess, signals: Signals): Promise<LakeReport> {
-  return runLakeProcess('init', {}, taskParts(access), { ...signals, log: access.log });
-}
-
-/** `lake publish`: makes the lake equal to the published file. */
-export function lakePublish(
+/** Runs one command of the lake in a process of its own, and returns its report. */
+export function runOnLake<N extends keyof LakeCommands>(
   access: LakeAccess,
-  options: PublishOptions,
+  name: N,
+  options: LakeCommands[N]['options'],
   signals: Signals,
-): Promise<LakeReport> {
-  return runLakeProcess('publish', options, taskParts(access), { ...signals, log: access.log });
-}
-
-/** `lake status`: what the lake has of this organization. */
-export function lakeStatus(access: LakeAccess, signals: Signals): Promise<LakeStatus> {
-  return runLakeProcess('status', {}, taskParts(access), { ...signals, log: access.log });
-}
-
-/** `lake drop`: removes this organization from the lake. */
-export function lakeDrop(access: LakeAccess, signals: Signals): Promise<LakeDropped> {
-  return runLakeProcess('drop', {}, taskParts(access), { ...signals, log: access.log });
-}
-
-/** For `forget`: removes the earlier snapshots of the lake; see `expireLake`. */
-export function lakeExpire(access: LakeAccess, signals: Signals): Promise<Expired> {
-  return runLakeProcess('expire', {}, taskParts(access), { ...signals, log: access.log });
+): Promise<LakeCommands[N]['result']> {
+  return runLakeProcess(name, options, taskParts(access), { ...signals, log: access.log });
 }
 
 /** What became of the lake after a sync. One of the three is set. */
@@ -84,17 +48,15 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
   signals: Signals,
 ): Promise<R & { readonly lake: LakeAfterSync }> {
   const none = { report: null, failure: null, skipped: null };
-  if (signals.stop?.aborted) {
-    return {
-      ...report,
-      lake: { ...none, skipped: 'the sync was stopped; the next publication includes it' },
-    };
-  }
-  if (report.published === null) {
-    return { ...report, lake: { ...none, skipped: 'the sync published nothing' } };
-  }
+  const skipped = signals.stop?.aborted
+    ? 'the sync was stopped; the next publication includes it'
+    : report.published === null
+      ? 'the sync published nothing'
+      : null;
+  if (skipped !== null) return { ...report, lake: { ...none, skipped } };
   try {
-    return { ...report, lake: { ...none, report: await lakePublish(access, { compare: false }, signals) } };
+    const done = await runOnLake(access, 'publish', { compare: false }, signals);
+    return { ...report, lake: { ...none, report: done } };
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;
     access.log.warn(`the lake is not published: ${error.message}`);

@@ -115,26 +115,23 @@ const leastMeasuredMs = 10_000;
  * that it still takes. While the API does not answer, the lines of the outage take the place of the latter.
  */
 export class LoggedProgress implements ProgressDisplay {
-  readonly #log: Log;
-  readonly #speed: Speed;
-  readonly #clock: Clock;
   #phase: { name: string; done: number; total: number | null; since: number } | undefined;
   /** From when on the pace is measured, and how much was done by then. */
   #measured = { at: 0, done: 0 };
   #isOut = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(log: Log, speed: Speed, clock: Clock = systemClock) {
-    this.#log = log;
-    this.#speed = speed;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly log: Log,
+    private readonly speed: Speed,
+    private readonly clock: Clock = systemClock,
+  ) {}
 
   phase(name: string, total: number | null): void {
-    const since = this.#clock.monotonic();
+    const since = this.clock.monotonic();
     this.#phase = { name, done: 0, total, since };
     this.#measured = { at: since, done: 0 };
-    this.#log.info(total === null ? { phase: name } : { phase: name, requests: total }, 'phase started');
+    this.log.info(total === null ? { phase: name } : { phase: name, requests: total }, 'phase started');
     // One timer for all phases: many short ones after each other are a long silence too.
     this.#timer ??= setInterval(() => this.#tell(), everyMs).unref();
   }
@@ -144,23 +141,23 @@ export class LoggedProgress implements ProgressDisplay {
   }
 
   phaseEnd(result: string): void {
-    this.#log.info({ phase: this.#phase?.name ?? '' }, result);
+    this.log.info({ phase: this.#phase?.name ?? '' }, result);
     this.#phase = undefined;
   }
 
   note(text: string): void {
-    this.#log.warn(text);
+    this.log.warn(text);
   }
 
   unavailable(outage: Outage): void {
     this.#isOut = true;
-    this.#log.warn(outageText(outage));
+    this.log.warn(outageText(outage));
   }
 
   outageEnd(end: OutageEnd): void {
     this.#isOut = false;
-    this.#measured = { at: this.#clock.monotonic(), done: this.#phase?.done ?? 0 };
-    this.#log.warn(outageEndText(end));
+    this.#measured = { at: this.clock.monotonic(), done: this.#phase?.done ?? 0 };
+    this.log.warn(outageEndText(end));
   }
 
   close(): void {
@@ -172,21 +169,21 @@ export class LoggedProgress implements ProgressDisplay {
   #tell(): void {
     if (!this.#phase || this.#isOut) return;
     const { name, done, total, since } = this.#phase;
-    const spentMs = this.#clock.monotonic() - since;
+    const spentMs = this.clock.monotonic() - since;
     if (total === null) {
-      this.#log.info({ phase: name, done }, `${name}: ${count(done)} so far, after ${duration(spentMs)}`);
+      this.log.info({ phase: name, done }, `${name}: ${count(done)} so far, after ${duration(spentMs)}`);
       return;
     }
     const leftMs = this.#leftMs(done, total);
     const share = total === 0 ? 100 : Math.floor((100 * Math.min(done, total)) / total);
     const text = `${name}: ${count(done)} of ${count(total)} (${share} %), about ${duration(leftMs)} left`;
-    this.#log.info({ phase: name, done, total, leftMs: Math.round(leftMs) }, text);
+    this.log.info({ phase: name, done, total, leftMs: Math.round(leftMs) }, text);
   }
 
   /** What the budget and the answers allow, unless the last minute was slower: a busy machine is. */
   #leftMs(done: number, total: number): number {
-    const allowedMs = etaMs(total - done, this.#speed.budget(), this.#speed.pace());
-    const now = this.#clock.monotonic();
+    const allowedMs = etaMs(total - done, this.speed.budget(), this.speed.pace());
+    const now = this.clock.monotonic();
     const { at, done: before } = this.#measured;
     this.#measured = { at: now, done };
     if (now - at < leastMeasuredMs || done <= before) return allowedMs;

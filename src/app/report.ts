@@ -12,21 +12,18 @@ import { withSnapshot } from './snapshot.js';
 
 /** The HTML report of the published file, for the command and for `serve`. */
 
-export interface WrittenReport {
-  readonly path: string;
-  readonly bytes: number;
+/** What a report is about. */
+interface Shown {
   /** Up to when there are data; null before the first sync brought any. */
   readonly asOf: Iso | null;
   /** From when on changes are shown. */
   readonly since: Iso | null;
 }
 
-interface Report {
+interface Report extends Shown {
   readonly html: string;
   /** What a browser may do with it, for the header Content-Security-Policy. */
   readonly policy: string;
-  readonly asOf: Iso | null;
-  readonly since: Iso | null;
 }
 
 /**
@@ -37,7 +34,7 @@ interface Report {
 export async function writeReport(
   setup: Setup,
   { out, since, force }: { readonly out: string; readonly since: Iso | null; readonly force: boolean },
-): Promise<WrittenReport> {
+): Promise<Shown & { readonly path: string; readonly bytes: number }> {
   const path = resolve(out);
   await refuseOther(path, force);
   const { html, asOf, since: from } = await makeReport(setup, since);
@@ -73,9 +70,8 @@ async function startOf(path: string): Promise<string> {
 }
 
 function notWritten(problem: string, path: string): UsageError {
-  return new UsageError('The report cannot be written.', [
-    { setting: '--out', problem: `${path} ${problem}` },
-  ]);
+  const found = { setting: '--out', problem: `${path} ${problem}` };
+  return new UsageError('The report cannot be written.', [found]);
 }
 
 async function makeReport(setup: Setup, since: Iso | null): Promise<Report> {

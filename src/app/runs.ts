@@ -5,14 +5,8 @@ import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { previewPush } from '../push/preview.js';
 import { Queue, readQueue } from '../push/queue.js';
-import {
-  checkPushOptions,
-  type PushOptions,
-  type PushParts,
-  type PushPreview,
-  type PushReport,
-  runPush,
-} from '../push/run.js';
+import { checkResultPath } from '../push/result.js';
+import { type PushOptions, type PushParts, type PushPreview, type PushReport, runPush } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
@@ -60,7 +54,7 @@ export async function push(
   observe: Observe,
 ): Promise<PushReport> {
   // Checked before a request is spent and before a run starts.
-  checkPushOptions(options);
+  if (options.result !== undefined) checkResultPath(options.result);
   refuseWithoutWarehouse(access.config.dataDir);
   return withWorker(access, options, observe, async (parts, display) => {
     const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);

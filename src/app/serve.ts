@@ -1,57 +1,42 @@
-import type { ExitCode, Problem } from '../base/errors.js';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { type Clock, iso, systemClock } from '../base/clock.js';
+import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
-import type { Notifier } from '../serve/notify/notifier.js';
+import { type Deliver, DeliveryError, testMessage } from '../serve/notify/deliver.js';
+import { email, emailProblems, hasEmail } from '../serve/notify/email.js';
+import { Notifier } from '../serve/notify/notifier.js';
+import { notifyState } from '../serve/notify/state.js';
+import { webhook, webhookProblem } from '../serve/notify/webhook.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
-import { factsReader, runReader } from './facts.js';
-import { intakeOf } from './intake.js';
+import { intakeOf } from './changes.js';
+import { factsReader, readFacts, runReader } from './facts.js';
 import { jobRunner, jobsOf } from './jobs.js';
-import { lakeSettingsProblems } from './lake.js';
-import { notificationProblems, notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
+import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
-import type { Access } from './setup.js';
+import type { Access, RunSignals, Setup } from './setup.js';
 import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
-
-/** Everything that is wrong with notifications, and with the lake where a job publishes to it. */
-export function serveProblems(
-  config: Config,
-  secrets: ServeConfig['secrets'],
-  named: (path: string) => string,
-  lake: ServeConfig['lake'],
-): readonly Problem[] {
-  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
-  return [
-    ...notificationProblems(config, secrets, named),
-    ...(hasLake ? lakeSettingsProblems(config, lake, named) : []),
-  ];
-}
 
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
 export interface ServeAccess extends Access {
-  readonly secrets: ServeConfig['secrets'];
+  readonly secrets: Secrets;
   readonly lake: ServeConfig['lake'];
-}
-
-export interface ServeOptions {
-  /** Start no more jobs, and let the running one commit and publish. */
-  readonly stop: AbortSignal;
-  /** Abandon what is in flight as well. */
-  readonly kill: AbortSignal;
 }
 
 /** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */
 export async function serve(
   access: ServeAccess,
-  options: ServeOptions,
+  signals: RunSignals,
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
   const { config, log, programVersion: version } = access;
@@ -59,7 +44,7 @@ export async function serve(
   createDataDir(config.dataDir);
   let finished = true;
   await Scope.run(async (scope) => {
-    const { scheduler, notifiers, metrics, facts } = assemble(access, options);
+    const { scheduler, notifiers, metrics, facts } = assemble(access, signals);
     const { token } = access.secrets;
     const server = await startServer({
       ...{ host, port, allowedHosts, token, facts, metrics, version, log },
@@ -76,7 +61,7 @@ export async function serve(
     for (const notifier of notifiers) notifier.start();
     await scheduler.start();
     listening(server.url);
-    await aborted(options.stop);
+    if (!signals.stop.aborted) await once(signals.stop, 'abort');
   });
   return { finished };
 }
@@ -84,17 +69,17 @@ export async function serve(
 /** Runs every job that is due, sends its notifications, and ends: for external schedulers. */
 export async function serveOnce(
   access: ServeAccess,
-  options: ServeOptions,
+  signals: RunSignals,
 ): Promise<{ runs: RunRecord[]; exitCode: ExitCode }> {
   createDataDir(access.config.dataDir);
   return Scope.run(async (scope) => {
-    const { scheduler, notifiers } = assemble(access, options);
+    const { scheduler, notifiers } = assemble(access, signals);
     const stop = () => void scheduler.stop();
-    options.stop.addEventListener('abort', stop, { once: true });
-    scope.defer('signal', () => options.stop.removeEventListener('abort', stop));
-    if (options.stop.aborted) stop();
+    signals.stop.addEventListener('abort', stop, { once: true });
+    scope.defer('signal', () => signals.stop.removeEventListener('abort', stop));
+    if (signals.stop.aborted) stop();
     const runs = await scheduler.runOnce();
-    await Promise.all(notifiers.map((notifier) => notifier.settled()));
+    await Promise.all(notifiers.map((notifier) => notifier.idle()));
     await Promise.all(notifiers.map((notifier) => notifier.stop()));
     return { runs, exitCode: exitCodeOf(runs) };
   });
@@ -102,11 +87,6 @@ export async function serveOnce(
 
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
-
-/** `signalhouse serve --test-notification`: how the test of each channel of the settings ended; empty without any. */
-export async function testServe(access: ServeAccess, stop: AbortSignal): Promise<TestedChannel[]> {
-  return testNotifications(access, access.secrets, stop);
-}
 
 interface Parts {
   readonly scheduler: Scheduler;
@@ -116,8 +96,8 @@ interface Parts {
   readonly facts: FactsCache;
 }
 
-function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
-  const { config, log, clock, secrets, programVersion } = access;
+function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
+  const { config, log, clock, programVersion } = access;
   const metrics = new Metrics({ process: true, version: programVersion });
   metrics.begin({ jobs: config.serve.jobs.map(({ name }) => name), endpoints: calledEndpoints });
   const live = new LiveSpending(clock);
@@ -129,14 +109,14 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
     },
   };
   const facts = cacheFacts({ facts: factsReader(access, live), log, clock });
-  const notifiers = notifiersOf(access, secrets, facts);
+  const notifiers = notifiersOf(access, facts);
   const scheduler = new Scheduler({
     jobs: jobsOf(config),
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
     ...{ log, clock },
-    onSettled: (record) => {
+    onEnd: (record) => {
       metrics.run(record);
       for (const notifier of notifiers) notifier.run(record);
     },
@@ -144,9 +124,91 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
   return { scheduler, notifiers, metrics, facts };
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** Everything that is wrong with notifications, and with the lake where a job publishes to it. */
+export function serveProblems(
+  config: Config,
+  secrets: Secrets,
+  named: Named,
+  lake: ServeConfig['lake'],
+): readonly Problem[] {
+  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
+  return [
+    ...notificationProblems(config, secrets, named),
+    ...(hasLake ? lakeProblems(config.lake, lake, named) : []),
+  ];
+}
+
+type Secrets = ServeConfig['secrets'];
+type Named = (path: string) => string;
+
+/** A way to notify people. Each channel remembers for itself what it has sent, in a file of its own. */
+interface Channel {
+  readonly name: 'webhook' | 'e-mail';
+  readonly file: string;
+  readonly deliver: Deliver;
+}
+
+/** The problems of the settings of the channels that the schema cannot find. */
+function notificationProblems({ serve }: Config, secrets: Secrets, named: Named): Problem[] {
+  const { webhookUrl, smtpPassword } = secrets;
+  const problem = webhookUrl === undefined ? undefined : webhookProblem(webhookUrl);
+  return [
+    ...(problem === undefined ? [] : [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]),
+    ...emailProblems(serve.notify.email, smtpPassword, named),
+  ];
+}
+
+function channelsOf({ serve }: Config, { webhookUrl: url, smtpPassword }: Secrets, clock: Clock): Channel[] {
+  const { webhookFormat: format, email: settings } = serve.notify;
+  const channels: Channel[] = [];
+  if (url !== undefined) {
+    channels.push({ name: 'webhook', file: 'notify.json', deliver: webhook({ url, format, clock }) });
+  }
+  if (hasEmail(settings)) {
+    const deliver = email({ settings, password: smtpPassword, clock });
+    channels.push({ name: 'e-mail', file: 'notify-email.json', deliver });
+  }
+  return channels;
+}
+
+/** A notifier for each channel. */
+function notifiersOf({ config, log, clock, secrets }: ServeAccess, facts: FactsCache): Notifier[] {
+  return channelsOf(config, secrets, clock ?? systemClock).map(
+    ({ name, file, deliver }) =>
+      new Notifier({
+        ...{ name, deliver, facts, log, clock },
+        store: fileStore(join(config.dataDir, file), notifyState, log),
+      }),
+  );
+}
+
+/** How the test of one channel ended. */
+export interface TestedChannel {
+  readonly channel: Channel['name'];
+  readonly delivered: boolean;
+  /** Why it did not arrive, or what was wrong although it did; null when all is well. */
+  readonly problem: string | null;
+}
+
+/** `signalhouse serve --test-notification`: how a test message to each channel of the settings ended; empty without any. */
+export async function testNotifications(access: ServeAccess, stop: AbortSignal): Promise<TestedChannel[]> {
+  const { clock = systemClock, config, secrets } = access;
+  const message = testMessage(await nameOf(access), iso(clock.now()));
+  return Promise.all(
+    channelsOf(config, secrets, clock).map(async ({ name: channel, deliver }): Promise<TestedChannel> => {
+      try {
+        return { channel, delivered: true, problem: await deliver(message, stop) };
+      } catch (error) {
+        if (!(error instanceof DeliveryError)) throw error;
+        return { channel, delivered: false, problem: messageOf(error) };
+      }
+    }),
+  );
+}
+
+/** The organization, where one is published and can be read. */
+async function nameOf(setup: Setup): Promise<string> {
+  const facts = await readFacts(setup).catch(() => null);
+  const organization = facts?.contents?.organization;
+  return organization?.name ?? organization?.id ?? 'Signalhouse';
 }

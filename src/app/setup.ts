@@ -20,6 +20,17 @@ export interface Setup {
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
+/** What ends a command early. */
+export interface RunSignals {
+  /** Finish what is in flight, commit, publish. */
+  readonly stop: AbortSignal;
+  /** Abandon what is in flight. */
+  readonly kill: AbortSignal;
+}
+
+/** The same for work that may be started without. */
+export type Signals = { readonly [S in keyof RunSignals]?: RunSignals[S] | undefined };
+
 /** A setup with credentials for the API. */
 export interface Access extends Setup {
   readonly credentials: Credentials;
@@ -90,9 +101,10 @@ export function connect(
 /** How the worker opens the warehouse: its directory, the limits of DuckDB, and the permissions of the published file. */
 export function limitsOf(config: Config) {
   const { warehouse, publish, analysis } = config;
+  const isAuto = warehouse.memoryLimit.toLowerCase() === 'auto';
   return {
     ...openingOf(config),
-    memoryLimit: isAuto(warehouse.memoryLimit) ? autoLimit('worker') : warehouse.memoryLimit,
+    memoryLimit: isAuto ? autoLimit('worker') : warehouse.memoryLimit,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
     businessHours: analysis.businessHours,
@@ -106,11 +118,7 @@ export function readingLimitsOf(config: Config) {
 
 /** The same for the queries of an assistant, which nobody reads before they run. */
 export function assistantLimitsOf(config: Config) {
-  return {
-    ...openingOf(config),
-    memoryLimit: autoLimit('assistant'),
-    spillLimit: '1GB',
-  };
+  return { ...openingOf(config), memoryLimit: autoLimit('assistant'), spillLimit: '1GB' };
 }
 
 /**
@@ -122,10 +130,6 @@ const threads = 2;
 function openingOf({ dataDir, encryptionKey, duckdb, tuning }: Config) {
   const { extensionDirectory } = duckdb;
   return { dataDir, encryptionKey, extensionDirectory, threads: tuning.threads ?? threads };
-}
-
-function isAuto(setting: string): boolean {
-  return setting.toLowerCase() === 'auto';
 }
 
 function autoLimit(of: 'worker' | 'query' | 'assistant'): string {

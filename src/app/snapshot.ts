@@ -14,30 +14,26 @@ import { readingLimitsOf, type Setup } from './setup.js';
 /** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */
 
 /** The published snapshot, for reading. Throws StorageError when there is none. */
-export async function withSnapshot<T>(
-  { config }: Setup,
-  work: (snapshot: Snapshot) => Promise<T>,
-): Promise<T> {
-  return Scope.run(async (scope) => {
-    const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
-    scope.defer('snapshot', () => snapshot.close());
-    return work(snapshot);
-  });
-}
+export const withSnapshot = reading(openPublished);
 
 /**
  * The snapshot with everything, for the commands of those who run the worker: it is recovery.duckdb where the published
  * file leaves anything out. Throws StorageError when there is none, or this user may not read it.
  */
-export async function withFullSnapshot<T>(
-  { config }: Setup,
-  work: (snapshot: Snapshot) => Promise<T>,
-): Promise<T> {
-  return Scope.run(async (scope) => {
-    const snapshot = await openFull(config.dataDir, readingLimitsOf(config));
-    scope.defer('snapshot', () => snapshot.close());
-    return work(snapshot);
-  });
+export const withFullSnapshot = reading(openFull);
+
+/** A function that opens a snapshot for some work and closes it afterwards. */
+function reading(open: typeof openPublished) {
+  return <T>(
+    { config }: Setup,
+    work: (snapshot: Snapshot) => Promise<T>,
+    limits = readingLimitsOf(config),
+  ): Promise<T> =>
+    Scope.run(async (scope) => {
+      const snapshot = await open(config.dataDir, limits);
+      scope.defer('snapshot', () => snapshot.close());
+      return work(snapshot);
+    });
 }
 
 /** Writes a table, a view or a query result of the published snapshot to a file. */

@@ -14,28 +14,18 @@ const sliceMinutes = 10;
 const sliceCount = 36;
 
 /** How many requests of the running window are spent, by every command of the data directory. */
-export function spendingNow(setup: Setup): Facts['spending'] {
-  const { requests: limit, windowMs } = setup.config.rateLimit;
-  return { held: heldSlots(setup), limit, windowMs };
-}
-
-function heldSlots({ config, clock = systemClock }: Setup): number {
-  const path = spendingLogPath(config.dataDir);
-  if (!existsSync(path)) return 0;
+export function spendingNow({ config, clock = systemClock }: Setup): Facts['spending'] {
   const { rateLimit, tuning } = config;
-  const heldMs = guardedWindow(rateLimit.windowMs);
+  const { requests, windowMs } = rateLimit;
+  const spending = { held: 0, limit: requests, windowMs };
+  const path = spendingLogPath(config.dataDir);
+  if (!existsSync(path)) return spending;
+  const heldMs = guardedWindow(windowMs);
   const { totalMs: attemptMs } = tuning.timeouts ?? usualTimeouts;
   // A user who may not write there sees nothing spent, which is better than no status at all.
-  const spendingLog = new SpendingLog({
-    path,
-    heldMs,
-    attemptMs,
-    requests: rateLimit.requests,
-    clock,
-    log: silentLog,
-  });
+  const spendingLog = new SpendingLog({ path, heldMs, attemptMs, requests, clock, log: silentLog });
   try {
-    return spendingLog.held();
+    return { ...spending, held: spendingLog.held() };
   } finally {
     spendingLog.close();
   }

@@ -61,7 +61,7 @@ async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] 
   const jobs = jobsOf(config);
   const agenda = new Agenda();
   return jobs.map((job) => {
-    const missed = agenda.begin(job, millis(memory.jobs[job.name]?.settledDue ?? null), now);
+    const missed = agenda.begin(job, millis(memory.jobs[job.name]?.handledDue ?? null), now);
     const next = agenda.nextStart(job, now);
     return {
       name: job.name,

@@ -15,7 +15,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords } from './audit.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
+import { type Access, connect, limitsOf, type Setup, type Signals, spendingLogPath } from './setup.js';
 
 export { worthCompacting } from '../warehouse/store/compact.js';
 
@@ -24,13 +24,10 @@ export { worthCompacting } from '../warehouse/store/compact.js';
  * path. Nothing here decides anything that a part could decide itself.
  */
 
-export interface WorkerOptions {
+/** `stop` also ends waiting for the warehouse and for the API. */
+export interface WorkerOptions extends Signals {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** Ends waiting for the warehouse and for the API. */
-  readonly stop?: AbortSignal | undefined;
-  /** Abandons what is in flight. */
-  readonly kill?: AbortSignal | undefined;
   /** No outage is waited out for longer than the run may take. */
   readonly maxMinutes?: number | undefined;
 }
@@ -118,12 +115,7 @@ async function openToWrite(
   options: WorkerOptions,
   guard?: OpenOptions['guard'],
 ): Promise<Warehouse> {
-  const warehouse = await openWarehouse({
-    ...limitsOf(config),
-    log,
-    wait: waitOf(options),
-    guard,
-  });
+  const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
   scope.defer('warehouse', () =>
     warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
   );
@@ -147,11 +139,8 @@ export function hasWarehouse(dataDir: string): boolean {
 
 /** Throws StorageError when nothing was synced into the directory yet. */
 export function refuseWithoutWarehouse(dataDir: string): void {
-  if (!hasWarehouse(dataDir)) throw noWarehouse(dataDir);
-}
-
-function noWarehouse(dataDir: string): StorageError {
-  return new StorageError(`there is no warehouse in ${dataDir} yet`, {
+  if (hasWarehouse(dataDir)) return;
+  throw new StorageError(`there is no warehouse in ${dataDir} yet`, {
     hint: 'Run signalhouse sync first, or set SIGNALHOUSE_DATA_DIR to the right directory.',
   });
 }

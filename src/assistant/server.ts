@@ -2,8 +2,10 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
 import { messageOf, SignalhouseError } from '../base/errors.js';
+import type { Json } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import { count, counted } from '../base/units.js';
 import {
   columnsOf,
   firstSentence,
@@ -11,10 +13,8 @@ import {
   relationCalled,
   relationsOf,
 } from '../warehouse/read/catalog.js';
-import type { Snapshot } from '../warehouse/read/query.js';
+import type { Answer, Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { promptOf, recipesIn } from './cookbook.js';
-import { tableText } from './text.js';
 
 const explainedKinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type ExplainedKind = (typeof explainedKinds)[number];
@@ -85,47 +85,51 @@ function assistant(options: AssistantOptions): McpServer {
 
 const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
+/** Adds tools to the server: each with its title, its description, what it takes, and what it answers with. */
+function toolsOf(server: McpServer, run: Run) {
+  return <Input extends z.ZodRawShape>(
+    name: string,
+    title: string,
+    description: string,
+    inputSchema: Input,
+    work: (snapshot: Snapshot, input: z.output<z.ZodObject<Input>>) => Promise<string>,
+  ): void => {
+    const described = { title, description, inputSchema: inputSchema as z.ZodRawShape, annotations };
+    server.registerTool(name, described, (input, { signal }) =>
+      run(signal, (snapshot) => work(snapshot, input as z.output<z.ZodObject<Input>>)),
+    );
+  };
+}
+
 /** The tools that say what there is to query: their answers are texts of Signalhouse. */
 function addCatalogTools(server: McpServer, run: Run): void {
-  server.registerTool(
+  const add = toolsOf(server, run);
+  add(
     'list_tables',
+    'List tables',
+    'Lists the views, table macros and tables with what each answers. The views come first: they answer most questions.',
     {
-      title: 'List tables',
-      description:
-        'Lists the views, table macros and tables with what each answers. The views come first: they answer most questions.',
-      inputSchema: {
-        schema: z
-          .enum(['main', 'raw', 'ops'])
-          .default('main')
-          .describe('main: the data; ops: runs, changes and requests of Signalhouse; raw: JSON documents'),
-      },
-      annotations,
+      schema: z
+        .enum(['main', 'raw', 'ops'])
+        .default('main')
+        .describe('main: the data; ops: runs, changes and requests of Signalhouse; raw: JSON documents'),
     },
-    ({ schema }, { signal }) => run(signal, (snapshot) => listTables(snapshot, schema)),
+    (snapshot, { schema }) => listTables(snapshot, schema),
   );
-
-  server.registerTool(
+  add(
     'describe_table',
-    {
-      title: 'Describe a table',
-      description: 'Explains a table or view: what a row is, and each column with its type and meaning.',
-      inputSchema: { table: z.string().min(1).max(200).describe('For example backlog, or ops.changes') },
-      annotations,
-    },
-    ({ table }, { signal }) => run(signal, (snapshot) => describeTable(snapshot, table)),
+    'Describe a table',
+    'Explains a table or view: what a row is, and each column with its type and meaning.',
+    { table: z.string().min(1).max(200).describe('For example backlog, or ops.changes') },
+    (snapshot, { table }) => describeTable(snapshot, table),
   );
 }
 
 /** The tools whose answers hold texts from outside. */
 function addDataTools(server: McpServer, run: Run, options: AssistantOptions): void {
+  const add = toolsOf(server, run);
   const rowsWanted = (most: number, usual: number) =>
-    z
-      .number()
-      .int()
-      .min(1)
-      .max(most)
-      .default(Math.min(usual, most))
-      .describe(`Maximum number of rows, at most ${most}`);
+    z.number().int().min(1).max(most).default(usual).describe(`Maximum number of rows, at most ${most}`);
   const cellWanted = z
     .number()
     .int()
@@ -133,65 +137,43 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
     .max(10_000)
     .default(defaultCell)
     .describe('Longest text of one value, in characters');
-
-  server.registerTool(
+  add(
     'query',
+    'Query with SQL',
+    `Runs one statement of DuckDB's SQL on the published file, read-only, for at most ${querySeconds} seconds, and returns a Markdown table.`,
     {
-      title: 'Query with SQL',
-      description: `Runs one statement of DuckDB's SQL on the published file, read-only, for at most ${querySeconds} seconds, and returns a Markdown table.`,
-      inputSchema: {
-        sql: z.string().min(1).max(50_000).describe('One statement, such as SELECT … FROM backlog'),
-        max_rows: rowsWanted(maxRows, defaultRows),
-        max_cell: cellWanted,
-      },
-      annotations,
+      sql: z.string().min(1).max(50_000).describe('One statement, such as SELECT … FROM backlog'),
+      max_rows: rowsWanted(maxRows, defaultRows),
+      max_cell: cellWanted,
     },
-    ({ sql, max_rows: rows, max_cell: cell }, { signal }) =>
-      run(
-        signal,
-        async (snapshot) => dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell })),
-      ),
+    async (snapshot, { sql, max_rows: rows, max_cell: cell }) =>
+      dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell })),
   );
-
-  server.registerTool(
+  add(
     'explain',
+    'Explain a topic, company, person or conversation',
+    'Shows the state of one of them, whether it still exists, its timeline (who changed what, what was pushed), and what a sync requests next.',
     {
-      title: 'Explain a topic, company, person or conversation',
-      description:
-        'Shows the state of one of them, whether it still exists, its timeline (who changed what, what was pushed), and what a sync requests next.',
-      inputSchema: {
-        kind: z.enum(explainedKinds).default('topic'),
-        what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
-      },
-      annotations,
+      kind: z.enum(explainedKinds).default('topic'),
+      what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
     },
-    ({ kind, what }, { signal }) =>
-      run(signal, async (snapshot) => dataAhead + (await options.explain(snapshot, kind, what.trim()))),
+    async (snapshot, { kind, what }) => dataAhead + (await options.explain(snapshot, kind, what.trim())),
   );
-
-  server.registerTool(
+  add(
     'search_messages',
+    'Search messages',
+    'Finds the messages that contain the words, the best first, with author, side, source and topic.',
     {
-      title: 'Search messages',
-      description:
-        'Finds the messages that contain the words, the best first, with author, side, source and topic.',
-      inputSchema: {
-        words: z.string().min(1).max(500).describe('Words, in any case and with or without accents'),
-        since: z.iso.date().optional().describe('Only messages since this day, such as 2026-11-01'),
-        max_rows: rowsWanted(Math.min(maxRows, 100), 10),
-        max_cell: cellWanted,
-      },
-      annotations,
+      words: z.string().min(1).max(500).describe('Words, in any case and with or without accents'),
+      since: z.iso.date().optional().describe('Only messages since this day, such as 2026-11-01'),
+      max_rows: rowsWanted(100, 10),
+      max_cell: cellWanted,
     },
-    ({ words, since, max_rows: rows, max_cell: cell }, { signal }) =>
-      run(signal, async (snapshot) => {
-        const found = await snapshot.bound(sqlFile('assistant/search_messages'), {
-          words,
-          since: since ?? null,
-          limit: rows + 1,
-        });
-        return dataAhead + (await tableText(found, { rows, cell }));
-      }),
+    async (snapshot, { words, since = null, max_rows: rows, max_cell: cell }) => {
+      const query = sqlFile('assistant/search_messages');
+      const found = await snapshot.bound(query, { words, since, limit: rows + 1 });
+      return dataAhead + (await tableText(found, { rows, cell }));
+    },
   );
 }
 
@@ -235,15 +217,13 @@ function runner({ withSnapshot, log }: AssistantOptions): Run {
         log.error({ err: error }, 'a tool of the assistant failed');
       return {
         isError: true,
-        content: [{ type: 'text', text: isLate ? tooLong(querySeconds) : said(error) }],
+        content: [{ type: 'text', text: isLate ? tooLong : said(error) }],
       };
     }
   }
 }
 
-function tooLong(seconds: number): string {
-  return `The query took longer than ${seconds} seconds and was stopped. Aggregate, filter by time, or read fewer columns.`;
-}
+const tooLong = `The query took longer than ${querySeconds} seconds and was stopped. Aggregate, filter by time, or read fewer columns.`;
 
 function said(error: unknown): string {
   const hint = error instanceof SignalhouseError ? error.hint : undefined;
@@ -270,4 +250,95 @@ async function describeTable(snapshot: Snapshot, wanted: string): Promise<string
   const columns = await columnsOf(snapshot, found);
   const lines = columns.map(({ name, type, comment }) => `- ${name} (${type}): ${comment ?? ''}`);
   return [`${found.label} (${found.kind}): ${found.comment ?? ''}`, ...lines].join('\n');
+}
+
+/** How much of an answer an assistant gets: what it reads costs money and attention. */
+export interface Bounds {
+  readonly rows: number;
+  /** The longest text of one value. */
+  readonly cell: number;
+}
+
+/** The most characters of one answer. */
+const mostCharacters = 30_000;
+
+/**
+ * The first rows of an answer as a Markdown table, within bounds. Reads no further than it shows, and says when there is
+ * more and how to get it.
+ */
+export async function tableText({ columns, rows }: Answer, { rows: most, cell }: Bounds): Promise<string> {
+  if (columns.length === 0) return 'Done; the statement returns no rows.';
+  const lines = [row(columns.map(({ name }) => name)), row(columns.map(() => '---'))];
+  let length = 0;
+  let shown = 0;
+  let cut = 0;
+  let why = '';
+  for await (const values of rows) {
+    if (shown === most) why = 'ask for more with max_rows, or narrow the query';
+    const texts = values.map((value) => shownText(value, cell, () => (cut += 1)));
+    const line = row(texts);
+    if (length + line.length > mostCharacters) why = 'this answer would be too long: select fewer columns';
+    if (why !== '') break;
+    lines.push(line);
+    length += line.length + 1;
+    shown += 1;
+  }
+  if (shown === 0 && why === '') return `No rows. Columns: ${columns.map(({ name }) => name).join(', ')}.`;
+  const total =
+    why === '' ? `${counted(shown, 'row')}.` : `The first ${count(shown)} rows; there are more (${why}).`;
+  const shortened =
+    cut === 0 ? '' : ` ${counted(cut, 'long value')} cut (…): raise max_cell to read all of it.`;
+  return `${lines.join('\n')}\n\n${total}${shortened}`;
+}
+
+function shownText(value: Json, most: number, onCut: () => void): string {
+  if (value === null) return '';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (text.length <= most) return text;
+  onCut();
+  return `${text.slice(0, most)}…`;
+}
+
+/** One line of Markdown: what a value contains cannot end its cell or its row, not even with a backslash of its own. */
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replace(/\s*[\r\n\u2028\u2029]+\s*/g, ' ⏎ ').replace(/(\\*)\|/g, '$1$1\\|')).join(' | ')} |`;
+}
+
+/** A question of the cookbook that an assistant can be asked. */
+export interface Recipe {
+  /** Made of the question's words: `who-is-still-waiting-for-an-answer`. */
+  readonly name: string;
+  readonly question: string;
+  /** What the cookbook says about it, without the example of an answer. */
+  readonly text: string;
+}
+
+/** The questions of the cookbook that have a query: the sections of its Markdown, without their answers. */
+export function recipesIn(markdown: string): Recipe[] {
+  return markdown
+    .split(/^## /m)
+    .slice(1)
+    .flatMap((section) => {
+      const [question = '', ...lines] = section.split('\n');
+      const text = lines.filter((line) => !line.startsWith('|') && line !== '*No rows.*').join('\n');
+      if (!question.endsWith('?') || !text.includes('```sql')) return [];
+      return [{ name: nameOf(question), question, text: text.replace(/\n{3,}/g, '\n\n').trim() }];
+    });
+}
+
+function nameOf(question: string): string {
+  return question
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+}
+
+/** What the assistant is asked to do with a recipe. */
+export function promptOf({ question, text }: Recipe): string {
+  return `${question}
+
+Answer this from the Signalhouse warehouse: run the query below with the tool "query", adapted where my situation differs,
+and tell me in a few sentences what its answer means.
+
+${text}`;
 }

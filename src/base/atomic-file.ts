@@ -1,23 +1,11 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
  * Files that appear whole or not at all: a temporary file beside the target is written, synced to the disk and renamed,
  * and the directory is synced, because a rename is only on the disk when its directory is. After a kill or a power cut
- * the path holds the old content or the new one. And files of lines that only grow, of which a kill can cut off the last.
+ * the path holds the old content or the new one.
  *
  * Never for the live DuckDB file: closing any handle on it frees the lock (see warehouse/store/lock.ts).
  */
@@ -27,7 +15,8 @@ export interface AtomicWriteOptions {
   readonly mode?: number;
 }
 
-const privateMode = 0o600;
+/** This user alone may read and write the file. */
+export const privateMode = 0o600;
 
 /**
  * Replaces the file at `path` with what `write` puts into a new one. Rejects with the file system's error, or with that
@@ -84,47 +73,6 @@ export function moveFile(from: string, to: string): void {
   syncDirectory(dirname(to));
 }
 
-/**
- * Appends lines, given without their line breaks, to a file of lines, which is made for this user alone where there is none.
- * They are on the disk when this returns. A line that a kill cut off is ended before them: otherwise the first of them would
- * be unreadable too. Where another process took the file away meanwhile, nobody knows whether it has read them: they are
- * appended to the new file as well.
- */
-export function appendLines(path: string, lines: readonly string[]): void {
-  for (let isThere = lines.length === 0; !isThere; ) {
-    const isNew = !existsSync(path);
-    const file = openSync(path, 'a+', privateMode);
-    try {
-      if (isNew) syncDirectory(dirname(path));
-      writeAll(file, `${isTorn(file) ? '\n' : ''}${lines.join('\n')}\n`);
-      fsyncSync(file);
-      isThere = statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
-    } finally {
-      closeSync(file);
-    }
-  }
-}
-
-function isTorn(file: number): boolean {
-  const { size } = fstatSync(file);
-  const last = Buffer.alloc(1);
-  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last.toString() !== '\n';
-}
-
-/** The JSON values in a file of `appendLines`, in their order; none where there is no file. A line that a kill cut off is skipped. */
-export function readJsonLines<T>(path: string): T[] {
-  if (!existsSync(path)) return [];
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      try {
-        return line === '' ? [] : [JSON.parse(line) as T];
-      } catch {
-        return [];
-      }
-    });
-}
-
 /** Returns when what was written to a file is on the disk. */
 export function syncFile(path: string): void {
   const handle = openSync(path, 'r+');
@@ -136,7 +84,7 @@ export function syncFile(path: string): void {
 }
 
 /** Returns when the names in a directory are on the disk, or at once where its file system cannot sync a directory. */
-function syncDirectory(path: string): void {
+export function syncDirectory(path: string): void {
   try {
     const handle = openSync(path, 'r');
     try {
@@ -153,7 +101,7 @@ function syncDirectory(path: string): void {
 const cannotSync: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
 
 /** Writes all of it to an open file: one call of the system may take less than it is given. */
-function writeAll(file: number, content: string | Uint8Array): void {
+export function writeAll(file: number, content: string | Uint8Array): void {
   const bytes = Buffer.from(content);
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
 }

@@ -121,14 +121,6 @@ export class OutageError extends SignalhouseError {
 /** Recovery: read again what the request depends on. It waited until its caller no longer wanted it sent. */
 export class OutdatedError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
-
-  constructor(
-    message: string,
-    /** Attempts that were made before: the request may have been applied. */
-    readonly attempts: number,
-  ) {
-    super(message);
-  }
 }
 
 /** Recovery: skip this request. The API answered 4xx, and would answer the same again. */

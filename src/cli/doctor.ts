@@ -38,32 +38,23 @@ export interface Check {
   readonly exitCode: ExitCode;
 }
 
-const ok = (name: string, text: string): Check => ({
-  name,
-  state: 'ok',
-  text,
-  hint: null,
-  exitCode: ExitCode.done,
-});
+function ok(name: string, text: string): Check {
+  return { name, state: 'ok', text, hint: null, exitCode: ExitCode.done };
+}
 
-const warn = (name: string, text: string, hint: string): Check => ({
-  ...ok(name, text),
-  state: 'warn',
-  hint,
-});
+function warn(name: string, text: string, hint: string): Check {
+  return { ...ok(name, text), state: 'warn', hint };
+}
 
-const fail = (
-  name: string,
-  text: string,
-  hint: string | null,
-  exitCode: ExitCode = ExitCode.failed,
-): Check => ({
-  name,
-  state: 'fail',
-  text,
-  hint,
-  exitCode,
-});
+function fail(name: string, text: string, hint: string | null, exitCode: ExitCode = ExitCode.failed): Check {
+  return { name, state: 'fail', text, hint, exitCode };
+}
+
+/** A check that ended with an error. */
+function failed(name: string, error: unknown, exitCode?: ExitCode): Check {
+  const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
+  return fail(name, messageOf(error), hint, exitCode);
+}
 
 /** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
 const order: readonly ExitCode[] = [ExitCode.usage, ExitCode.refused, ExitCode.locked, ExitCode.failed];
@@ -107,7 +98,11 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       ...keyFile('key file', config.api.keyFile),
       ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
     ];
-    return { checks: [...settingsChecks(config.warnings), ...files], access };
+    const warnings = config.warnings.map((text) =>
+      warn('settings', text, 'Remove or rename it in the settings file.'),
+    );
+    const found = warnings.length > 0 ? warnings : [ok('settings', 'complete and valid')];
+    return { checks: [...found, ...files], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const checks = error.problems.map(({ setting, problem }) =>
@@ -119,11 +114,6 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       return { checks, access: null };
     }
   }
-}
-
-function settingsChecks(warnings: readonly string[]): Check[] {
-  if (warnings.length === 0) return [ok('settings', 'complete and valid')];
-  return warnings.map((text) => warn('settings', text, 'Remove or rename it in the settings file.'));
 }
 
 /** Other users of this machine must not be able to read a key. */
@@ -243,11 +233,9 @@ async function checkService(access: Access): Promise<{ checks: Check[]; probe: P
       ],
     };
   } catch (error) {
-    const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
-    if (error instanceof RefusedError) {
-      return { probe: null, checks: [fail('key', messageOf(error), hint, ExitCode.refused)] };
-    }
-    return { probe: null, checks: [fail('service', messageOf(error), hint)] };
+    const isRefused = error instanceof RefusedError;
+    const check = isRefused ? failed('key', error, ExitCode.refused) : failed('service', error);
+    return { probe: null, checks: [check] };
   }
 }
 
@@ -282,8 +270,7 @@ function checkOwner(found: Probe | null, inspection: Inspection | null, dataDir:
     refuseAnother(inspection.organization, found.identity, dataDir);
     return [ok('owner', 'the warehouse belongs to the organization of the key')];
   } catch (error) {
-    const hint = error instanceof RefusedError ? (error.hint ?? null) : null;
-    return [fail('owner', messageOf(error), hint, ExitCode.refused)];
+    return [failed('owner', error, ExitCode.refused)];
   }
 }
 
@@ -303,11 +290,8 @@ async function checkWarehouse(setup: Setup): Promise<{ checks: Check[]; inspecti
     ];
     return { inspection, checks };
   } catch (error) {
-    const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
-    const check =
-      error instanceof LockedError
-        ? fail('lock', messageOf(error), hint, ExitCode.locked)
-        : fail('warehouse', messageOf(error), hint);
+    const isLocked = error instanceof LockedError;
+    const check = isLocked ? failed('lock', error, ExitCode.locked) : failed('warehouse', error);
     return { inspection: null, checks: [check] };
   }
 }

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { ExitCode, UsageError } from '../base/errors.js';
+import type { Context } from './command.js';
 
 let anything = false;
 
@@ -12,6 +13,22 @@ export function hasPrinted(): boolean {
 export function print(text: string): void {
   anything = true;
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/**
+ * Prints the result of a command, as JSON with --json and else as `text` writes it, and returns the exit code. That is set
+ * before printing: a reader that closes the pipe must not change it.
+ */
+export function answer<T>(
+  { json }: Context,
+  result: T,
+  text: (result: T) => string,
+  exitCode: ExitCode = ExitCode.done,
+): ExitCode {
+  process.exitCode = exitCode;
+  if (json) printJson(result);
+  else print(text(result));
+  return exitCode;
 }
 
 /** One JSON document, readable by people and programs. Integers beyond 2^53 are written as strings. */
@@ -52,16 +69,20 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
-/** The error of a command that has to ask before it does `what`, such as `queue 3 changes`, and cannot. */
-export function notAsked(what: string): UsageError {
-  const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
-  return new UsageError(`This would ${what}.`, [{ setting: '--yes', problem }], {
-    hint: 'Nothing was queued. Pass --yes to go ahead without a question, or --dry-run for the preview only.',
-  });
-}
-
-/** Asks on the terminal. Only `y` and `yes` confirm; Ctrl-C and the end of the input do not. */
-export async function confirmed(question: string): Promise<boolean> {
+/**
+ * Asks on the terminal before a command does `what`, such as `queue 3 changes`. Only `y` and `yes` confirm; Ctrl-C and the
+ * end of the input do not. Throws UsageError with the hint where nobody can be asked.
+ */
+export async function confirmed(
+  { json }: Context,
+  what: string,
+  question: string,
+  hint: string,
+): Promise<boolean> {
+  if (json || !canAsk()) {
+    const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
+    throw new UsageError(`This would ${what}.`, [{ setting: '--yes', problem }], { hint });
+  }
   return /^\s*(y|yes)\s*$/i.test(await answerTo(`${question} [y/N] `));
 }
 

@@ -12,7 +12,7 @@ export interface Output {
   readonly isPaging: boolean;
   /** False when nobody reads on: the pager was left. */
   write(text: string): Promise<boolean>;
-  /** Prints what was held back, and waits until the pager is left. */
+  /** Prints what is not shown yet, and waits until the pager is left. */
   end(): Promise<void>;
 }
 
@@ -36,10 +36,9 @@ export function plainOutput(columns: number | undefined): Output {
  */
 export function pagedOutput(around?: AroundPager): Output {
   const pager = pagerCommand(process.env);
-  const columns = process.stdout.columns || 80;
-  return pager === undefined
-    ? plainOutput(columns)
-    : new PagedOutput(pager, { columns, rows: process.stdout.rows || 24 }, around);
+  const { columns, rows } = process.stdout;
+  if (pager === undefined) return plainOutput(columns || 80);
+  return new PagedOutput(pager, columns || 80, rows || 24, around);
 }
 
 /** What a prompt does, which shares the keys with the pager. */
@@ -72,22 +71,17 @@ const startedAfter = 1 << 20;
 
 class PagedOutput implements Output {
   /** Everything written so far, until the pager has certainly started: without one, it is printed. */
-  #held = '';
+  #written = '';
   #lines = 0;
   #pager: Pager | undefined;
   #isDirect = false;
 
-  readonly columns: number;
-  readonly #rows: number;
-
   constructor(
     private readonly command: string,
-    screen: { readonly columns: number; readonly rows: number },
+    readonly columns: number,
+    private readonly rows: number,
     private readonly around?: AroundPager,
-  ) {
-    this.columns = screen.columns;
-    this.#rows = screen.rows;
-  }
+  ) {}
 
   get isPaging(): boolean {
     return this.#pager?.isOpen === true;
@@ -98,35 +92,32 @@ class PagedOutput implements Output {
       print(text);
       return true;
     }
-    if (this.#held.length < startedAfter) this.#held += text;
+    if (this.#written.length < startedAfter) this.#written += text;
     if (!this.#pager) {
       this.#lines += screenLines(text, this.columns);
       // The prompt that follows takes a line as well.
-      if (this.#lines < this.#rows) return true;
+      if (this.#lines < this.rows) return true;
       this.#pager = new Pager(this.command, this.around);
-      return this.#sent(this.#held);
+      return this.#sent(this.#written);
     }
     return this.#sent(text);
   }
 
   async end(): Promise<void> {
-    if (this.#pager && !this.#isDirect) {
-      const code = await this.#pager.end();
-      if (isMissing(code)) this.#printHeld();
-    } else if (!this.#isDirect) this.#printHeld();
-    this.#held = '';
+    if (!this.#isDirect && (!this.#pager || isMissing(await this.#pager.end()))) this.#printWritten();
+    this.#written = '';
   }
 
   async #sent(text: string): Promise<boolean> {
     if (await this.#pager?.write(text)) return true;
     if (!isMissing(await this.#pager?.end())) return false;
-    this.#printHeld();
+    this.#printWritten();
     return true;
   }
 
-  #printHeld(): void {
+  #printWritten(): void {
     this.#isDirect = true;
-    if (this.#held !== '') print(this.#held);
+    if (this.#written !== '') print(this.#written);
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Argv } from 'yargs';
+import type { Argv, PositionalOptions } from 'yargs';
 import yargs from 'yargs';
 import { UsageError } from '../base/errors.js';
-import { type Command, type Group, isGroup } from './command.js';
+import { type Command, flagsOf, type Group, isGroup, optionOf, positionalsOf } from './command.js';
 
 /** A parsed command line: text to print (help, version), or a command with its raw arguments. */
 export type Parsed = { readonly text: string } | Chosen;
@@ -82,7 +82,7 @@ function withWords(
   const depth = commands.includes(command) ? 1 : 2;
   const words = (Array.isArray(args._) ? args._ : []).slice(depth).map(String);
   const filled = { ...args };
-  for (const name of Object.keys(command.positionals ?? {})) {
+  for (const name of positionalsOf(command)) {
     if (words.length > 0 && filled[name] === undefined) filled[name] = words.shift();
   }
   if (words.length > 0) throw misunderstood([`Unknown argument: ${words.join(' ')}`], argv, commands);
@@ -135,9 +135,13 @@ function base(version: string): Argv {
 }
 
 function build(own: Argv, command: Command): Argv {
-  for (const [name, option] of Object.entries(command.positionals ?? {})) own.positional(name, option);
-  for (const [name, option] of Object.entries(command.options ?? {})) own.option(name, option);
-  own.group(Object.keys(command.options ?? {}), 'Options:').group(globalFlags, 'Global options:');
+  for (const name of positionalsOf(command)) {
+    const { requiresArg: _, ...described } = optionOf(command, name);
+    own.positional(name, described as PositionalOptions);
+  }
+  const flags = flagsOf(command);
+  for (const name of flags) own.option(name, optionOf(command, name));
+  own.group(flags, 'Options:').group(globalFlags, 'Global options:');
   return own.example(command.examples.map(([line, what]) => [line, what])).epilogue('');
 }
 

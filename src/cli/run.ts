@@ -1,7 +1,6 @@
 import { ExitCode, messageOf, type Problem, SignalhouseError, UsageError } from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
-import type { Command, Context, Group } from './command.js';
-import { readFlags } from './flags.js';
+import { type Command, type Context, type Group, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
 import { programVersion } from './setup.js';
@@ -24,15 +23,12 @@ export async function run(
       return ExitCode.done;
     }
     const { command, args } = parsed;
-    return await command.run(
-      readFlags(command.flags, args, Object.keys(command.positionals ?? {})),
-      await contextOf(args, tuning),
-    );
+    return await command.run(readFlags(command, args), await contextOf(args, tuning));
   } catch (error) {
-    const failure = failureOf(error);
+    const failure = reported(error);
     const { exitCode, ...detail } = failure;
     if (argv.includes('--json') && !hasPrinted()) printJson({ error: { ...detail, exitCode } });
-    else process.stderr.write(`${failureText(failure, Math.min(process.stderr.columns || 80, 100))}\n`);
+    else process.stderr.write(`${errorText(failure, Math.min(process.stderr.columns || 80, 100))}\n`);
     if (process.env.SIGNALHOUSE_LOG_LEVEL === 'debug' && error instanceof Error) {
       process.stderr.write(`${error.stack}\n`);
     }
@@ -61,7 +57,7 @@ async function contextOf(
 }
 
 /** An error as a command reports it: what happened, what to do next, and every problem. */
-export interface Failure {
+export interface ReportedError {
   readonly exitCode: ExitCode;
   readonly name: string;
   readonly message: string;
@@ -70,7 +66,7 @@ export interface Failure {
 }
 
 /** Classifies anything thrown. An error that is not a SignalhouseError is a failure and keeps its message. */
-export function failureOf(error: unknown): Failure {
+export function reported(error: unknown): ReportedError {
   const expected = error instanceof SignalhouseError ? error : undefined;
   return {
     exitCode: expected?.exitCode ?? ExitCode.failed,
@@ -86,7 +82,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** The failure as text for people, at most `columns` wide where words allow it. `who` says whose error it is. */
-export function failureText(failure: Failure, columns: number, who = 'signalhouse: '): string {
+export function errorText(failure: ReportedError, columns: number, who = 'signalhouse: '): string {
   const lines = paragraph(`${who}${failure.message}`, columns);
   for (const { setting, problem } of failure.problems) {
     lines.push(...indented(`${setting}: ${problem}`, columns));

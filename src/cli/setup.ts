@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import type { Api } from '../api/client.js';
 import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app/setup.js';
+import type { Observe } from '../app/worker.js';
 import type { CheckLake, Config, loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';
-import type { TerminalProgress } from './progress/terminal.js';
+import type { TerminalProgress } from './progress.js';
 
 // The settings and the log are loaded by the commands that use them: `--help` and `--version` would take half as long again.
 const settings = () => import('../config/load.js');
@@ -15,84 +17,78 @@ export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalPro
 /** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
 export async function setUp({ sources }: Context): Promise<CommandSetup<Setup>> {
   const { loadConfig } = await settings();
-  const config = loadConfig(sources);
-  return { config, programVersion: programVersion(), ...(await logging(config, [])) };
+  return withLog({ config: loadConfig(sources) });
 }
 
 /** For a command that talks to the API: address and key are required as well. */
 export async function setUpAccess({ sources }: Context): Promise<CommandSetup<Access>> {
   const { loadConfigWithCredentials } = await settings();
-  const { config, credentials } = loadConfigWithCredentials(sources);
-  return {
-    config,
-    credentials,
-    programVersion: programVersion(),
-    ...(await logging(config, [credentials.apiKey])),
-  };
+  return withLog(loadConfigWithCredentials(sources));
 }
 
 /** For the commands of the lake: with its secrets, and with everything that is wrong with its settings. */
-export async function setUpLake({ sources }: Context, check: CheckLake): Promise<CommandSetup<LakeAccess>> {
+export async function setUpLake({ sources }: Context): Promise<CommandSetup<LakeAccess>> {
   const { loadLakeConfig } = await settings();
-  const { config, lake } = loadLakeConfig(sources, check);
-  return {
-    config,
-    lake,
-    programVersion: programVersion(),
-    ...(await logging(config, textsOf(lake))),
-  };
+  return withLog(loadLakeConfig(sources, await lakeCheck()));
 }
 
 /** For `sync --lake`: the same for a command that talks to the API. */
-export async function setUpLakeAccess(
-  { sources }: Context,
-  check: CheckLake,
-): Promise<CommandSetup<LakeAccess & Access>> {
+export async function setUpLakeAccess({ sources }: Context): Promise<CommandSetup<LakeAccess & Access>> {
   const { loadLakeConfigWithCredentials } = await settings();
-  const { config, credentials, lake } = loadLakeConfigWithCredentials(sources, check);
-  const hidden = [credentials.apiKey, ...textsOf(lake)];
-  return {
-    config,
-    credentials,
-    lake,
-    programVersion: programVersion(),
-    ...(await logging(config, hidden)),
-  };
+  return withLog(loadLakeConfigWithCredentials(sources, await lakeCheck()));
 }
 
-/** The secrets that are set. */
-function textsOf(secrets: object): string[] {
-  return Object.values(secrets).filter((one) => typeof one === 'string');
+async function lakeCheck(): Promise<CheckLake> {
+  const { lakeProblems } = await import('../app/lake.js');
+  return ({ lake }, secrets, named) => lakeProblems(lake, secrets, named);
 }
 
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
 export async function setUpServe(
   { sources }: Context,
   check: Parameters<typeof loadServeConfig>[1],
-): Promise<ServeAccess> {
+): Promise<CommandSetup<ServeAccess>> {
   const { loadServeConfig } = await settings();
-  const { config, credentials, secrets, lake } = loadServeConfig(sources, check);
-  const { log } = await logging(config, [credentials.apiKey, ...textsOf(secrets), ...textsOf(lake)]);
-  return { config, credentials, secrets, lake, programVersion: programVersion(), log };
+  return withLog(loadServeConfig(sources, check));
+}
+
+interface Loaded {
+  readonly config: Config;
+  readonly credentials?: { readonly apiKey: string };
+  readonly secrets?: object;
+  readonly lake?: object;
 }
 
 /**
- * Log and progress share the terminal: a log line is written above the progress line. The first lines of the log are the
- * warnings about the settings.
+ * Adds the log, which hides every secret, and the progress line. Both share the terminal: a log line is written above the
+ * progress line. The first lines of the log are the warnings about the settings.
  */
-async function logging(
-  { log: { level }, warnings }: Config,
-  secrets: readonly string[],
-): Promise<Pick<CommandSetup<Setup>, 'log' | 'progress'>> {
+async function withLog<L extends Loaded>(
+  loaded: L,
+): Promise<L & Pick<CommandSetup<Setup>, 'log' | 'progress' | 'programVersion'>> {
+  const { config, credentials, secrets, lake } = loaded;
   const { createLog } = await import('../base/log.js');
   const pretty = process.stderr.isTTY === true;
-  const progress = pretty
-    ? new (await import('./progress/terminal.js')).TerminalProgress(process.stderr)
-    : undefined;
-  const around = progress && ((write: () => void) => progress.around(write));
-  const log = createLog({ level, pretty, secrets, around });
-  for (const warning of warnings) log.warn(warning);
-  return { log, progress };
+  const progress = pretty ? new (await import('./progress.js')).TerminalProgress(process.stderr) : undefined;
+  const hidden = Object.values({ apiKey: credentials?.apiKey, ...secrets, ...lake });
+  const log = createLog({
+    ...{ level: config.log.level, pretty },
+    secrets: hidden.filter((one) => typeof one === 'string'),
+    around: progress && ((write) => progress.around(write)),
+  });
+  for (const warning of config.warnings) log.warn(warning);
+  return { ...loaded, log, progress, programVersion: programVersion() };
+}
+
+/** Shows the progress of a command on the terminal, with the client's budget and pace, or else in the log. */
+export async function observing({ progress, log }: CommandSetup<Setup>): Promise<Observe> {
+  const { LoggedProgress, speedOf } = await import('../app/progress.js');
+  return (api: Api) => {
+    const speed = speedOf(api);
+    if (!progress) return new LoggedProgress(log, speed);
+    progress.watch(speed);
+    return progress;
+  };
 }
 
 /** The version of this program, from its package.json, which is beside both dist and src. */

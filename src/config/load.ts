@@ -8,9 +8,10 @@ import { isObject } from '../base/json.js';
 import { takeRemoved } from './removed.js';
 import { type Settings, settings } from './schema.js';
 import {
-  apiKeyProblem,
   baseUrlProblem,
+  given,
   type LakeSecrets,
+  readApiKey,
   readEncryptionKey,
   readLakeSecrets,
   readServeSecrets,
@@ -86,9 +87,7 @@ export interface Credentials {
  * under the name by which the user gave the setting.
  */
 export function loadConfig(sources: Sources): Config {
-  const { config, problems } = readConfig(sources);
-  if (!config || problems.length > 0) throw wrongConfiguration(problems);
-  return config;
+  return checked(readConfig(sources));
 }
 
 /** Where a setting comes from: its default, the settings file, a variable, or a flag. */
@@ -107,12 +106,12 @@ export interface EffectiveSetting {
 
 /** Every setting that is in force, and where it comes from. Throws what `loadConfig` throws. */
 export function effectiveSettings(sources: Sources): EffectiveSetting[] {
-  const config = loadConfig(sources);
-  const { origin, fileValues } = readConfig(sources);
+  const read = readConfig(sources);
+  const { origin, fileValues } = read;
   const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
   // Required by most commands, so its absence is shown as well.
-  const { encryptionKey: _, warnings: __, tuning: ___, ...shown } = config;
-  const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...config.api } });
+  const { encryptionKey: _, warnings: __, tuning: ___, ...shown } = checked(read);
+  const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...shown.api } });
   return leaves.map(([path, value]) => {
     const setting = dotted(path);
     const given = origin.get(setting);
@@ -141,7 +140,9 @@ function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
 
 /** `loadConfig` for a command that talks to the API: address and key are required and reported with the rest. */
 export function loadConfigWithCredentials(sources: Sources): { config: Config; credentials: Credentials } {
-  return withCredentials(sources, readConfig(sources));
+  const read = readConfig(sources);
+  const credentials = readCredentials(sources, read);
+  return { config: checked(read), credentials };
 }
 
 /** Everything that `serve` needs to know. */
@@ -168,9 +169,9 @@ export function loadServeConfig(
   const read = readConfig(sources);
   const secrets = readServeSecrets(sources, read.problems);
   const lake = readLakeSecrets(sources, read.problems);
-  const named = namer(read.origin, fileOf(sources));
-  if (read.config) read.problems.push(...check(read.config, secrets, named, lake));
-  return { ...withCredentials(sources, read), secrets, lake };
+  if (read.config) read.problems.push(...check(read.config, secrets, read.named, lake));
+  const credentials = readCredentials(sources, read);
+  return { config: checked(read), credentials, secrets, lake };
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Settings {
@@ -194,8 +195,7 @@ export type CheckLake = (
 export function loadLakeConfig(sources: Sources, check: CheckLake): { config: Config; lake: LakeSecrets } {
   const read = readConfig(sources);
   const lake = checkedLake(sources, read, check);
-  if (!read.config || read.problems.length > 0) throw wrongConfiguration(read.problems);
-  return { config: read.config, lake };
+  return { config: checked(read), lake };
 }
 
 /** `loadConfigWithCredentials` with the secrets of the lake, for a sync that also publishes to it. */
@@ -205,47 +205,39 @@ export function loadLakeConfigWithCredentials(
 ): { config: Config; credentials: Credentials; lake: LakeSecrets } {
   const read = readConfig(sources);
   const lake = checkedLake(sources, read, check);
-  return { ...withCredentials(sources, read), lake };
+  const credentials = readCredentials(sources, read);
+  return { config: checked(read), credentials, lake };
 }
 
-function checkedLake(sources: Sources, { config, problems, origin }: Read, check: CheckLake): LakeSecrets {
+function checkedLake(sources: Sources, { config, problems, named }: Read, check: CheckLake): LakeSecrets {
   const lake = readLakeSecrets(sources, problems);
-  if (config) problems.push(...check(config, lake, namer(origin, fileOf(sources))));
+  if (config) problems.push(...check(config, lake, named));
   return lake;
 }
 
-function withCredentials(sources: Sources, read: Read): { config: Config; credentials: Credentials } {
-  const { config, origin, values, problems } = read;
-  const baseUrl = text(values, 'baseUrl');
-  const urlProblem = baseUrlProblem(baseUrl);
-  if (urlProblem)
-    problems.push({
-      setting: origin.get('api.baseUrl') ?? inFile('api.baseUrl', baseUrl, sources),
-      problem: urlProblem,
-    });
-  const key = readKey(sources, text(values, 'keyFile'), origin);
-  if (typeof key !== 'string') problems.push(key);
-  if (!config || problems.length > 0 || baseUrl === undefined || typeof key !== 'string') {
-    throw wrongConfiguration(problems);
+/** Reads address and key, and adds what is wrong with them to the problems. */
+function readCredentials(sources: Sources, { values, named, problems }: Read): Credentials {
+  const [baseUrl, keyFile] = ['baseUrl', 'keyFile'].map((name) => {
+    const value = valueAt(values, ['api', name]);
+    return typeof value === 'string' ? value : undefined;
+  });
+  const problem = baseUrlProblem(baseUrl);
+  if (problem) {
+    const setting = baseUrl === undefined ? 'SIGNALHOUSE_BASE_URL' : named('api.baseUrl');
+    problems.push({ setting, problem });
   }
-  return { config, credentials: { baseUrl: baseUrl.trim().replace(/\/+$/, ''), apiKey: key } };
+  const key = readApiKey(sources, keyFile, named('api.keyFile'));
+  if (typeof key !== 'string') problems.push(key);
+  return { baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''), apiKey: String(key) };
 }
 
-/** How the user gave a setting that no variable set: in the file, or not at all. */
-function inFile(path: 'api.baseUrl' | 'api.keyFile', value: string | undefined, sources: Sources): string {
-  const file = fileOf(sources);
-  if (value !== undefined && file !== undefined) return `${file}: ${path}`;
-  return path === 'api.baseUrl' ? 'SIGNALHOUSE_BASE_URL' : 'SIGNALHOUSE_API_KEY_FILE';
-}
-
-function wrongConfiguration(problems: readonly Problem[]): UsageError {
-  return new UsageError(
-    `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}.`,
-    problems,
-    {
-      hint: 'config/default.yaml describes every setting; README.md lists the environment variables.',
-    },
-  );
+/** The configuration that was read, unless something is wrong with it. */
+function checked({ config, problems }: Read): Config {
+  if (config && problems.length === 0) return config;
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  throw new UsageError(`The configuration has ${count}.`, problems, {
+    hint: 'config/default.yaml describes every setting; README.md lists the environment variables.',
+  });
 }
 
 interface Read {
@@ -255,6 +247,8 @@ interface Read {
   values: Record<string, unknown>;
   /** What the file says, before variables and flags. */
   fileValues: Record<string, unknown>;
+  /** How the user gave a setting: its variable or flag, or its place in the file. */
+  named: (path: string) => string;
   problems: Problem[];
 }
 
@@ -277,35 +271,29 @@ function readConfig(sources: Sources): Read {
     assign(values, path.split('.'), value);
     origin.set(path, flag);
   }
+  const named = (path: string) => origin.get(path) ?? (file === undefined ? path : `${file}: ${path}`);
   const parsed = settings.safeParse(values);
-  if (!parsed.success)
-    problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, origin, file)));
+  if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, named)));
   const jobs = valueAt(values, ['serve', 'jobs']);
   if (sources.checkJobs && Array.isArray(jobs)) {
-    const named = new Set(problems.map(({ setting }) => setting));
-    const found = sources.checkJobs(jobs, namer(origin, file)('serve.jobs'));
-    problems.push(...found.filter(({ setting }) => !named.has(setting)));
+    const told = new Set(problems.map(({ setting }) => setting));
+    const found = sources.checkJobs(jobs, named('serve.jobs'));
+    problems.push(...found.filter(({ setting }) => !told.has(setting)));
   }
   if (sources.checkPublish) {
     const publish = settings.shape.publish.safeParse(valueAt(values, ['publish']));
-    if (publish.success) problems.push(...sources.checkPublish(publish.data, namer(origin, file)));
+    if (publish.success) problems.push(...sources.checkPublish(publish.data, named));
   }
   const keyFile = parsed.data?.encryption.keyFile ?? null;
-  const encryptionKey =
-    keyFile === null
-      ? undefined
-      : readEncryptionKey(resolve(cwd, keyFile), namer(origin, file)('encryption.keyFile'));
-  if (encryptionKey && 'problem' in encryptionKey) problems.push(encryptionKey);
-  const config =
-    parsed.success && !(encryptionKey && 'problem' in encryptionKey)
-      ? { ...withAbsolutePaths(parsed.data, cwd), encryptionKey, warnings, tuning: sources.tuning ?? {} }
-      : undefined;
-  return { config, origin, values, fileValues, problems };
-}
-
-/** An empty variable counts as unset: container tools pass unset variables as empty ones. */
-function given(value: string | undefined): string | undefined {
-  return value === undefined || value.trim() === '' ? undefined : value;
+  const key =
+    keyFile === null ? undefined : readEncryptionKey(resolve(cwd, keyFile), named('encryption.keyFile'));
+  if (key && 'problem' in key) problems.push(key);
+  const encryptionKey = key && 'problem' in key ? undefined : key;
+  const config = parsed.data && {
+    ...withAbsolutePaths(parsed.data, cwd),
+    ...{ encryptionKey, warnings, tuning: sources.tuning ?? {} },
+  };
+  return { config, origin, values, fileValues, named, problems };
 }
 
 function fileOf(sources: Sources): string | undefined {
@@ -375,8 +363,7 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
   assign(inner, rest, value);
 }
 
-function describe(issue: z.core.$ZodIssue, origin: Map<string, string>, file: string | undefined): Problem[] {
-  const named = namer(origin, file);
+function describe(issue: z.core.$ZodIssue, named: Read['named']): Problem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       setting: named(dotted([...issue.path, key])),
@@ -389,48 +376,8 @@ function describe(issue: z.core.$ZodIssue, origin: Map<string, string>, file: st
   return [{ setting: named(dotted(issue.path)), problem: issue.message }];
 }
 
-/** How the user gave a setting: its variable or flag, or its place in the file. */
-function namer(origin: Map<string, string>, file: string | undefined): (path: string) => string {
-  return (path) => origin.get(path) ?? (file === undefined ? path : `${file}: ${path}`);
-}
-
 /** `serve.jobs[0].cron`. */
 function dotted(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
   return steps.join('').replace(/^\./, '');
-}
-
-function text(values: Record<string, unknown>, name: string): string | undefined {
-  const api = values.api;
-  const value = isObject(api) ? api[name] : undefined;
-  return typeof value === 'string' ? value : undefined;
-}
-
-function readKey(
-  sources: Sources,
-  keyFile: string | undefined,
-  origin: Map<string, string>,
-): string | Problem {
-  const direct = given(sources.env.SIGNALHOUSE_API_KEY);
-  if (direct !== undefined) {
-    const problem = apiKeyProblem(direct.trim());
-    return problem ? { setting: 'SIGNALHOUSE_API_KEY', problem } : direct.trim();
-  }
-  if (keyFile === undefined) {
-    return {
-      setting: 'SIGNALHOUSE_API_KEY',
-      problem: 'is required (or SIGNALHOUSE_API_KEY_FILE, a file that holds the key)',
-    };
-  }
-  const setting = origin.get('api.keyFile') ?? inFile('api.keyFile', keyFile, sources);
-  try {
-    const key = readFileSync(resolve(sources.cwd ?? process.cwd(), keyFile), 'utf8').trim();
-    const problem = apiKeyProblem(key);
-    return problem ? { setting, problem: `${keyFile}: ${problem}` } : key;
-  } catch (error) {
-    return {
-      setting,
-      problem: `${keyFile} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}`,
-    };
-  }
 }

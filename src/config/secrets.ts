@@ -35,6 +35,7 @@ const lakeSecretVariables = [
 ] as const;
 type SecretVariable = (typeof secretVariables)[number] | (typeof lakeSecretVariables)[number];
 
+/** Where secrets are looked for: the environment, and the folder that paths in it start from. */
 interface Place {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
@@ -77,33 +78,34 @@ function tokenProblem(token: string): string | undefined {
 }
 
 function readSecret(
-  { env, cwd = process.cwd() }: Place,
+  place: Place,
   name: SecretVariable,
   problems: Problem[],
   fault: (value: string) => string | undefined,
 ): string | undefined {
-  const direct = env[name]?.trim();
-  const path = env[`${name}_FILE`]?.trim();
-  // An empty variable counts as unset: container tools pass unset variables as empty ones.
-  const setting = direct ? name : `${name}_FILE`;
-  let value = direct;
-  if (!value) {
-    if (!path) return undefined;
-    try {
-      value = readFileSync(resolve(cwd, path), 'utf8').trim();
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      problems.push({ setting, problem: `${path} cannot be read: ${code ?? error}` });
-      return undefined;
-    }
-    if (value === '') {
-      problems.push({ setting, problem: `${path} is empty` });
-      return undefined;
-    }
-  }
-  const problem = fault(value);
+  const direct = given(place.env[name]);
+  const path = given(place.env[`${name}_FILE`]);
+  const setting = direct === undefined ? `${name}_FILE` : name;
+  const value = direct ?? (path === undefined ? undefined : textIn(path, setting, place.cwd));
+  if (typeof value === 'object') problems.push(value);
+  if (typeof value !== 'string') return undefined;
+  const problem = value === '' ? `${path} is empty` : fault(value);
   if (problem !== undefined) problems.push({ setting, problem });
   return value;
+}
+
+/** The value of a variable. An empty one counts as unset: container tools pass unset variables as empty ones. */
+export function given(value: string | undefined): string | undefined {
+  return value?.trim() || undefined;
+}
+
+/** The text of a file that holds a secret; a problem of `setting`, which names the file, when it cannot be read. */
+function textIn(path: string, setting: string, cwd = process.cwd()): string | Problem {
+  try {
+    return readFileSync(resolve(cwd, path), 'utf8').trim();
+  } catch (error) {
+    return { setting, problem: `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}` };
+  }
 }
 
 /** What is wrong with the address of the API, or undefined. */
@@ -123,17 +125,27 @@ export function apiKeyProblem(key: string): string | undefined {
     : 'the key contains characters that a key cannot have (white space or non-ASCII)';
 }
 
+/** Reads the API key from its variable, else from the file that `setting` names. Never quotes it. */
+export function readApiKey(place: Place, file: string | undefined, setting: string): string | Problem {
+  const direct = given(place.env.SIGNALHOUSE_API_KEY);
+  if (direct === undefined && file === undefined) {
+    const problem = 'is required (or SIGNALHOUSE_API_KEY_FILE, a file that holds the key)';
+    return { setting: 'SIGNALHOUSE_API_KEY', problem };
+  }
+  const key = direct ?? textIn(file ?? '', setting, place.cwd);
+  const problem = typeof key === 'string' ? apiKeyProblem(key) : undefined;
+  if (problem === undefined) return key;
+  if (direct !== undefined) return { setting: 'SIGNALHOUSE_API_KEY', problem };
+  return { setting, problem: `${file}: ${problem}` };
+}
+
 /** AES-256 has 32 bytes; `openssl rand -base64 32` makes 44 characters. */
 const shortestEncryptionKey = 32;
 
 /** Reads the key that encrypts the data directory. Never quotes it. */
 export function readEncryptionKey(path: string, setting: string): EncryptionKey | Problem {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    return { setting, problem: `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}` };
-  }
+  const text = textIn(path, setting);
+  if (typeof text !== 'string') return text;
   if (/^[\x21-\x7e]*$/.test(text) && text.length >= shortestEncryptionKey) return new EncryptionKey(text);
   return {
     setting,
@@ -149,10 +161,8 @@ export interface SecretSource {
 
 /** Where the key and the other secrets come from. `keyFile` is the setting `api.keyFile`. */
 export function secretSources({ env }: Place, keyFile: string | undefined): SecretSource[] {
-  const sourceOf = (name: string, file: string | undefined) => {
-    if (env[name]?.trim()) return name;
-    return file?.trim() ? file.trim() : null;
-  };
+  const sourceOf = (name: string, file: string | undefined) =>
+    (given(env[name]) ? name : given(file)) ?? null;
   return [
     { secret: 'SIGNALHOUSE_API_KEY', source: sourceOf('SIGNALHOUSE_API_KEY', keyFile) },
     ...[...secretVariables, ...lakeSecretVariables].map((name) => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, freeForm, id, maybe, text, texts, when } from './fields.js';
+import { dateTime, freeForm, id, maybe, object, text, texts, when } from './fields.js';
+import { holding } from './privacy.js';
 import { bySlug, paging, type ResourceEntry } from './resource-entry.js';
 
 /**
@@ -44,8 +45,8 @@ export const createAutomation = z
     message: 'sourceName and sourceChannelId are given together or not at all',
   });
 
-export const automation = z.looseObject({
-  id,
+export const automation = object({
+  id: id('record_id'),
   name: z.string(),
   prompt: z.string(),
   schedule: z.record(z.string(), z.unknown()),
@@ -55,9 +56,9 @@ export const automation = z.looseObject({
   modelLevel: maybe(modelLevel),
   capabilityMode: maybe(capabilityMode),
   allowedCapabilities: maybe(z.array(z.string())),
-  templateSlug: text,
+  templateSlug: text('none'),
   outputChannels: z.array(
-    z.looseObject({
+    object({
       channel: z.enum(['discord', 'email', 'msteams', 'slack']),
       destinations: maybe(z.array(z.string())),
       mode: z.enum(['any-internal', 'any', 'specific']),
@@ -68,20 +69,20 @@ export const automation = z.looseObject({
   lastAttemptAt: when,
   lastRunAt: when,
   nextRunAt: when,
-  lastErrorMessage: text,
+  lastErrorMessage: text('worker_note'),
 });
 
 /** `GET /automation-templates`: not shown. Only the slug, which the path of the single template names, is needed. */
-export const automationTemplate = z.looseObject({
-  slug: z.string().min(1),
-  name: text,
-  description: text,
-  prompt: text,
-  schedule: freeForm,
-  timezone: text,
-  modelLevel: text,
-  capabilityMode: text,
-  allowedCapabilities: texts,
+export const automationTemplate = object({
+  slug: holding('none', z.string().min(1)),
+  name: text('template_text'),
+  description: text('template_text'),
+  prompt: text('template_text'),
+  schedule: freeForm('none'),
+  timezone: text('none'),
+  modelLevel: text('none'),
+  capabilityMode: text('none'),
+  allowedCapabilities: texts('none'),
   createdAt: when,
   updatedAt: when,
 });

@@ -1,60 +1,67 @@
 import { z } from 'zod';
-import { digits, flag, id, integer, maybe, numbers, text, when } from './fields.js';
+import { activities, digits, flag, id, integer, maybe, object, seen, string, text } from './fields.js';
 import { historyAnswer, historyRecord } from './history.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byCompany, type EmbeddedEntry, paged, paging, type ResourceEntry } from './resource-entry.js';
 
-const companyConnections = z.looseObject({
-  email: text,
-  github: text,
-  linkedin: text,
-  phone: text,
-  twitter: text,
+const companyConnections = object({
+  email: text('company_contact'),
+  github: text('company_contact'),
+  linkedin: text('company_contact'),
+  phone: text('company_contact'),
+  twitter: text('company_contact'),
 });
 
 /** `GET /companies/{companyId}`. */
-export const company = z.looseObject({
-  id,
+export const company = object({
+  id: id('company_id'),
   connections: maybe(companyConnections),
-  createdAt: when,
+  createdAt: seen,
   isOrgCompany: flag,
   isVip: flag,
-  logoUrl: text,
-  name: text,
-  primaryDomain: text,
+  logoUrl: text('company_logo'),
+  name: text('company_name'),
+  primaryDomain: text('company_domain'),
+});
+
+/** An employee, as a person's company lists them. */
+export const employee = object({
+  id: id('person_id'),
+  avatarUrl: text('person_picture'),
+  name: text('person_name'),
 });
 
 /** One item of `GET /companies`. */
-const companyListItem = z.looseObject({
-  id,
+const companyListItem = object({
+  id: id('company_id'),
   isOrgCompany: flag,
   isVip: flag,
-  lastSeenAt: when,
-  logoUrl: text,
+  lastSeenAt: seen,
+  logoUrl: text('company_logo'),
   messageCount: integer,
-  name: text,
+  name: text('company_name'),
   personCount: integer,
-  primaryDomain: text,
+  primaryDomain: text('company_domain'),
 });
 
 /** `GET /companies/{companyId}/activity`. */
-const companyActivity = z.looseObject({
+const companyActivity = object({
   messageCount: integer,
-  sourceStats: maybe(z.array(z.looseObject({ source: z.string(), messageCount: integer }))),
-  weeklyActivity: numbers,
+  sourceStats: maybe(z.array(object({ source: string('none'), messageCount: integer }))),
+  weeklyActivity: activities,
 });
 
 /** External identity: `GET /companies/{companyId}/identities`. */
-const companyIdentity = z.looseObject({
-  id: text,
-  platform: z.string(),
-  platformId: z.string(),
-  platformUsername: text,
+const companyIdentity = object({
+  id: text('author_id'),
+  platform: string('none'),
+  platformId: string('account_id'),
+  platformUsername: text('account_name'),
 });
 
 /** One item of `PATCH /companies/bulk`; which fields are required is not shown; only the id is needed. */
 const companyChange = z.object({
-  companyId: id,
+  companyId: id('company_id'),
   name: z.string().optional(),
   logoUrl: z.string().optional(),
   isVip: z.boolean().optional(),
@@ -63,13 +70,20 @@ const companyChange = z.object({
 });
 
 export const changeCompanies = z.object({ companies: z.array(companyChange).min(1) });
-export const changedCompanies = z.looseObject({
-  results: z.array(z.looseObject({ companyId: id, success: z.boolean(), data: maybe(company), error: text })),
+export const changedCompanies = object({
+  results: z.array(
+    object({
+      companyId: id('company_id'),
+      success: z.boolean(),
+      data: maybe(company),
+      error: text('worker_note'),
+    }),
+  ),
 });
 
 /** The body of `POST /companies`; fields beyond name and domain are not shown. */
 export const createCompanies = z.object({
-  companies: z.array(z.looseObject({ name: z.string().optional(), domain: z.string().optional() })).min(1),
+  companies: z.array(object({ name: z.string().optional(), domain: z.string().optional() })).min(1),
 });
 
 const activityFields = ['$.messageCount', '$.lastSeenAt'] as const;
@@ -145,7 +159,7 @@ export const companyResources = {
       path: '/companies/{companyId}/identities',
       summary: 'The external identities of a company',
       params: z.object({ companyId: digits }),
-      response: z.looseObject({ identities: z.array(companyIdentity) }),
+      response: object({ identities: z.array(companyIdentity) }),
     },
     item: companyIdentity,
     answer: { form: 'members', names: ['identities', 'data'], key: ['platform', 'platformId'] },
@@ -185,5 +199,5 @@ export const companyResources = {
 
 /** The employees that a person's company lists. */
 export const companyEmbedded = {
-  company_employees: { item: null, parent: 'companies', membersOf: 'people' },
+  company_employees: { item: employee, parent: 'companies', membersOf: 'people' },
 } as const satisfies Record<string, EmbeddedEntry>;

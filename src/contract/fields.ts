@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { holding, type Kind } from './privacy.js';
 
 /**
  * The building blocks of the wire schemas. They are as strict as the API document is explicit, and no stricter: an
  * object keeps fields that nobody documented, and a field whose presence is not promised may be absent or null.
+ * Whatever has text takes its kind: what it says about people (privacy.ts).
  */
 
 /**
@@ -13,36 +15,60 @@ export function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value);
 }
 
+/** An object, which may have more fields. Unlike zod's own, its type refuses a field whose text was given no kind. */
+export const object = <T extends Readonly<Record<string, z.ZodType>>>(shape: T) => z.looseObject(shape);
+
 /** An identifier. The document says UUID for some and string for others; only its being there is relied on. */
-export const id = z
-  .string()
-  .min(1)
-  .refine(isId, 'is not valid text: it has a NUL or half of a surrogate pair')
-  .meta({ pattern: '^[^\\u0000]*$' });
+export const id = (kind: Kind) =>
+  holding(
+    kind,
+    z
+      .string()
+      .min(1)
+      .refine(isId, 'is not valid text: it has a NUL or half of a surrogate pair')
+      .meta({ pattern: '^[^\\u0000]*$' }),
+  );
 
 /** Ids of people and companies as the paths of `/people/{personId}/history` and company identities demand them. */
 export const digits = z.string().regex(/^\d+$/);
 
+const dateTimeOf = (kind: Kind) =>
+  holding(
+    kind,
+    z
+      .string()
+      .regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/)
+      .meta({ format: 'date-time' }),
+  );
+
 /** "timestamps are ISO 8601 date-time strings" (Resources and their fields, conventions). */
-export const dateTime = z
-  .string()
-  .regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/)
-  .meta({ format: 'date-time' });
+export const dateTime = dateTimeOf('time');
 
 /** Fields typed only as "timestamp", or not typed at all: a date-time string, or a number of (milli)seconds. */
-const timestamp = z.union([dateTime, z.number()]);
+const timestamp = holding('time', z.union([dateTime, z.number()]));
 
 export const count = z.number().int();
 
 /** A field that may be null or missing. */
 export const maybe = <T extends z.ZodType>(schema: T) => schema.nullish();
 
-export const text = maybe(z.string());
+export const string = (kind: Kind) => holding(kind, z.string());
+export const text = (kind: Kind) => maybe(string(kind));
+export const texts = (kind: Kind) => maybe(z.array(string(kind)));
 export const flag = maybe(z.boolean());
 export const number = maybe(z.number());
 export const integer = maybe(count);
-export const texts = maybe(z.array(z.string()));
-export const numbers = maybe(z.array(z.number()));
 export const when = maybe(dateTime);
 export const moment = maybe(timestamp);
-export const freeForm = maybe(z.record(z.string(), z.unknown()));
+export const freeForm = (kind: Kind) => maybe(holding(kind, z.record(z.string(), z.unknown())));
+
+/** When a person, company or channel was first or last seen. */
+export const seen = maybe(dateTimeOf('seen'));
+
+/** How sure a model was, or how much two things are alike. */
+export const score = maybe(holding('score', z.number()));
+
+/** How much somebody wrote each week, and on average. */
+const activityNumber = holding('activity', z.number());
+export const activity = maybe(activityNumber);
+export const activities = maybe(z.array(activityNumber));

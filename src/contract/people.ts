@@ -1,66 +1,80 @@
 import { z } from 'zod';
-import { digits, flag, id, integer, maybe, number, numbers, text, texts, when } from './fields.js';
+import { employee } from './companies.js';
+import {
+  activities,
+  activity,
+  digits,
+  flag,
+  id,
+  integer,
+  maybe,
+  object,
+  seen,
+  string,
+  text,
+  texts,
+} from './fields.js';
 import { actors, historyAnswer, historyQuery, historyRecord } from './history.js';
 import { personHistoryLimit } from './limits.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byPerson, type EmbeddedEntry, paging, type ResourceEntry } from './resource-entry.js';
 
-const personConnections = z.looseObject({
-  github: text,
-  linkedin: text,
-  phone: text,
-  title: text,
-  twitter: text,
-  website: text,
+const personConnections = object({
+  github: text('person_contact'),
+  linkedin: text('person_contact'),
+  phone: text('person_contact'),
+  title: text('person_job'),
+  twitter: text('person_contact'),
+  website: text('person_contact'),
 });
 
 /**
  * `GET /people/{personId}`. The item of `GET /people` is not shown; it is read with the same schema, since each
  * field but the id may be absent here.
  */
-export const person = z.looseObject({
-  id,
-  avatarUrl: text,
-  avgMessagesPerWeek: number,
+export const person = object({
+  id: id('person_id'),
+  avatarUrl: text('person_picture'),
+  avgMessagesPerWeek: activity,
   company: maybe(
-    z.looseObject({
-      id: text,
-      domain: text,
-      logoUrl: text,
-      name: text,
-      employees: maybe(z.array(z.looseObject({ id, avatarUrl: text, name: text }))),
+    object({
+      id: text('company_id'),
+      domain: text('company_domain'),
+      logoUrl: text('company_logo'),
+      name: text('company_name'),
+      employees: maybe(z.array(employee)),
     }),
   ),
   connections: maybe(personConnections),
   conversationCount: integer,
-  createdAt: when,
-  description: text,
-  displayName: text,
-  ecosystemTags: texts,
-  expertiseTags: texts,
-  firstSeenAt: when,
+  createdAt: seen,
+  description: text('person_about'),
+  displayName: text('person_name'),
+  ecosystemTags: texts('person_tags'),
+  expertiseTags: texts('person_tags'),
+  firstSeenAt: seen,
   identityCount: integer,
   isVip: flag,
-  lastSeenAt: when,
+  lastSeenAt: seen,
   messageCount: integer,
-  primaryEmail: text,
-  sources: texts,
-  weeklyActivity: numbers,
+  primaryEmail: text('person_email'),
+  sources: texts('none'),
+  weeklyActivity: activities,
 });
 
 /** `GET /people/{personId}/identities`: not shown; assumed to be like a company's External identity. */
-const identity = z.looseObject({
-  id: text,
-  platform: z.string(),
-  platformId: z.string(),
-  platformUsername: text,
+const identity = object({
+  id: text('author_id'),
+  platform: string('none'),
+  platformId: string('account_id'),
+  platformUsername: text('account_name'),
 });
 
 /** `GET /people/{personId}/source-stats`: not shown; assumed to be like `sourceStats` of a company's activity. */
-const sourceStat = z.looseObject({ source: z.string(), messageCount: integer });
+const sourceStat = object({ source: string('none'), messageCount: integer });
 
 /** One item of `POST /people`; which fields are required is not shown. */
-const newPerson = z.looseObject({
+const newPerson = object({
   avatarUrl: z.string().optional(),
   connections: personConnections.optional(),
   description: z.string().optional(),
@@ -73,14 +87,22 @@ const newPerson = z.looseObject({
 export const personChange = newPerson;
 
 export const createPeople = z.object({ people: z.array(newPerson).min(1) });
-export const createdPeople = z.looseObject({
+export const createdPeople = object({
   results: z.array(
-    z.looseObject({ success: z.boolean(), displayName: text, data: maybe(person), error: text }),
+    object({
+      success: z.boolean(),
+      displayName: text('person_name'),
+      data: maybe(person),
+      error: text('worker_note'),
+    }),
   ),
 });
 
-export const mergePeople = z.object({ sourcePersonIds: z.array(id).min(1), targetPersonId: id });
-export const mergedPeople = z.looseObject({ mergedCount: z.number() });
+export const mergePeople = z.object({
+  sourcePersonIds: z.array(id('person_id')).min(1),
+  targetPersonId: id('person_id'),
+});
+export const mergedPeople = object({ mergedCount: z.number() });
 
 const activityFields = ['$.messageCount', '$.lastSeenAt', '$.conversationCount'] as const;
 const stateFields = [
@@ -146,7 +168,7 @@ export const peopleResources = {
       path: '/people/{personId}/identities',
       summary: 'The identities of a person',
       params: byPerson,
-      response: z.looseObject({ identities: z.array(identity) }),
+      response: object({ identities: z.array(identity) }),
       documented: false,
     },
     item: identity,
@@ -163,7 +185,7 @@ export const peopleResources = {
       path: '/people/{personId}/source-stats',
       summary: 'The messages of a person by source',
       params: byPerson,
-      response: z.looseObject({ sourceStats: z.array(sourceStat) }),
+      response: object({ sourceStats: z.array(sourceStat) }),
       documented: false,
     },
     item: sourceStat,

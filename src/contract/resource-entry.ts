@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id } from './fields.js';
+import { id, object } from './fields.js';
 
 /** What one entry of the resource table says (resources.ts), and the building blocks of its endpoints. */
 
@@ -161,7 +161,7 @@ export type ResourceEntry = ListEntry | ChildEntry;
 
 /** Documents that come inside the items of other resources. */
 export interface EmbeddedEntry {
-  /** Checked by itself, so that a bad one costs only itself; null where it is taken as it is. */
+  /** Its fields; null where it has none. */
   readonly item: z.ZodObject | null;
   readonly optionalFields?: readonly string[];
   /** The list with whose items its documents are removed; null where they belong to none. */
@@ -171,7 +171,7 @@ export interface EmbeddedEntry {
 
 /** `{data, limit, page, totalCount}`, the form of every paged list (Endpoints, general rules). */
 export const paged = <T extends z.ZodType>(item: T) =>
-  z.looseObject({
+  object({
     data: z.array(item),
     limit: z.number().int(),
     page: z.number().int(),
@@ -179,7 +179,7 @@ export const paged = <T extends z.ZodType>(item: T) =>
   });
 
 /** `{data: [...]}`, the form of the lists that are not paged. */
-export const listed = <T extends z.ZodType>(item: T) => z.looseObject({ data: z.array(item) });
+export const listed = <T extends z.ZodType>(item: T) => object({ data: z.array(item) });
 
 /** The query of a paged list. */
 export const paging = z.object({
@@ -187,7 +187,7 @@ export const paging = z.object({
   limit: z.coerce.number().int().min(1).optional(),
 });
 
-export const byTopic = z.object({ topicId: id });
-export const byCompany = z.object({ companyId: id });
-export const byPerson = z.object({ personId: id });
+export const byTopic = z.object({ topicId: id('topic_id') });
+export const byCompany = z.object({ companyId: id('company_id') });
+export const byPerson = z.object({ personId: id('person_id') });
 export const bySlug = z.object({ slug: z.string().min(1) });

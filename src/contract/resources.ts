@@ -1,7 +1,9 @@
 import { automationResources } from './automations.js';
 import { companyEmbedded, companyResources } from './companies.js';
+import { historySummary } from './history.js';
 import { messageEmbedded } from './messages.js';
 import { peopleEmbedded, peopleResources } from './people.js';
+import { type Field, fieldsOf } from './privacy.js';
 import type {
   AnswerForm,
   ChildEntry,
@@ -10,7 +12,7 @@ import type {
   ReadEndpoint,
   ResourceEntry,
 } from './resource-entry.js';
-import { channelResources } from './service.js';
+import { channelResources, organization } from './service.js';
 import { storyEmbedded, storyResources } from './stories.js';
 import { topicEmbedded, topicResources } from './topics.js';
 
@@ -190,3 +192,13 @@ export function detailOf({ children }: Pick<Resources, 'children'>, list: List):
 
 /** The program's own table. */
 export const resources = resourcesOf(entries);
+
+/** The fields of each kind of documents that a sync stores. */
+export function documentFields({ lists, children, embedded }: Resources): ReadonlyMap<string, Field[]> {
+  const fields = new Map([['whoami', fieldsOf(organization)]]);
+  for (const { name, item } of [...lists, ...children]) fields.set(name, fieldsOf(item));
+  for (const [name, { item }] of Object.entries(embedded)) if (item) fields.set(name, fieldsOf(item));
+  for (const { answer } of children)
+    if (answer.form === 'history') fields.set(answer.merges.kind, fieldsOf(historySummary));
+  return fields;
+}

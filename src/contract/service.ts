@@ -1,31 +1,35 @@
 import { z } from 'zod';
-import { flag, id, integer, text, when } from './fields.js';
+import { flag, id, integer, object, seen, text, when } from './fields.js';
 import { paging, type ResourceEntry } from './resource-entry.js';
 
-export const organization = z.looseObject({ id, name: text, slug: text });
+export const organization = object({
+  id: id('none'),
+  name: text('company_name'),
+  slug: text('company_name'),
+});
 
 /** `GET /whoami`. */
-export const whoamiAnswer = z.looseObject({ organization });
+export const whoamiAnswer = object({ organization });
 
 /** `GET /channels/{channelId}`; the item of `GET /channels` is not shown and read with the same schema. */
-export const channel = z.looseObject({
-  id,
-  channelName: text,
-  context: text,
-  description: text,
+export const channel = object({
+  id: id('channel_id'),
+  channelName: text('channel_name'),
+  context: text('channel_text'),
+  description: text('channel_text'),
   createdAt: when,
   updatedAt: when,
   isConnected: flag,
-  lastSeenAt: when,
+  lastSeenAt: seen,
   messageCount: integer,
-  serverName: text,
-  sourceChannelId: text,
-  sourceName: text,
-  sourceServerId: text,
+  serverName: text('server_name'),
+  sourceChannelId: text('source_id'),
+  sourceName: text('none'),
+  sourceServerId: text('source_id'),
 });
 
 /** The body of every error answer (Errors). */
-export const errorBody = z.looseObject({
+export const errorBody = object({
   code: z.string(),
   message: z.string(),
   status: z.number().int(),
@@ -55,7 +59,7 @@ export const channelResources = {
     endpoint: {
       path: '/channels/{channelId}',
       summary: 'One channel',
-      params: z.object({ channelId: id }),
+      params: z.object({ channelId: id('channel_id') }),
       response: channel,
     },
     item: channel,

@@ -1,55 +1,70 @@
 import { z } from 'zod';
-import { flag, id, integer, maybe, text, texts, when } from './fields.js';
+import { flag, id, integer, maybe, object, string, text, texts, when } from './fields.js';
 import { storiesLimit } from './limits.js';
+import { holding } from './privacy.js';
 import { bySlug, type EmbeddedEntry, type ResourceEntry } from './resource-entry.js';
 
 export const storyBuckets = ['archived', 'everything', 'for-you', 'unread'] as const;
 
 /** A layout is kept as it is: its element types beyond the four shown are not known. */
-const layout = z.looseObject({ elements: z.record(z.string(), z.unknown()), root: z.string() });
+const layout = object({ elements: z.record(z.string(), z.unknown()), root: string('none') });
 
-const storyArchive = z.looseObject({
-  actor: maybe(z.looseObject({ type: text, name: text, image: text, userId: text })),
+const storyArchive = object({
+  actor: maybe(
+    object({
+      type: text('none'),
+      name: text('person_name'),
+      image: text('person_picture'),
+      userId: text('user_id'),
+    }),
+  ),
   archivedAt: when,
-  reason: text,
+  reason: text('story_text'),
 });
 
-const sourceRef = z.looseObject({ id: z.string(), label: text, type: text });
+const sourceRef = object({ id: string('entity_id'), label: text('entity_name'), type: text('none') });
 
-const draft = z.looseObject({
-  slug: z.string().min(1),
-  title: text,
-  summary: text,
-  version: maybe(z.union([z.number(), z.string()])),
+const draft = object({
+  slug: holding('story_slug', z.string().min(1)),
+  title: text('story_text'),
+  summary: text('story_text'),
+  version: maybe(holding('none', z.union([z.number(), z.string()]))),
   sourceRefs: maybe(z.array(sourceRef)),
-  detail: maybe(z.looseObject({ main: maybe(layout), sidebar: maybe(layout), title: text })),
+  detail: maybe(object({ main: maybe(layout), sidebar: maybe(layout), title: text('story_text') })),
   list: maybe(layout),
 });
 
+/** A member of the organization. */
+const member = object({
+  id: text('user_id'),
+  image: text('person_picture'),
+  name: text('person_name'),
+});
+
 /** How a story concerns a member of the organization. */
-const relevance = z.looseObject({
-  memberId: id,
-  linkedAuthorIds: texts,
-  relevanceKind: text,
-  relevanceLabel: text,
-  relevanceRationale: text,
-  user: maybe(z.looseObject({ id: text, image: text, name: text })),
+const relevance = object({
+  memberId: id('user_id'),
+  linkedAuthorIds: texts('author_id'),
+  relevanceKind: text('none'),
+  relevanceLabel: text('story_note'),
+  relevanceRationale: text('story_note'),
+  user: maybe(member),
 });
 
 const storyFields = { archive: maybe(storyArchive), createdAt: when, draft };
 
-const storyListItem = z.looseObject({
+const storyListItem = object({
   ...storyFields,
   isRead: flag,
   viewerRelevance: maybe(relevance),
 });
 
-const storyDetail = z.looseObject({
+const storyDetail = object({
   ...storyFields,
   relevantMembers: maybe(z.array(relevance)),
 });
 
-const storiesAnswer = z.looseObject({
+const storiesAnswer = object({
   stories: z.array(storyListItem),
   archivedCount: integer,
   everythingCount: integer,
@@ -83,7 +98,7 @@ export const storyResources = {
       summary: 'One story',
       params: bySlug,
       query: z.object({ includeArchived: z.enum(['true', 'false', '']).optional() }),
-      response: z.looseObject({ story: storyDetail }),
+      response: object({ story: storyDetail }),
     },
     // Without it an archived story may not be answered.
     extraQuery: { includeArchived: 'true' },

@@ -1,5 +1,18 @@
 import { z } from 'zod';
-import { count, flag, id, integer, maybe, moment, number, text, texts, when } from './fields.js';
+import {
+  count,
+  flag,
+  id,
+  integer,
+  maybe,
+  moment,
+  object,
+  score,
+  string,
+  text,
+  texts,
+  when,
+} from './fields.js';
 import { historyAnswer, historyRecord } from './history.js';
 import { author, topicGroup } from './messages.js';
 import { byTopic, type EmbeddedEntry, listed, paged, paging, type ResourceEntry } from './resource-entry.js';
@@ -17,22 +30,22 @@ const graphStatuses = ['active', 'superseded', 'archived'] as const;
 export const migratedReason = 'archived_in_v1_to_v2_migration';
 
 /** Topic: `GET /topics/{topicId}` and the answer of `PATCH /topics/{topicId}`. */
-export const topic = z.looseObject({
-  id,
-  title: z.string(),
-  summary: z.string(),
-  issueType: text,
-  keywords: z.array(z.string()),
-  lifecycleState: text,
-  lifecycleStateConfidence: number,
+export const topic = object({
+  id: id('topic_id'),
+  title: string('topic_title'),
+  summary: string('topic_text'),
+  issueType: text('none'),
+  keywords: z.array(string('topic_keywords')),
+  lifecycleState: text('none'),
+  lifecycleStateConfidence: score,
   priority,
-  priorityReasoning: text,
+  priorityReasoning: text('topic_text'),
   eventCount: count,
   graphStatus: maybe(z.enum(graphStatuses)),
   archivedAt: when,
-  archivedByUserId: text,
-  archivedReason: text,
-  successorTopic: maybe(z.looseObject({ id, title: text })),
+  archivedByUserId: text('user_id'),
+  archivedReason: text('topic_text'),
+  successorTopic: maybe(object({ id: id('topic_id'), title: text('topic_title') })),
   supersededAt: when,
   timeRangeStart: moment,
   timeRangeEnd: moment,
@@ -40,52 +53,62 @@ export const topic = z.looseObject({
   updatedAt: when,
 });
 
+/** The company of a person in a topic. */
+const topicCompany = object({
+  id: text('company_id'),
+  domain: text('company_domain'),
+  logoUrl: text('company_logo'),
+  name: text('company_name'),
+});
+
 /** A person as embedded in a topic of the list. */
-export const topicListPerson = z.looseObject({
-  id,
-  avatarUrl: text,
-  displayName: text,
+export const topicListPerson = object({
+  id: id('person_id'),
+  avatarUrl: text('person_picture'),
+  displayName: text('person_name'),
   isBot: flag,
   isStaff: flag,
-  company: maybe(z.looseObject({ id: text, domain: text, isOrgCompany: flag, logoUrl: text, name: text })),
+  company: maybe(topicCompany.extend({ isOrgCompany: flag })),
 });
 
 /** Topic list item: `GET /topics`. */
-export const topicListItem = z.looseObject({
-  id,
-  title: text,
-  summary: text,
-  issueType: text,
-  keywords: texts,
-  lifecycleState: text,
-  lifecycleStateConfidence: number,
+export const topicListItem = object({
+  id: id('topic_id'),
+  title: text('topic_title'),
+  summary: text('topic_text'),
+  issueType: text('none'),
+  keywords: texts('topic_keywords'),
+  lifecycleState: text('none'),
+  lifecycleStateConfidence: score,
   priority: maybe(priority),
   eventCount: integer,
   messageCount: integer,
   staffResponseGroupCount: integer,
   totalGroupCount: integer,
-  similarity: number,
-  sources: texts,
+  similarity: score,
+  sources: texts('none'),
   authors: maybe(z.array(author)),
   persons: maybe(z.array(topicListPerson)),
-  linkedTicket: maybe(z.looseObject({ displayName: text, linkType: text, url: text })),
+  linkedTicket: maybe(
+    object({ displayName: text('ticket'), linkType: text('none'), url: text('ticket_url') }),
+  ),
   timeRangeStart: moment,
   timeRangeEnd: moment,
   updatedAt: when,
 });
 
 /** Person inside a topic: `GET /topics/{topicId}/people`. */
-const topicPerson = z.looseObject({
-  id,
-  avatarUrl: text,
-  company: maybe(z.looseObject({ id: text, domain: text, logoUrl: text, name: text })),
-  displayName: text,
-  identities: maybe(z.array(z.looseObject({ platform: text, platformId: text }))),
+const topicPerson = object({
+  id: id('person_id'),
+  avatarUrl: text('person_picture'),
+  company: maybe(topicCompany),
+  displayName: text('person_name'),
+  identities: maybe(z.array(object({ platform: text('none'), platformId: text('account_id') }))),
   isBot: flag,
   isVip: flag,
   messageCount: integer,
-  sources: texts,
-  title: text,
+  sources: texts('none'),
+  title: text('person_job'),
 });
 
 /** The body of `PATCH /topics/{topicId}`: at least one field; `issueType` and `keywords` are always refused. */

@@ -47,8 +47,6 @@ export interface Catalog {
   ): Promise<void>;
   /** The folders of the object store that hold the rows of these tables, and none of what a commit writes. */
   dataFolders(namespace: string, tables: readonly string[]): Promise<readonly string[]>;
-  /** A statement that makes the object store refuse what concerns a folder, until the secret is dropped. */
-  refuseAccess(name: string, folder: string): string;
   /** Whether all tables can be created in one transaction. */
   readonly createsTogether: boolean;
   readonly hasViews: boolean;
@@ -106,7 +104,6 @@ function iceberg(place: LakePlace, secrets: LakeSecrets): Catalog {
       }
     },
     dataFolders: (namespace, tables) => Promise.all(tables.map((table) => rest.dataFolder(namespace, table))),
-    refuseAccess: (name, folder) => refuseAccess(place, name, folder),
     createsTogether: false,
     hasViews: false,
   };
@@ -205,7 +202,6 @@ function ducklake(place: LakePlace, secrets: LakeSecrets): Catalog {
     // All of a commit is in PostgreSQL. A lake in a folder of this machine has no keys to refuse.
     dataFolders: async () =>
       place.warehouse.startsWith('s3://') ? [`${place.warehouse.replace(/\/+$/, '')}/`] : [],
-    refuseAccess: (name, folder) => refuseAccess(place, name, folder),
     createsTogether: true,
     hasViews: true,
   };
@@ -222,8 +218,11 @@ function objectStore(place: LakePlace, { keyId, secretKey, sessionToken }: LakeS
   return [`CREATE OR REPLACE SECRET lake_store (TYPE s3, ${options.join(', ')})`];
 }
 
-/** Keys that nobody has, for one folder: of several secrets, DuckDB takes the one with the longest scope. */
-function refuseAccess(place: LakePlace, name: string, folder: string): string {
+/**
+ * A statement that makes the object store refuse what concerns a folder, until the secret is dropped: keys that nobody has.
+ * Of several secrets, DuckDB takes the one with the longest scope.
+ */
+export function refuseAccess(place: LakePlace, name: string, folder: string): string {
   const options = ["KEY_ID 'none'", "SECRET 'none'", ...storeOptions(place), `SCOPE ${literal(folder)}`];
   return `CREATE OR REPLACE SECRET ${identifier(name)} (TYPE s3, ${options.join(', ')})`;
 }

@@ -1,7 +1,14 @@
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { LakeError, LockedError, messageOf, type Problem, StorageError, UsageError } from '../base/errors.js';
+import {
+  LakeError,
+  LockedError,
+  messageOf,
+  type Problem,
+  SignalhouseError,
+  StorageError,
+  UsageError,
+} from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { startChild } from '../base/processes.js';
 import type { LakeParts } from './open.js';
 import type { LakeReport, PublishOptions } from './publish.js';
 import type { Expired, LakeDropped } from './remove.js';
@@ -31,19 +38,17 @@ export type ToProcess = { readonly task: LakeTask } | { readonly stop: true };
 export type FromProcess =
   | { readonly log: { readonly level: 'info' | 'warn'; readonly text: string } }
   | { readonly result: unknown }
-  | {
-      readonly error: {
-        readonly kind: 'usage' | 'locked' | 'lake' | 'storage' | 'unexpected';
-        readonly message: string;
-        readonly hint: string | null;
-        readonly problems: readonly Problem[];
-        readonly pid: number | null;
-        readonly stack: string | null;
-      };
-    };
+  | { readonly error: SentError };
 
-/** Beside this folder in dist, also when this module is run from src by a test: a process can only start what is compiled. */
-const program = fileURLToPath(new URL('../../dist/lake/process.js', import.meta.url));
+/** An error as it goes from one process to the other. */
+interface SentError {
+  readonly kind: 'usage' | 'locked' | 'lake' | 'storage' | 'unexpected';
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly problems: readonly Problem[];
+  readonly pid?: number | undefined;
+  readonly stack?: string | undefined;
+}
 
 /**
  * Runs one command of the lake in a process of its own. `stop` rolls back what is not committed yet; `kill` ends the process
@@ -61,11 +66,7 @@ export function runLakeProcess<N extends Name>(
 ): Promise<LakeCommands[N]['result']> {
   const { log, stop, kill } = control;
   return new Promise((resolve, reject) => {
-    const hidden = /^(SIGNALHOUSE_|AWS_)/;
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter(([variable]) => !hidden.test(variable)),
-    );
-    const child = fork(program, [], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const child = startChild('lake/process.js', { stderr: 'inherit' });
     const say = (message: ToProcess) => child.connected && child.send(message, () => undefined);
     const onStop = () => void say({ stop: true });
     const onKill = () => void child.kill('SIGKILL');
@@ -75,7 +76,7 @@ export function runLakeProcess<N extends Name>(
       else answer = message;
     });
     child.on('error', (error) => {
-      answer ??= { error: unexpected(messageOf(error)) };
+      answer ??= { error: sentError(error) };
     });
     child.on('close', (code, signal) => {
       stop?.removeEventListener('abort', onStop);
@@ -92,28 +93,32 @@ export function runLakeProcess<N extends Name>(
   });
 }
 
-type Described = Extract<FromProcess, { error: unknown }>['error'];
-
-function unexpected(message: string): Described {
-  return { kind: 'unexpected', message, hint: null, problems: [], pid: null, stack: null };
+/** What is sent of an error. */
+export function sentError(error: unknown): SentError {
+  const message = messageOf(error);
+  if (!(error instanceof SignalhouseError)) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    return { kind: 'unexpected', message, problems: [], stack };
+  }
+  const sent = { message, hint: error.hint, problems: [] };
+  if (error instanceof UsageError) return { ...sent, kind: 'usage', problems: error.problems };
+  if (error instanceof LockedError) return { ...sent, kind: 'locked', pid: error.pid };
+  return { ...sent, kind: error instanceof LakeError ? 'lake' : 'storage' };
 }
 
-function errorOf({ kind, message, hint, problems, pid, stack }: Described): Error {
-  const detail = { hint: hint ?? undefined };
+function errorOf({ kind, message, hint, problems, pid, stack }: SentError): Error {
+  const detail = { hint };
   switch (kind) {
     case 'usage':
       return new UsageError(message, problems, detail);
     case 'locked':
-      return new LockedError(message, pid ?? undefined, detail);
+      return new LockedError(message, pid, detail);
     case 'lake':
       return new LakeError(message, 'give up', detail);
     case 'storage':
       return new StorageError(message, detail);
-    case 'unexpected': {
-      const error = new Error(message);
-      if (stack !== null) error.stack = stack;
-      return error;
-    }
+    case 'unexpected':
+      return Object.assign(new Error(message), stack !== undefined && { stack });
   }
 }
 

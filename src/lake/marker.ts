@@ -40,9 +40,7 @@ export async function attachMarker(session: Session, dataDir: string, log: Pick<
       throw new LockedError(
         `another command is publishing this data directory to the lake${who}`,
         conflict.pid,
-        {
-          hint: 'Wait until it has ended, then run the command again.',
-        },
+        { hint: 'Wait until it has ended, then run the command again.' },
       );
     }
     if (!existsSync(path)) throw error;

@@ -1,23 +1,25 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../base/clock.js';
 import { EncryptionKey } from '../base/encryption.js';
-import { LakeError, type SignalhouseError } from '../base/errors.js';
+import { LakeError, messageOf, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { backoffMs, retrying } from '../base/retry.js';
 import { Scope } from '../base/scope.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
 import { fullestIn, refuseLog } from '../warehouse/read/query.js';
-import { literal } from '../warehouse/sql.js';
+import { identifier, literal } from '../warehouse/sql.js';
 import { keyFault } from '../warehouse/store/encryption.js';
 import { attaching, type Limits, openInstance } from '../warehouse/store/engine.js';
 import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
 import { PrivateFolder } from '../warehouse/store/private-folder.js';
-import { Session } from '../warehouse/store/session.js';
-import { type Catalog, catalogOf, lake } from './catalog.js';
-import { lakeFault, withoutLogin } from './errors.js';
-import { takeLock } from './lock.js';
+import { Session, type Statements } from '../warehouse/store/session.js';
+import { type Catalog, catalogOf, lake, refuseAccess } from './catalog.js';
+import { lakeFault, withoutLogin, withoutSecrets } from './errors.js';
 import { attachMarker } from './marker.js';
-import { type LakePlace, type LakeSecrets, namespaceOf, secretTexts } from './settings.js';
+import { type LakePlace, type LakeSecrets, namespaceOf, secretTexts, withLogin } from './settings.js';
 import { identityOf, readSnapshot, type Snapshot, snapshotName } from './source.js';
 
 /** What every command of the lake is given. */
@@ -35,6 +37,13 @@ export interface LakeParts {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Rolls back what is not committed yet. */
   readonly stop: AbortSignal;
+}
+
+/** What every report says of the lake. */
+export interface LakeAbout {
+  readonly kind: LakePlace['kind'];
+  readonly namespace: string;
+  readonly organization: Snapshot['organization'];
 }
 
 /** The lake and the published file, attached to one database in memory. */
@@ -145,19 +154,22 @@ export async function retried<T>(
   work: (attempt: number) => Promise<T>,
   again: (error: LakeError) => boolean,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
+  const { log, stop: signal } = open.parts;
+  return retrying(
+    async (attempt) => {
       if (attempt > 1) await open.reattach();
-      return await work(attempt);
-    } catch (error) {
+      return work(attempt);
+    },
+    (error, failures) => {
       const fault = open.fault(error);
-      if (attempt >= mostAttempts || !(fault instanceof LakeError) || !again(fault)) throw fault;
-      open.parts.log.info(`${fault.message}; trying again (${attempt} of ${mostAttempts - 1})`);
-      await delay(Math.random() * 250 * 2 ** attempt, undefined, { signal: open.parts.stop }).catch(() => {
-        throw stopped();
-      });
-    }
-  }
+      if (failures >= mostAttempts || !(fault instanceof LakeError) || !again(fault)) return undefined;
+      log.info(`${fault.message}; trying again (${failures} of ${mostAttempts - 1})`);
+      return Math.random() * backoffMs(failures, 500);
+    },
+    { clock: systemClock, signal },
+  ).catch((error: unknown) => {
+    throw open.fault(error);
+  });
 }
 
 /** Raises when this was told to stop: an interrupt ends only the statement that is running at that moment. */
@@ -187,5 +199,114 @@ export async function locked<T>(open: OpenLake, work: () => Promise<T>): Promise
     return await Promise.race([work(), lost]);
   } finally {
     await lock.release();
+  }
+}
+
+/** A held lock. */
+interface PublishLock {
+  /** Resolves when the lock is lost: then another worker may write. */
+  readonly lost: Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Longer than a first publication of a large organization takes. */
+const longestWaitMs = 60 * 60_000;
+
+/**
+ * Takes PostgreSQL's advisory lock for one namespace, and waits while another worker holds it. The server frees it when
+ * this process ends, however it ends. Needs a connection of its own: behind a pooler, one that keeps sessions.
+ */
+async function takeLock(
+  lockUrl: string,
+  secrets: LakeSecrets,
+  what: string,
+  options: { readonly log: Pick<Log, 'info'>; readonly stop: AbortSignal },
+): Promise<PublishLock> {
+  const { default: pg } = await import('pg');
+  const url = withLogin(lockUrl, secrets);
+  const client = new pg.Client({
+    connectionString: url.href,
+    application_name: 'signalhouse lake',
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  });
+  let lose: () => void = () => undefined;
+  const lost = new Promise<void>((resolve) => {
+    lose = resolve;
+  });
+  client.on('error', () => lose());
+  client.on('end', () => lose());
+  try {
+    await client.connect();
+    const key = createHash('sha256').update(`signalhouse lake ${what}`).digest().readBigInt64BE().toString();
+    const started = Date.now();
+    for (let told = false; ; told = true) {
+      const { rows } = await client.query<{ taken: boolean }>(
+        'SELECT pg_try_advisory_lock($1::BIGINT) AS taken',
+        [key],
+      );
+      if (rows[0]?.taken === true) break;
+      if (!told) options.log.info('another worker is publishing to this namespace; waiting for its lock');
+      if (Date.now() - started > longestWaitMs)
+        throw new Error(`another worker has held the lock for an hour`);
+      // With jitter, so that many workers do not ask at the same moments.
+      await delay(100 + Math.random() * 400, undefined, { signal: options.stop });
+    }
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    options.stop.throwIfAborted();
+    throw lockFault(error, lockUrl, [decodeURIComponent(url.password)]);
+  }
+  return { lost, release: () => client.end().catch(() => undefined) };
+}
+
+/** PostgreSQL's codes for a refused login. */
+const refusedLogin = new Set(['28P01', '28000']);
+
+function lockFault(error: unknown, lockUrl: string, secrets: readonly string[]): LakeError {
+  const { code } = error as { code?: unknown };
+  const where = withoutLogin(lockUrl);
+  const hidden = secrets.filter((one) => one !== '');
+  if (typeof code === 'string' && refusedLogin.has(code)) {
+    return new LakeError(`the lock at ${where} refuses the user or the password`, 'give up', {
+      hint: 'Check SIGNALHOUSE_LAKE_USER and SIGNALHOUSE_LAKE_PASSWORD (or their files), or the user in lake.lockUrl.',
+    });
+  }
+  const reason = withoutSecrets(messageOf(error) || String(code), hidden);
+  return new LakeError(`the lock at ${where} cannot be taken: ${reason}`, 'give up', {
+    hint: 'Check lake.lockUrl and that PostgreSQL is running, then run the command again. Nothing was published.',
+  });
+}
+
+/**
+ * Runs `work` in a transaction that changes rows of the lake; `work` names the tables that it writes to.
+ *
+ * When no answer to the commit arrives, DuckDB takes it for failed and removes the files that it wrote, although the catalog may
+ * have committed them: the lake would name files that are gone (seen with DuckDB 1.5.5 in both formats; Iceberg reports it as a
+ * conflict, because the request is sent again). So the object store refuses to remove files while the commit runs. Those of
+ * a commit that did fail remain, and are removed like other orphan files (docs/lake.md).
+ */
+export async function writeLake<T>(
+  open: OpenLake,
+  work: (tx: Statements, written: Set<string>) => Promise<T>,
+): Promise<T> {
+  const { session, catalog, namespace, parts } = open;
+  const secrets: string[] = [];
+  try {
+    return await session.transaction(async (tx) => {
+      const written = new Set<string>();
+      const done = await work(tx, written);
+      for (const folder of await catalog.dataFolders(namespace, [...written])) {
+        const name = `lake_keep_${secrets.length}`;
+        secrets.push(name);
+        await tx.run(refuseAccess(parts.place, name, folder));
+      }
+      return done;
+    });
+  } finally {
+    for (const name of secrets) {
+      // The error of the transaction is the one to report; a secret that stays is replaced by the next transaction.
+      await session.run(`DROP SECRET IF EXISTS ${identifier(name)}`).catch(() => undefined);
+    }
   }
 }

@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { LakeError, LockedError, messageOf, SignalhouseError, UsageError } from '../base/errors.js';
-import type { FromProcess, LakeTask, ToProcess } from './child.js';
+import { liveAsChild } from '../base/processes.js';
+import { type FromProcess, type LakeTask, sentError, type ToProcess } from './child.js';
 import type { LakeParts } from './open.js';
 import { initLake, publishToLake } from './publish.js';
 import { dropFromLake, expireLake } from './remove.js';
@@ -17,19 +16,10 @@ process.on('message', (message: ToProcess) => {
   if ('stop' in message) return stop.abort();
   void work(message.task).then(
     (result) => end({ result }),
-    (error: unknown) => end({ error: described(error) }),
+    (error: unknown) => end({ error: sentError(error) }),
   );
 });
-// The process that started this one decides when it ends. Without it, nobody would know what became of the publication.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-process.umask(0o077);
-try {
-  // When a container has too little memory, this process is ended and not the worker.
-  writeFileSync('/proc/self/oom_score_adj', '1000');
-} catch {
-  // Only Linux has it.
-}
+liveAsChild();
 
 async function work({ command, parts }: LakeTask): Promise<unknown> {
   const given: LakeParts = {
@@ -56,31 +46,6 @@ function logged(level: 'info' | 'warn') {
     const [first, text] = args;
     say({ log: { level, text: typeof first === 'string' ? first : String(text ?? '') } });
   };
-}
-
-function described(error: unknown): Extract<FromProcess, { error: unknown }>['error'] {
-  const message = messageOf(error);
-  if (!(error instanceof SignalhouseError)) {
-    return {
-      kind: 'unexpected',
-      message,
-      hint: null,
-      problems: [],
-      pid: null,
-      stack: error instanceof Error ? (error.stack ?? null) : null,
-    };
-  }
-  const kind =
-    error instanceof UsageError
-      ? 'usage'
-      : error instanceof LockedError
-        ? 'locked'
-        : error instanceof LakeError
-          ? 'lake'
-          : 'storage';
-  const problems = error instanceof UsageError ? error.problems : [];
-  const pid = error instanceof LockedError ? (error.pid ?? null) : null;
-  return { kind, message, hint: error.hint ?? null, problems, pid, stack: null };
 }
 
 function say(message: FromProcess, sent: () => void = () => undefined): void {

@@ -88,6 +88,21 @@ export async function lastPublication(
   return publication;
 }
 
+/** Whether a publication is of this run and these tables. */
+export function isOfSnapshot(last: Publication | null, { snapshot }: OpenLake): boolean {
+  return (
+    last !== null &&
+    last.runId === snapshot.runId &&
+    last.watermark === snapshot.watermark &&
+    last.schemaVersion === snapshot.schemaVersion
+  );
+}
+
+/** Deletes this organization's rows of a table; returns how many there were. */
+export function deleteRows({ namespace, org }: OpenLake, tx: Statements, table: string): Promise<number> {
+  return tx.run(`DELETE FROM ${named(namespace, table)} WHERE org_id = ${literal(org)}`);
+}
+
 /** `lastPublication`; null also when the namespace or the table does not exist yet. */
 export async function lastPublicationIfAny(open: OpenLake): Promise<Publication | null> {
   const { catalog, session, namespace } = open;

@@ -6,17 +6,26 @@ import type { Statements } from '../warehouse/store/session.js';
 import { type LakeColumn, named } from './catalog.js';
 import { withoutLogin } from './errors.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
-import { type LakeParts, locked, type OpenLake, retried, throwWhenStopped, withLake } from './open.js';
+import {
+  type LakeAbout,
+  type LakeParts,
+  locked,
+  type OpenLake,
+  retried,
+  throwWhenStopped,
+  withLake,
+  writeLake,
+} from './open.js';
 import {
   addPublication,
+  deleteRows,
+  isOfSnapshot,
   lastPublication,
   lastPublicationIfAny,
-  type Publication,
   publications,
 } from './publications.js';
 import { ensureSchema, type SchemaChanges, schemaDigest } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
-import { writeLake } from './transaction.js';
 import type { ViewChanges } from './views.js';
 
 /** How many rows of one table were sent. */
@@ -27,10 +36,7 @@ export interface TableChanges {
 }
 
 /** What `lake init` and `lake publish` did. */
-export interface LakeReport {
-  readonly kind: LakeParts['place']['kind'];
-  readonly namespace: string;
-  readonly organization: { readonly id: string; readonly name: string | null };
+export interface LakeReport extends LakeAbout {
   /** False when the lake had everything already. */
   readonly changed: boolean;
   /**
@@ -61,18 +67,14 @@ export async function initLake(parts: LakeParts): Promise<LakeReport> {
   const started = performance.now();
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
-      const { created, added, views } = await retried(
-        open,
-        () => prepare(open),
-        ({ recovery }) => recovery === 'retry',
-      );
-      return {
-        ...reportOf(open, started),
-        changed: created.length + added.length > 0,
-        created,
-        addedColumns: added,
-        views,
+      const prepare = async () => {
+        // Refuses tables that are somebody else's.
+        await lastPublicationIfAny(open);
+        return ensureSchema(open);
       };
+      const { created, added, views } = await retried(open, prepare, ({ recovery }) => recovery === 'retry');
+      const changed = created.length + added.length > 0;
+      return { ...reportOf(open, started), changed, created, addedColumns: added, views };
     }),
   );
 }
@@ -133,17 +135,6 @@ function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): La
   };
 }
 
-/** Creates and extends the tables, after a look at who wrote them. */
-async function prepare(open: OpenLake) {
-  await lastPublicationIfAny(open);
-  return ensureSchema(open);
-}
-
-type Done = Pick<
-  LakeReport,
-  'changed' | 'mode' | 'publicationId' | 'tables' | 'created' | 'addedColumns' | 'views'
->;
-
 /** Where the marker is about: another lake, or another version of DuckDB, whose hashes may differ, has another text. */
 async function placeOf({ parts, namespace, org, session }: OpenLake): Promise<string> {
   const [row] = await session.all<{ version: string }>('SELECT version() AS version');
@@ -159,7 +150,7 @@ async function publishOnce(
   { compare }: PublishOptions,
   attempted: Attempted,
   committing: () => void,
-): Promise<Done> {
+): Promise<Partial<LakeReport>> {
   const { session, snapshot } = open;
   const place = await placeOf(open);
   const schema = schemaDigest(open);
@@ -167,11 +158,8 @@ async function publishOnce(
   const last = await lastPublicationIfAny(open);
   const isKnown = stored !== null && stored.publicationId === last?.publicationId && stored.schema === schema;
   const marker = isKnown ? stored : null;
-  if (marker?.snapshot === snapshot.identity && !compare) {
-    const publicationId = last?.publicationId ?? null;
-    const nothing = { changed: false, tables: {}, created: [], addedColumns: [], views: noViews };
-    return { ...nothing, mode: 'none', publicationId };
-  }
+  if (marker?.snapshot === snapshot.identity && !compare)
+    return { publicationId: last?.publicationId ?? null };
   const changes =
     marker === null
       ? await ensureSchema(open)
@@ -182,10 +170,11 @@ async function publishOnce(
   const mode = resolved?.mode ?? (last === null ? 'first' : isIncremental ? 'incremental' : 'compared');
   const sent = await writeLake(open, async (tx, written) => {
     const now = last === null ? null : await lastPublication(open, tx);
-    if (now?.publicationId !== last?.publicationId) throw changedMeanwhile(open);
+    if (now?.publicationId !== last?.publicationId)
+      throw new LakeError(`another worker published to ${open.namespace} at the same time`, 'retry');
     const { tables, fresh } = await sendTables(open, tx, changes, isIncremental);
     const rows = totalOf(tables);
-    const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isSame(last, open);
+    const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isOfSnapshot(last, open);
     throwWhenStopped(open.parts);
     if (isNew) {
       if (resolved === null) await addPublication(open, tx, attempted.id, rows);
@@ -226,34 +215,15 @@ async function sendTables(
     if (inserted + updated + deleted > 0) tables[table.name] = { inserted, updated, deleted };
   }
   for (const name of snapshot.leftOut.filter((one) => existing.includes(one))) {
-    const deleted = await emptyTable(open, tx, name);
+    const deleted = await deleteRows(open, tx, name);
     if (deleted > 0) tables[name] = { inserted: 0, updated: 0, deleted };
   }
   return { tables, fresh };
 }
 
-function changedMeanwhile(open: OpenLake): LakeError {
-  return new LakeError(`another worker published to ${open.namespace} at the same time`, 'retry');
-}
-
-/** Whether the last publication is of the same run and the same tables. */
-function isSame(last: Publication | null, { snapshot }: OpenLake): boolean {
-  return (
-    last !== null &&
-    last.runId === snapshot.runId &&
-    last.watermark === snapshot.watermark &&
-    last.schemaVersion === snapshot.schemaVersion
-  );
-}
-
 function totalOf(tables: Readonly<Record<string, TableChanges>>): TableChanges {
   const sum = (of: keyof TableChanges) => Object.values(tables).reduce((total, one) => total + one[of], 0);
   return { inserted: sum('inserted'), updated: sum('updated'), deleted: sum('deleted') };
-}
-
-/** Deletes this organization's rows of a table that the lake is to have no longer. */
-async function emptyTable({ namespace, org }: OpenLake, tx: Statements, table: string): Promise<number> {
-  return tx.run(`DELETE FROM ${named(namespace, table)} WHERE org_id = ${literal(org)}`);
 }
 
 interface Sent extends TableChanges {

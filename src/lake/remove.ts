@@ -2,17 +2,13 @@ import { identifier, literal } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { lake, named } from './catalog.js';
 import { clearMarker } from './marker.js';
-import { type LakeParts, locked, type OpenLake, withLake } from './open.js';
-import { lastPublication, publications } from './publications.js';
+import { type LakeAbout, type LakeParts, locked, type OpenLake, withLake, writeLake } from './open.js';
+import { deleteRows, lastPublication, publications } from './publications.js';
 import { existingTables } from './schema.js';
 import { isShared } from './settings.js';
-import { writeLake } from './transaction.js';
 
 /** What `lake drop` removed. */
-export interface LakeDropped {
-  readonly kind: LakeParts['place']['kind'];
-  readonly namespace: string;
-  readonly organization: { readonly id: string; readonly name: string | null };
+export interface LakeDropped extends LakeAbout {
   /** Whether other organizations share the namespace: then its tables stay, without the rows of this one. */
   readonly shared: boolean;
   /** Dropped tables; in a shared namespace, the tables whose rows were deleted. */
@@ -37,25 +33,20 @@ async function ownTables(open: OpenLake): Promise<string[]> {
 export async function dropFromLake(parts: LakeParts): Promise<LakeDropped> {
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
-      const { session, namespace, org, catalog, snapshot } = open;
+      const { session, namespace, catalog, snapshot } = open;
       const tables = await ownTables(open);
       if (tables.includes(publications.name)) await lastPublication(open, session, { newer: true });
       // First: whatever happens now, the next publication looks at what the lake has.
       await clearMarker(session);
       const shared = isShared(parts.place);
-      const removed = {
-        kind: parts.place.kind,
-        namespace,
-        organization: snapshot.organization,
-        shared,
-        tables,
-      };
+      const { organization } = snapshot;
+      const removed = { kind: parts.place.kind, namespace, organization, shared, tables };
       if (shared) {
         const rows = await writeLake(open, async (tx, written) => {
           let deleted = 0;
           for (const name of tables) {
             written.add(name);
-            deleted += await tx.run(`DELETE FROM ${named(namespace, name)} WHERE org_id = ${literal(org)}`);
+            deleted += await deleteRows(open, tx, name);
           }
           return deleted;
         });

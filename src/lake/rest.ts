@@ -32,16 +32,15 @@ const timeoutMs = 60_000;
 
 /** A client of one Iceberg REST catalog. It logs in when it is first needed. Every call throws LakeError. */
 export class RestCatalog {
-  readonly #place: LakePlace;
-  readonly #secrets: LakeSecrets;
   #token: string | undefined;
   #root: Promise<string> | undefined;
   /** Whether the catalog has accepted the warehouse. */
   #isKnown = false;
 
-  constructor(place: LakePlace, secrets: LakeSecrets) {
-    this.#place = place;
-    this.#secrets = secrets;
+  constructor(
+    private readonly place: LakePlace,
+    private readonly secrets: LakeSecrets,
+  ) {
     this.#token = secrets.token;
   }
 
@@ -68,14 +67,12 @@ export class RestCatalog {
 
   /** Whether a table exists. */
   async has(namespace: string, table: string): Promise<boolean> {
-    const path = `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
-    return (await this.#request('GET', path)) !== null;
+    return (await this.#request('GET', pathOf(namespace, table))) !== null;
   }
 
   /** Where the files with the rows of a table are; the files of commits are in another folder. */
   async dataFolder(namespace: string, table: string): Promise<string> {
-    const path = `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
-    const metadata = (await this.#request('GET', path))?.metadata as TableMetadata | undefined;
+    const metadata = await this.#metadata(namespace, table);
     if (!metadata) throw this.#fault(404);
     const folder =
       metadata.properties?.['write.data.path'] ?? `${metadata.location.replace(/\/+$/, '')}/data`;
@@ -89,8 +86,7 @@ export class RestCatalog {
     comment: string | null,
     columns: ReadonlyMap<string, string | null>,
   ): Promise<boolean> {
-    const path = `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
-    const metadata = (await this.#request('GET', path))?.metadata as TableMetadata | undefined;
+    const metadata = await this.#metadata(namespace, table);
     const schema = metadata?.schemas.find((one) => one['schema-id'] === metadata['current-schema-id']);
     if (!metadata || !schema) return false;
     const fields = schema.fields.map((field) => {
@@ -113,12 +109,14 @@ export class RestCatalog {
       { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
       { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
     ];
-    await this.#request('POST', path, {
-      identifier: { namespace: [namespace], name: table },
-      requirements,
-      updates,
-    });
+    const identifier = { namespace: [namespace], name: table };
+    await this.#request('POST', pathOf(namespace, table), { identifier, requirements, updates });
     return true;
+  }
+
+  async #metadata(namespace: string, table: string): Promise<TableMetadata | undefined> {
+    const answer = await this.#request('GET', pathOf(namespace, table));
+    return answer?.metadata as TableMetadata | undefined;
   }
 
   /** Where the warehouse is within the catalog. */
@@ -128,7 +126,7 @@ export class RestCatalog {
   }
 
   async #configure(): Promise<string> {
-    const { warehouse } = this.#place;
+    const { warehouse } = this.place;
     const answer = await this.#send('GET', `v1/config?warehouse=${encodeURIComponent(warehouse)}`);
     if (answer === null) throw this.#fault(404);
     const of = (part: unknown) =>
@@ -146,7 +144,7 @@ export class RestCatalog {
   /** The answer; null for 404. */
   async #send(method: string, path: string, body?: object): Promise<Record<string, unknown> | null> {
     await this.#authorize();
-    const response = await this.#fetch(`${this.#place.catalog.replace(/\/+$/, '')}/${path}`, {
+    const response = await this.#fetch(`${this.place.catalog.replace(/\/+$/, '')}/${path}`, {
       method,
       headers: {
         accept: 'application/json',
@@ -163,21 +161,18 @@ export class RestCatalog {
     if (!response.ok) throw this.#fault(response.status, text);
     const parsed = jsonOf(text);
     if (isObject(parsed)) return parsed;
-    throw new LakeError(
-      `the catalog at ${this.#place.catalog} does not answer as an Iceberg REST catalog`,
-      'give up',
-      {
-        hint: 'Check lake.catalog: the address ends where v1/config begins, often in /iceberg or /catalog.',
-      },
-    );
+    const message = `the catalog at ${this.place.catalog} does not answer as an Iceberg REST catalog`;
+    throw new LakeError(message, 'give up', {
+      hint: 'Check lake.catalog: the address ends where v1/config begins, often in /iceberg or /catalog.',
+    });
   }
 
   /** Gets a token for the client, once. */
   async #authorize(): Promise<void> {
-    const { clientId, clientSecret } = this.#secrets;
+    const { clientId, clientSecret } = this.secrets;
     if (this.#token !== undefined || clientId === undefined || clientSecret === undefined) return;
-    const scope = this.#place.oauth2Scope;
-    const response = await this.#fetch(tokenServer(this.#place), {
+    const scope = this.place.oauth2Scope;
+    const response = await this.#fetch(tokenServer(this.place), {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
@@ -200,7 +195,7 @@ export class RestCatalog {
     } catch (error) {
       const reason =
         error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error);
-      throw new LakeError(`the catalog at ${this.#place.catalog} cannot be reached: ${reason}`, 'unknown', {
+      throw new LakeError(`the catalog at ${this.place.catalog} cannot be reached: ${reason}`, 'unknown', {
         hint: 'Check lake.catalog and that the catalog is running, then run the command again.',
         cause: error,
       });
@@ -208,38 +203,31 @@ export class RestCatalog {
   }
 
   #fault(status: number, body = ''): LakeError {
-    const { catalog, warehouse } = this.#place;
+    const { catalog, warehouse } = this.place;
     const said = jsonOf(body);
     const detail = isObject(said) && isObject(said.error) ? `: ${firstLine(String(said.error.message))}` : '';
+    const at = `the catalog at ${catalog}`;
     if (status === 401 || status === 403) {
-      return new LakeError(`the catalog at ${catalog} refuses the credentials (${status})`, 'give up', {
-        hint: 'Check SIGNALHOUSE_LAKE_TOKEN, or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET (or their files).',
-      });
+      const hint =
+        'Check SIGNALHOUSE_LAKE_TOKEN, or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET (or their files).';
+      return new LakeError(`${at} refuses the credentials (${status})`, 'give up', { hint });
     }
     if (status === 409) {
-      return new LakeError(
-        `another writer changed the lake at ${catalog} at the same time${detail}`,
-        'retry',
-        {
-          hint: 'Run the command again.',
-        },
-      );
+      const message = `another writer changed the lake at ${catalog} at the same time${detail}`;
+      return new LakeError(message, 'retry', { hint: 'Run the command again.' });
     }
     if (!this.#isKnown) {
-      return new LakeError(
-        `the catalog at ${catalog} does not accept the warehouse ${warehouse} (${status})${detail}`,
-        'give up',
-        { hint: 'Check lake.warehouse, and that lake.catalog ends where v1/config begins.' },
-      );
+      const hint = 'Check lake.warehouse, and that lake.catalog ends where v1/config begins.';
+      const message = `${at} does not accept the warehouse ${warehouse} (${status})${detail}`;
+      return new LakeError(message, 'give up', { hint });
     }
-    return new LakeError(
-      `the catalog at ${catalog} answers ${status}${detail}`,
-      status >= 500 ? 'unknown' : 'give up',
-      {
-        hint: 'Look into the log of the catalog, then run the command again.',
-      },
-    );
+    const hint = 'Look into the log of the catalog, then run the command again.';
+    return new LakeError(`${at} answers ${status}${detail}`, status >= 500 ? 'unknown' : 'give up', { hint });
   }
+}
+
+function pathOf(namespace: string, table: string): string {
+  return `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
 }
 
 /** Where tokens for the catalog come from. */

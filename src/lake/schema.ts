@@ -1,7 +1,7 @@
 import { LakeError } from '../base/errors.js';
 import { identifier } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
-import { type Catalog, type LakeColumn, type LakeColumns, type LakeTable, named } from './catalog.js';
+import { type LakeColumn, type LakeColumns, type LakeTable, named } from './catalog.js';
 import { type OpenLake, throwWhenStopped } from './open.js';
 import { publications } from './publications.js';
 import { digest, lakeTableOf } from './source.js';
@@ -20,14 +20,8 @@ export interface SchemaChanges {
 
 /** The tables that the lake should have. */
 function wantedTables({ snapshot, catalog }: OpenLake): LakeTable[] {
-  return [...snapshot.tables.map((table) => lakeTableOf(table, catalog)), publicationsTable(catalog)];
-}
-
-function publicationsTable(catalog: Catalog): LakeTable {
-  return {
-    ...publications,
-    columns: publications.columns.map((one) => ({ ...one, type: catalog.typeOf(one.type) })),
-  };
+  const columns = publications.columns.map((one) => ({ ...one, type: catalog.typeOf(one.type) }));
+  return [...snapshot.tables.map((table) => lakeTableOf(table, catalog)), { ...publications, columns }];
 }
 
 /** Differs when tables, columns, types, comments, or what is masked differ. */
@@ -78,13 +72,8 @@ export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
     await catalog.describe(tx, namespace, wanted, missing);
     throwWhenStopped(open.parts);
     const written = await writeViews(open, tx, views);
-    return {
-      existing,
-      created: missing.map(({ name }) => name),
-      added,
-      columns: future,
-      views: written,
-    };
+    const created = missing.map(({ name }) => name);
+    return { existing, created, added, columns: future, views: written };
   };
   return catalog.createsTogether ? session.transaction(change) : change(session);
 }
@@ -100,11 +89,8 @@ async function columnsOf(session: Statements, namespace: string, table: string):
     `DESCRIBE ${named(namespace, table)}`,
   );
   if (found[0]?.column_name !== 'org_id') {
-    throw new LakeError(
-      `the table ${table} of the namespace ${namespace} was not made by signalhouse`,
-      'give up',
-      { hint: 'Set lake.namespace to a namespace of its own.' },
-    );
+    const message = `the table ${table} of the namespace ${namespace} was not made by signalhouse`;
+    throw new LakeError(message, 'give up', { hint: 'Set lake.namespace to a namespace of its own.' });
   }
   return found.map(({ column_name: name, column_type: type }) => ({ name, type, comment: null }));
 }
@@ -125,14 +111,9 @@ async function extend(
     if (existing === undefined || existing.type === column.type) continue;
     const change = `ALTER TABLE ${target} ALTER COLUMN ${identifier(column.name)} SET DATA TYPE ${column.type}`;
     await session.run(change).catch((cause: unknown) => {
-      throw new LakeError(
-        `the column ${table.name}.${column.name} of the lake has the type ${existing.type}, and ${column.type} is needed`,
-        'give up',
-        {
-          hint: 'Run signalhouse lake drop, then signalhouse lake publish: the tables are made again.',
-          cause,
-        },
-      );
+      const message = `the column ${table.name}.${column.name} of the lake has the type ${existing.type}, and ${column.type} is needed`;
+      const hint = 'Run signalhouse lake drop, then signalhouse lake publish: the tables are made again.';
+      throw new LakeError(message, 'give up', { hint, cause });
     });
   }
   return lacking(present, table.columns).map(({ name }) => `${table.name}.${name}`);

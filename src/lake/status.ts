@@ -1,15 +1,12 @@
 import { identifier, literal } from '../warehouse/sql.js';
 import { named } from './catalog.js';
-import { type LakeParts, withLake } from './open.js';
-import { lastPublication, type Publication, publications } from './publications.js';
+import { type LakeAbout, type LakeParts, withLake } from './open.js';
+import { isOfSnapshot, lastPublication, type Publication, publications } from './publications.js';
 import { existingTables } from './schema.js';
 import { snapshotName } from './source.js';
 
 /** What `lake status` says. */
-export interface LakeStatus {
-  readonly kind: LakeParts['place']['kind'];
-  readonly namespace: string;
-  readonly organization: { readonly id: string; readonly name: string | null };
+export interface LakeStatus extends LakeAbout {
   /** Whether the namespace has the tables of signalhouse. */
   readonly exists: boolean;
   readonly lastPublication: Publication | null;
@@ -43,11 +40,7 @@ export async function lakeStatus(parts: LakeParts): Promise<LakeStatus> {
       tables.push({ table: name, rows: row?.rows ?? null, snapshotRows: row?.snapshotRows ?? 0 });
     }
     const isSame =
-      last !== null &&
-      last.runId === snapshot.runId &&
-      last.watermark === snapshot.watermark &&
-      last.schemaVersion === snapshot.schemaVersion &&
-      tables.every(({ rows, snapshotRows }) => rows === snapshotRows);
+      isOfSnapshot(last, open) && tables.every(({ rows, snapshotRows }) => rows === snapshotRows);
     return {
       kind: parts.place.kind,
       namespace,

@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.js';
-import type { Values } from './change.js';
+import type { EntityType, Values } from './change.js';
 import { isSame } from './compare.js';
 
 /** What the answer to a PATCH says about one topic or company. */
@@ -11,8 +11,17 @@ export type ItemAnswer =
   /** It proves nothing: the entity must be read. */
   | { readonly kind: 'unclear'; readonly answered: string; readonly error: string | null };
 
-/** The answer to `PATCH /topics/{topicId}`. */
-export function topicAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
+interface HttpAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** What the answer to `PATCH /topics/{topicId}` or to `PATCH /companies/bulk` says about one of what was asked for. */
+export function answerAbout(entityType: EntityType, id: string, answer: HttpAnswer): ItemAnswer {
+  return entityType === 'topic' ? topicAnswer(id, answer) : companyAnswer(id, answer);
+}
+
+function topicAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
   if (!isObject(body)) return unclear(`${status} without a topic`);
   const returnedId = idText(body.id);
   if (returnedId === undefined) return unclear(`${status} with something that has no topic id`);
@@ -20,29 +29,17 @@ export function topicAnswer(id: string, { status, body }: HttpAnswer): ItemAnswe
   return { kind: 'entity', body };
 }
 
-interface HttpAnswer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
 /**
- * The answer to `PATCH /companies/bulk` for each of the requested ids. Each company is judged by its own result alone:
- * the order of the results, results for other companies and results in another form do not matter to it.
+ * Each company is judged by its own result alone: the order of the results, results for other companies and results in
+ * another form do not matter to it.
  */
-export function companyAnswers(
-  ids: readonly string[],
-  { status, body }: HttpAnswer,
-): Map<string, ItemAnswer> {
-  const results = isObject(body) && Array.isArray(body.results) ? (body.results as unknown[]) : null;
-  const answerFor = (id: string): ItemAnswer => {
-    if (!results) return unclear(`${status} without a list of results`);
-    const own = results.filter((one) => isObject(one) && idText(one.companyId) === id);
-    const [only] = own;
-    if (!isObject(only)) return unclear(`${status} without a result for this company`);
-    if (own.length > 1) return unclear(`${status} with ${own.length} results for this company`);
-    return resultAnswer(id, only, status);
-  };
-  return new Map(ids.map((id) => [id, answerFor(id)]));
+function companyAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
+  if (!isObject(body) || !Array.isArray(body.results)) return unclear(`${status} without a list of results`);
+  const own = body.results.filter((one: unknown) => isObject(one) && idText(one.companyId) === id);
+  const [only] = own;
+  if (!isObject(only)) return unclear(`${status} without a result for this company`);
+  if (own.length > 1) return unclear(`${status} with ${own.length} results for this company`);
+  return resultAnswer(id, only, status);
 }
 
 function resultAnswer(id: string, result: Readonly<Record<string, unknown>>, status: number): ItemAnswer {

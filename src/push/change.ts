@@ -85,8 +85,8 @@ export const changeSchema = z.object({
   error: textOrNull,
   settledAt: textOrNull,
   supersededBy: textOrNull,
-  /** The changes that this one puts back; empty for a change that undoes none, and in lines of older versions. */
-  undoes: z.array(z.string()).default([]),
+  /** The changes that this one puts back; empty for a change that undoes none. */
+  undoes: z.array(z.string()),
 });
 
 type Parsed = z.infer<typeof changeSchema>;

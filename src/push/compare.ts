@@ -193,13 +193,6 @@ export function companyDelivery(comparisons: readonly Comparison[]): Delivery | 
   return { entityType: 'company', key, body: JSON.stringify({ companies }), changes, again: false };
 }
 
-/** Companies in portions that one request may hold. */
-export function inRequests(comparisons: readonly Comparison[], perRequest: number): Comparison[][] {
-  const sending = comparisons.filter(({ send }) => send);
-  const count = Math.ceil(sending.length / perRequest);
-  return Array.from({ length: count }, (_, at) => sending.slice(at * perRequest, (at + 1) * perRequest));
-}
-
 /** The document does not show whether setting one connection keeps the others, so the others are sent as well. */
 function withAllConnections(set: Values, remote: Values): Values {
   const isConnection = (name: string) => name.startsWith('connections_');

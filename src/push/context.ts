@@ -37,6 +37,11 @@ export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<Store
 /** The endpoint that changes entities of this type. */
 export const updateEndpoint = { topic: 'update_topic', company: 'update_companies' } as const;
 
+/** The parameter of the endpoints about one entity. */
+export function idParameter(entityType: EntityType, id: string): Readonly<Record<string, string>> {
+  return { [entityType === 'topic' ? 'topicId' : 'companyId']: id };
+}
+
 /** The endpoints of a push: those that read one entity have the name of its type. */
 type PushEndpoint = EntityType | (typeof updateEndpoint)[EntityType];
 

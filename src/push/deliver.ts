@@ -1,13 +1,14 @@
-import { type Answer, Priority } from '../api/client.js';
+import type { Answer } from '../api/attempt.js';
+import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
-import { backoffMs } from '../api/retry.js';
+import { jitteredMs } from '../api/retry.js';
 import type { Arrival } from '../base/clock.js';
 import { messageOf, OutdatedError, RejectedError, UnavailableError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { companyAnswers, type ItemAnswer, shows, topicAnswer } from './answer.js';
+import { answerAbout, shows } from './answer.js';
 import { type Change, type EntityType, type Patch, type Values, valuesIn, valueText } from './change.js';
 import { type Delivery, pick, unlike } from './compare.js';
 import { type PushContext, updateEndpoint } from './context.js';
@@ -135,7 +136,7 @@ async function recover(
     if (error instanceof OutdatedError) return null;
     tries.failures += 1;
     if (tries.failures < api.retry.attempts) {
-      await clock.sleep(backoffMs(tries.failures, api.retry, Math.random()), stop);
+      await clock.sleep(jitteredMs(tries.failures, api.retry, Math.random()), stop);
       return null;
     }
   }
@@ -190,12 +191,11 @@ async function settleByAnswer(
 ): Promise<void> {
   const { entityType } = delivery;
   const changesById = groupBy(delivery.changes, ({ entityId }) => entityId);
-  const answers = answersOf(delivery, [...changesById.keys()], answer);
+  const answered = String(answer.status);
   const returned = new Map<string, unknown>();
   const unseen: Unseen[] = [];
   for (const [id, changes] of changesById) {
-    const answered = String(answer.status);
-    const itemAnswer = answers.get(id) ?? { kind: 'unclear', answered, error: null };
+    const itemAnswer = answerAbout(entityType, id, answer);
     const error = 'error' in itemAnswer ? itemAnswer.error : null;
     if (inDoubt) unseen.push({ changes, inDoubt, answered, error });
     else if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
@@ -215,15 +215,6 @@ async function settleByAnswer(
   // Another answer may not contain every field.
   const partial = [...returned.keys()].filter((id) => !landed.has(id));
   await refresh(context, entityType, partial);
-}
-
-function answersOf(
-  { entityType }: Delivery,
-  ids: readonly string[],
-  answer: Answer,
-): Map<string, ItemAnswer> {
-  if (entityType === 'company') return companyAnswers(ids, answer);
-  return new Map(ids.map((id) => [id, topicAnswer(id, answer)]));
 }
 
 /** Changes of one entity that the answer does not show. */

@@ -13,7 +13,7 @@ import {
   valuesIn,
 } from './change.js';
 import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote, unlike } from './compare.js';
-import type { PushContext } from './context.js';
+import { idParameter, type PushContext } from './context.js';
 import { tryToRead } from './remote.js';
 
 /**
@@ -259,10 +259,8 @@ async function historyOf(
 ): Promise<{ records: HistoryRecord[]; isTelling: boolean }> {
   const options = { priority: Priority.push, signal: stop };
   try {
-    const { body } =
-      entityType === 'topic'
-        ? await api.call('topic_history', { params: { topicId: entityId } }, options)
-        : await api.call('company_history', { params: { companyId: entityId } }, options);
+    const params = idParameter(entityType, entityId);
+    const { body } = await api.get(`${entityType}_history`, { params }, options);
     const all = isObject(body) && Array.isArray(body.history) ? (body.history as unknown[]) : [];
     const valuesOf = (part: unknown) => (isObject(part) ? valuesIn(entityType, part) : {});
     const records = all.flatMap((one): HistoryRecord[] => {

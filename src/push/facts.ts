@@ -1,6 +1,5 @@
 import { groupBy, portions } from '../base/group-by.js';
-import { Snapshot } from '../warehouse/read/query.js';
-import { listLiteral, literal, sqlFile, substitute } from '../warehouse/sql.js';
+import { sqlFile, substitute } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import {
   archivedReason,
@@ -12,7 +11,6 @@ import {
   valuesIn,
 } from './change.js';
 import { isSame } from './compare.js';
-import { hasTable } from './queue.js';
 
 /** The live warehouse or the published file. */
 type Store = Pick<Warehouse, 'all'>;
@@ -65,7 +63,7 @@ export async function factsAbout(
     const ofType = references.filter((one) => one.entityType === entityType);
     const ids = [...new Set(ofType.map(({ entityId }) => entityId))];
     if (store === null || ids.length === 0) continue;
-    for await (const row of rowsAbout<FactsRow>(store, factsSql[entityType], ids))
+    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids))
       found.set(entityKey({ entityType, entityId: row.id }), factsOf(row));
   }
   return (reference) => found.get(entityKey(reference)) ?? unknown;
@@ -125,9 +123,9 @@ export async function affectedCompanies(
     companyNames: JSON.parse(row.names ?? '[]') as string[],
   });
   const found = new Map<string, AffectedCompanies>();
-  for await (const row of rowsAbout<Row>(store, affectedByTopicSql, topicIds))
+  for (const row of await rowsAbout<Row>(store, affectedByTopicSql, topicIds))
     found.set(row.topic_id, affectedOf(row));
-  const [total] = topicIds.length === 0 ? [] : await allAbout<Row>(store, affectedTogetherSql, topicIds);
+  const [total] = topicIds.length === 0 ? [] : await store.all<Row>(affectedTogetherSql, { ids: topicIds });
   return { of: (topicId) => found.get(topicId) ?? nobody, total: total ? affectedOf(total) : nobody };
 }
 
@@ -161,7 +159,7 @@ async function whoChanged(
   const conflicts = changes.filter(({ status }) => status === 'conflict');
   if (store === null || conflicts.length === 0) return () => null;
   const ids = [...new Set(conflicts.map(({ entityId }) => entityId))];
-  const rows = await allAbout<HistoryRow>(store, historySql, ids);
+  const rows = await store.all<HistoryRow>(historySql, { ids });
   const records = groupBy(rows, (row) => `${row.entity_type} ${row.entity_id}`);
   return (change) =>
     change.status === 'conflict' ? changedBy(change, records.get(entityKey(change)) ?? []) : null;
@@ -207,17 +205,19 @@ export async function withFacts<T extends Change>(
 }
 
 /** How many ids are looked up at once: queries about 20,000 take 40 MB more. */
-export const idsAtOnce = 2_000;
+const idsAtOnce = 2_000;
 
-/** The rows of a query about some ids, which has rows about each id for itself. */
-async function* rowsAbout<T>(store: Store, sql: string, ids: readonly string[]): AsyncGenerator<T> {
-  for (const some of portions(ids, idsAtOnce)) yield* await allAbout<T>(store, sql, some);
-}
-
-/** The rows of one query about some ids. A published file takes no parameters; 20,000 literals cost 80 MB. */
-function allAbout<T>(store: Store, sql: string, ids: readonly string[]): Promise<T[]> {
-  if (store instanceof Snapshot) return store.all<T>(sql.replaceAll('$ids', () => listLiteral(ids)));
-  return store.all<T>(sql, { ids: [...ids] });
+/** The rows of a query about some `$ids`, which has rows about each id for itself. */
+export async function rowsAbout<T>(
+  store: Store,
+  sql: string,
+  ids: readonly string[],
+  params: Readonly<Record<string, string>> = {},
+): Promise<T[]> {
+  const rows: T[] = [];
+  for (const some of portions(ids, idsAtOnce))
+    rows.push(...(await store.all<T>(sql, { ...params, ids: some })));
+  return rows;
 }
 
 /** Which changes to list; a property that is left out matches every change. */
@@ -267,7 +267,6 @@ export function matches(change: Change, filter: ChangeFilter): boolean {
 }
 
 /** The requests that were made for a change, as far as the snapshot has them. */
-export async function attemptsOf(snapshot: Snapshot | null, id: string): Promise<ChangeAttempt[]> {
-  if (!snapshot || !(await hasTable(snapshot, 'change_attempts'))) return [];
-  return snapshot.all<ChangeAttempt>(sqlFile('push/attempts').replace('$change_id', literal(id)));
+export async function attemptsOf(snapshot: Store | null, id: string): Promise<ChangeAttempt[]> {
+  return snapshot ? snapshot.all<ChangeAttempt>(sqlFile('push/attempts'), { change_id: id }) : [];
 }

@@ -213,7 +213,7 @@ export class Inbox {
     const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
     const notes = new Map((await withFacts(warehouse, changes)).map(({ id, note }) => [id, note]));
     const whole = bytes ? await readSheet({ bytes, name }) : grid;
-    await writeResults(out, whole, report.rows, queue.all(), (id) => notes.get(id) ?? null);
+    await writeResults(out, whole, report.rows, queue.all(), notes);
     chmodSync(out, 0o600);
   }
 }

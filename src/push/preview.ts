@@ -1,5 +1,6 @@
 import { minutesFor } from '../api/budget.js';
 import type { Api } from '../api/client.js';
+import { portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, Patch, Status } from './change.js';
@@ -8,7 +9,6 @@ import {
   companyDelivery,
   compare,
   conflictPatch,
-  inRequests,
   notFoundPatch,
   pathOf,
   topicDelivery,
@@ -80,7 +80,10 @@ export async function previewPush(
       deliveries.push(
         ...(entityType === 'topic'
           ? compared.flatMap((one) => topicDelivery(one) ?? [])
-          : inRequests(compared, companiesPerRequest).flatMap((part) => companyDelivery(part) ?? [])),
+          : portions(
+              compared.filter(({ send }) => send),
+              companiesPerRequest,
+            ).flatMap((part) => companyDelivery(part) ?? [])),
       );
     }
   } finally {

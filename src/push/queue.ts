@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { appendLines, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso, millis } from '../base/clock.js';
-import {
-  type DataDir,
-  type EncryptionKey,
-  fromStoredLine,
-  toStoredLine,
-  withEitherKey,
-} from '../base/encryption.js';
-import { messageOf, StorageError } from '../base/errors.js';
+import type { DataDir } from '../base/encryption.js';
+import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import { portions } from '../base/group-by.js';
+import { Journal } from '../base/journal.js';
 import { type Log, silentLog } from '../base/log.js';
 import { storable } from '../warehouse/load/batch.js';
-import { literal, sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import {
   type Change,
@@ -68,7 +62,7 @@ export class Queue {
 
   private constructor(
     private readonly store: Pick<Warehouse, 'all' | 'transaction'>,
-    private readonly journal: Journal,
+    private readonly journal: ChangeJournal,
     private readonly clock: Clock,
     private readonly changes: Map<string, Change>,
   ) {
@@ -83,7 +77,7 @@ export class Queue {
     clock: Clock,
     log?: Log,
   ): Promise<Queue> {
-    const journal = new Journal(dataDir, log);
+    const journal = new ChangeJournal(dataDir, log);
     const changes = await readChanges(store);
     const newer = journal.replayOver(changes);
     const queue = new Queue(store, journal, clock, changes);
@@ -207,12 +201,8 @@ export class Queue {
 /** The changes of a warehouse, live or published, by id. */
 async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
-  return new Map(
-    rows.map((row) => {
-      const change = JSON.parse(row.change) as Change;
-      return [change.id, { ...change, undoes: change.undoes ?? [] }];
-    }),
-  );
+  const changes = rows.map((row) => JSON.parse(row.change) as Change);
+  return new Map(changes.map((change) => [change.id, change]));
 }
 
 function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
@@ -234,24 +224,13 @@ export async function readQueue(
   dataDir: DataDir,
   log?: Log,
 ): Promise<Change[]> {
-  const hasQueue = published && (await hasTable(published, 'changes'));
-  const changes = hasQueue ? await readChanges(published) : new Map<string, Change>();
-  new Journal(dataDir, log).replayOver(changes);
+  const changes = published ? await readChanges(published) : new Map<string, Change>();
+  new ChangeJournal(dataDir, log).replayOver(changes);
   return oldestFirst(changes);
-}
-
-/** Whether the schema ops has this table; a snapshot that an older version of the program published may not. */
-export async function hasTable(published: Pick<Warehouse, 'all'>, name: string): Promise<boolean> {
-  const [table] = await published.all(
-    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'ops' AND table_name = ${literal(name)}`,
-  );
-  return table !== undefined;
 }
 
 /** A larger journal is rewritten without the changes that the snapshot holds anyway. */
 const maxBytes = 8 * 1024 * 1024;
-/** How many lines are made and written at once. */
-const linesAtOnce = 1_000;
 
 /** The path of the journal in a data directory. */
 export function journalPath(dataDir: string): string {
@@ -259,34 +238,28 @@ export function journalPath(dataDir: string): string {
 }
 
 /**
- * The write-ahead journal of the queue, a file beside the database: one line of JSON for each state of a change; the
- * last line of a change is valid. A line is on disk before anything is reported or sent because of it, so neither a kill
- * nor a warehouse that is restored from its snapshot loses a change or its Idempotency-Key. Only the process that holds
- * the warehouse writes it.
+ * The write-ahead journal of the queue, beside the database: a line for each state of a change, of which the last is valid.
+ * So neither a kill nor a warehouse that is restored from its snapshot loses a change or its Idempotency-Key. Only the
+ * process that holds the warehouse writes it. Whatever the disk refuses is a StorageError.
  */
-export class Journal {
-  readonly #path: string;
-  readonly #key: EncryptionKey | undefined;
+export class ChangeJournal {
+  readonly #file: Journal;
   readonly #log: Log;
 
   constructor({ dataDir, encryptionKey }: DataDir, log: Log = silentLog) {
-    this.#path = journalPath(dataDir);
-    this.#key = encryptionKey;
+    this.#file = new Journal(journalPath(dataDir), encryptionKey);
     this.#log = log;
   }
 
   /**
-   * Replaces changes from the table with the newer states in the journal, and returns those. A line that a kill cut off was
-   * never acknowledged, and is skipped. Any other line that is not a change is skipped with a warning. Throws UsageError when
-   * a line is encrypted with another key.
+   * Replaces changes from the table with the newer states in the journal, and returns those. A line that is not a change is
+   * skipped with a warning. Throws UsageError when a line is encrypted with another key.
    */
   replayOver(changes: Map<string, Change>): Change[] {
     const newer = new Map<string, Change>();
-    for (const [index, line] of this.#lines().entries()) {
-      const text = line.trim() === '' ? undefined : fromStoredLine(line, this.#key, this.#path);
-      const change = text === undefined ? undefined : parsed(text);
-      if (!change) continue;
-      if ('problem' in change) this.#warn(index + 1, change.problem);
+    for (const { line, value } of this.#guard(() => this.#file.lines())) {
+      const { data: change, error } = changeLine.safeParse(value);
+      if (error) this.#warn(line, value === undefined ? 'is not JSON' : problemOf(error));
       else {
         const known = changes.get(change.id)?.revision ?? 0;
         // Of two lines of one revision the last is valid: the first may be of a write that failed.
@@ -298,65 +271,42 @@ export class Journal {
     return [...newer.values()];
   }
 
-  /** Returns when the lines are on disk. Throws StorageError. */
+  /** Returns when the changes are on disk. */
   append(changes: readonly Change[]): void {
-    for (const some of portions(changes, linesAtOnce)) {
-      const lines = some.map((change) => toStoredLine(JSON.stringify(change), this.#key));
-      this.#guard(() => appendLines(this.#path, lines));
-    }
+    this.#guard(() => this.#file.append(changes));
   }
 
   /** Rewrites a journal that has grown large with the given changes only: those that a snapshot may not hold. */
   compact(kept: () => readonly Change[]): void {
-    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return;
-    this.#replace(kept().map((change) => JSON.stringify(change)));
+    if ((statSync(this.#file.path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return;
+    this.#guard(() => this.#file.replace(kept()));
   }
 
-  /**
-   * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. With `encrypt`, every line is written,
-   * with this journal's key: the key `old` encrypts it now, or none, or this one already. Call it while nothing else uses the
-   * journal.
-   */
-  rewrite(
-    change: (line: string) => string,
-    { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
-  ): number {
-    const stored = this.#lines().filter((line) => line.trim() !== '');
-    const open = (line: string) => (key: EncryptionKey | undefined) => fromStoredLine(line, key, this.#path);
-    // A line that a kill cut off cannot be opened, and was never acknowledged.
-    const plain = stored.flatMap((line) => withEitherKey([encrypt?.old, this.#key], open(line)) ?? []);
-    const rewritten = plain.map(change);
-    const changed = rewritten.filter((line, index) => line !== plain[index]).length;
-    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) this.#replace(rewritten);
-    return changed;
-  }
-
-  #replace(lines: readonly string[]): void {
-    const text = lines.map((line) => `${toStoredLine(line, this.#key)}\n`).join('');
-    this.#guard(() => writeAtomicallySync(this.#path, text));
+  /** As `Journal.rewrite`. */
+  rewrite(...given: Parameters<Journal['rewrite']>): number {
+    return this.#guard(() => this.#file.rewrite(...given));
   }
 
   #warn(line: number, problem: string): void {
-    const place = `${this.#path}:${line}`;
+    const { path } = this.#file;
+    const place = `${path}:${line}`;
     // A server reads the journal every few seconds.
     if (warned.has(place)) return;
     warned.add(place);
     this.#log.warn(
-      { path: this.#path, line, problem },
+      { path, line, problem },
       'a line of the journal of changes is not a change and is skipped; if nothing else wrote to the file, compare the queue with what was imported',
     );
-  }
-
-  #lines(): string[] {
-    return this.#guard(() => (existsSync(this.#path) ? readFileSync(this.#path, 'utf8').split('\n') : []));
   }
 
   #guard<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
+      // The key is wrong.
+      if (error instanceof UsageError) throw error;
       throw new StorageError(
-        `the journal of changes ${this.#path} cannot be read or written: ${messageOf(error)}`,
+        `the journal of changes ${this.#file.path} cannot be read or written: ${messageOf(error)}`,
         {
           hint: 'Free disk space or fix the permissions of the data directory. No change was sent that is not in the journal.',
           cause: error,
@@ -372,17 +322,7 @@ const warned = new Set<string>();
 /** Fields that a later version of the program adds are kept. */
 const changeLine: z.ZodType<Change> = changeSchema.loose();
 
-/** The change in a line, or what is wrong with it; undefined for one that was cut off. */
-function parsed(line: string): Change | undefined | { readonly problem: string } {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return line.startsWith('{') ? undefined : { problem: 'is not JSON' };
-  }
-  const change = changeLine.safeParse(value);
-  if (change.success) return change.data;
-  const [issue] = change.error.issues;
+function problemOf({ issues: [issue] }: z.ZodError): string {
   const field = issue?.path.join('.') ?? '';
-  return { problem: field === '' ? 'is not an object' : `${field}: ${issue?.message}` };
+  return field === '' ? 'is not an object' : `${field}: ${issue?.message}`;
 }

@@ -1,7 +1,8 @@
-import { type Answer, Priority } from '../api/client.js';
+import type { Answer } from '../api/attempt.js';
+import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { usualPageSize } from '../api/page.js';
-import { pages } from '../api/paging.js';
+import { pagesOf } from '../api/paging.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
@@ -19,7 +20,7 @@ import {
   valuesIn,
 } from './change.js';
 import type { NotFound, Remote } from './compare.js';
-import { brokenText, type PushContext } from './context.js';
+import { brokenText, idParameter, type PushContext } from './context.js';
 
 /** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
 const sources = {
@@ -84,10 +85,7 @@ export async function readRemotes(
 async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
   const options = { priority: Priority.push, signal: context.stop };
   try {
-    const answer =
-      entityType === 'topic'
-        ? await context.api.call('topic', { params: { topicId: id } }, options)
-        : await context.api.call('company', { params: { companyId: id } }, options);
+    const answer = await context.api.get(entityType, { params: idParameter(entityType, id) }, options);
     const { body } = answer;
     if (!isObject(body) || idText(body.id) !== id) {
       const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
@@ -180,7 +178,7 @@ async function readListed(
   const options = { priority: Priority.push, signal: stop };
   let read = 0;
   try {
-    for await (const page of pages(api, sources[entityType].list, {}, options)) {
+    for await (const page of pagesOf(api, sources[entityType].list, {}, options)) {
       read += 1;
       for (const item of page.items) {
         if (!isObject(item) || typeof item.id !== 'string') continue;

@@ -14,8 +14,8 @@ import { readImportCopy } from './import/source.js';
 /** The result of one row of an imported file, as the columns `result`, `error` and `remote_value`. */
 type RowResult = readonly [result: string, error: string | null, remoteValue: string | null];
 
-/** What happened to the topic or company of a change, by the id of the change. */
-type NoteOf = (id: string) => string | null;
+/** What happened to the topics or companies of changes, by the id of the change. */
+type Notes = ReadonlyMap<string, string | null>;
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
@@ -40,24 +40,21 @@ function resultPathProblem(out: string): string | null {
 }
 
 /**
- * Writes the imported file of a push again. When the changes that it settled or sent (`touched`, by id) come from several
+ * Writes the imported file of a push again. When the changes that it settled or sent (`touched`) come from several
  * imports, or from one whose file is not kept (SQL), it writes a sheet with a row for each change. A push that had nothing
  * to do writes the file of the last import. `changes` are all of the queue, oldest first.
  */
 export async function writeResult(
   out: string,
-  {
-    folder,
-    changes,
-    touched,
-    noteOf,
-  }: { folder: DataDir; changes: readonly Change[]; touched: ReadonlySet<string>; noteOf: NoteOf },
+  folder: DataDir,
+  changes: readonly Change[],
+  touched: Notes,
 ): Promise<void> {
   const own = changes.filter(({ id }) => touched.has(id));
   const [only, second] = new Set((own.length > 0 ? own : changes.slice(-1)).map(({ importId }) => importId));
   const kept = only !== undefined && second === undefined ? await readImportCopy(folder, only) : null;
   const { grid, rows } = kept ?? { grid: plainGrid(own), rows: plainRows(own) };
-  await writeResults(out, grid, rows, changes, noteOf);
+  await writeResults(out, grid, rows, changes, touched);
 }
 
 /** Writes a sheet with `result`, `error` and `remote_value` in each row, and without its base columns in sight. */
@@ -66,9 +63,9 @@ export function writeResults(
   grid: Grid,
   rows: readonly ImportRow[],
   changes: readonly Change[],
-  noteOf: NoteOf = () => null,
+  notes: Notes = new Map(),
 ): Promise<void> {
-  const resultOf = rowResults(rows, changes, noteOf);
+  const resultOf = rowResults(rows, changes, notes);
   const added = resultNames.map((name, at) => ({
     name,
     cell: ({ number }: GridRow) => resultOf(number)?.[at] ?? null,
@@ -85,7 +82,7 @@ export function writeResults(
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],
-  noteOf: NoteOf,
+  notes: Notes,
 ): (row: number) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
@@ -98,7 +95,7 @@ function rowResults(
     const successor = survivorChange(first, byId);
     const change = successor ?? first;
     const merged = successor && `was merged into ${successor.entityId}, which is changed instead`;
-    const note = [merged, noteOf(change.id)].filter(Boolean).join(' and ');
+    const note = [merged, notes.get(change.id)].filter(Boolean).join(' and ');
     const { outcome } = row;
     const { status } = change;
     const superseded = `A later change replaces it${change.supersededBy === null ? '' : ` (${change.supersededBy})`}.`;

@@ -13,13 +13,13 @@ import {
 } from './context.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
-import { checkResultPath, writeResult } from './result.js';
+import { writeResult } from './result.js';
 import { AttemptLog, Sender } from './send.js';
 
 /** What a caller may ask of one push. */
 export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | 'skip' | undefined;
-  /** Where to write the imported file again, with the result of each row. */
+  /** Where to write the imported file again, with the result of each row: a path that `checkResultPath` accepts. */
   readonly result?: string | undefined;
 }
 
@@ -99,7 +99,6 @@ export async function runPush(
   options: PushOptions,
   observer: RunObserver,
 ): Promise<PushReport> {
-  checkPushOptions(options);
   const { warehouse, queue, config } = parts;
   const onConflict = options.onConflict ?? config.push.onConflict;
   const counts = await storedCounts(warehouse);
@@ -157,17 +156,10 @@ export async function runPush(
   });
   queue.compact();
   if (options.result !== undefined) {
-    const ids = new Set(report.changes.map(({ id }) => id));
-    const notes = new Map(report.changes.map(({ id, note }) => [id, note]));
-    const noteOf = (id: string) => notes.get(id) ?? null;
-    await writeResult(options.result, { folder: warehouse, changes: queue.all(), touched: ids, noteOf });
+    const touchedNotes = new Map(report.changes.map(({ id, note }) => [id, note]));
+    await writeResult(options.result, warehouse, queue.all(), touchedNotes);
   }
   return { ...report, published, result: options.result ?? null };
-}
-
-/** Throws a UsageError for options that a push cannot follow; call it before a request is spent. */
-export function checkPushOptions({ result }: PushOptions): void {
-  if (result !== undefined) checkResultPath(result);
 }
 
 function isIncomplete({ status, errorCode }: Change, skipsConflicts: boolean): boolean {

@@ -2,7 +2,7 @@ import type { Attempt } from '../api/attempt.js';
 import { mayBeApplied } from '../api/failure.js';
 import { iso } from '../base/clock.js';
 import { OutageError, RefusedError, StoppedError } from '../base/errors.js';
-import { groupBy } from '../base/group-by.js';
+import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -14,7 +14,6 @@ import {
   compare,
   conflictPatch,
   type Delivery,
-  inRequests,
   notFoundPatch,
   pathOf,
   pick,
@@ -74,7 +73,7 @@ export class Sender {
 
   /** Reads what the API has, settles the changes that need no request, and sends the others. */
   async sendQueued(entityType: EntityType): Promise<void> {
-    const { observer, clock } = this.context;
+    const { observer } = this.context;
     this.#supersedeCovered(entityType);
     const queued = queuedById(this.context, entityType);
     if (queued.size === 0) return;
@@ -84,24 +83,18 @@ export class Sender {
       done = Math.min(done + settled, queued.size);
       observer.progress(done, queued.size);
     };
-    const ids = [...queued.keys()];
-    const portion = portionSize(this.context);
-    for (let index = 0; index < ids.length; index += portion) {
-      let part = new Map(ids.slice(index, index + portion).map((id) => [id, queued.get(id) as Change[]]));
-      // What an outage has made out of date is read once more, together: the list may be cheaper than each by its id.
-      for (let round = 1; part.size > 0; round += 1) {
-        const readAt = clock.monotonic();
-        const isFresh = () => clock.monotonic() - readAt < remoteFreshMs;
+    for (const some of portions([...queued], portionSize(this.context))) {
+      // What is out of date before its turn is read once more, together: the list may be cheaper than each by its id.
+      for (let part = new Map(some); part.size > 0; ) {
         const beforeOutage = untilOutage(this.context);
         const comparisons = await this.#compareAll(entityType, part);
+        const isFresh = freshFromNow(this.context);
+        const isCurrent = () => beforeOutage() && isFresh();
         const sending = comparisons.filter(({ send }) => send);
         progress(part.size - sending.length);
-        // Where reading alone takes too long, reading again would take too long again.
-        const isCurrent = round === 1 ? () => beforeOutage() && isFresh() : beforeOutage;
-        const read = { isFresh, beforeOutage, isCurrent };
-        if (entityType === 'topic') await this.#sendTopics(sending, read, progress);
+        if (entityType === 'topic') await this.#sendTopics(sending, isCurrent, progress);
         else
-          for (const together of inRequests(sending, companiesPerRequest))
+          for (const together of portions(sending, companiesPerRequest))
             await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
         part = this.#unsent(entityType, sending);
       }
@@ -163,24 +156,15 @@ export class Sender {
 
   async #sendTopics(
     comparisons: readonly Comparison[],
-    read: { isFresh: () => boolean; beforeOutage: () => boolean; isCurrent: () => boolean },
+    isCurrent: () => boolean,
     progress: (settled: number) => void,
   ): Promise<void> {
     await pool(comparisons, this.context.api.concurrency, async (comparison) => {
       this.context.stop.throwIfAborted();
-      if (!read.beforeOutage()) return;
-      let current = comparison;
-      let { isCurrent } = read;
-      if (!read.isFresh()) {
-        isCurrent = untilOutage(this.context);
-        const changes = new Map([[comparison.entityId, [...(comparison.send?.changes ?? [])]]]);
-        const [again] = await this.#compareAll('topic', changes);
-        if (!again) return;
-        current = again;
-      }
-      const delivery = topicDelivery(current);
-      const delivered = delivery && (await this.#storeAndSend(delivery, [current], isCurrent));
-      if (delivered?.kind !== 'unsent') progress(1);
+      const delivery = isCurrent() ? topicDelivery(comparison) : null;
+      if (!delivery) return;
+      const delivered = await this.#storeAndSend(delivery, [comparison], isCurrent);
+      if (delivered.kind !== 'unsent') progress(1);
     });
   }
 
@@ -297,15 +281,20 @@ export function queuedById(
 }
 
 /**
- * What was read is compared and sent within this time, or read again: a colleague's change in between would be overwritten.
- * Less would read every entity of a large sheet twice at 120 requests a minute.
+ * What was read is sent within this time after the last of it, or read again: a colleague's change in between would be
+ * overwritten. Less would read every entity of a large sheet twice at 120 requests a minute.
  */
-const remoteFreshMs = 300_000;
+const remoteFreshMs = 150_000;
 
-/** As many entities as can be sent before what was read about them is too old. */
+/** Whether that time is not over. A slot of the budget comes free within a window: what waits for one may be sent. */
+function freshFromNow({ clock, config: { rateLimit } }: PushContext): () => boolean {
+  const until = clock.monotonic() + Math.max(remoteFreshMs, 2 * rateLimit.windowMs);
+  return () => clock.monotonic() < until;
+}
+
+/** As many entities as can be read in that time, and then sent. */
 function portionSize({ config: { rateLimit } }: PushContext): number {
-  const windows = remoteFreshMs / rateLimit.windowMs;
-  return Math.max(1, Math.floor(rateLimit.requests * windows));
+  return Math.max(1, Math.floor((rateLimit.requests * remoteFreshMs) / rateLimit.windowMs));
 }
 
 const saveAttemptsSql = sqlFile('push/save_attempts');

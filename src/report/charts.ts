@@ -29,35 +29,21 @@ export function weeklyColumns(
 ): Promise<Html> {
   return drawn(label, (width) => {
     const every = Math.max(1, Math.ceil(weeks.length / (width === widths.wide ? 13 : 5)));
+    const valueAxis: Axis = {
+      ...{ scale: 'y', orient: 'left', domain: false, ticks: false, tickCount: 4, tickMinStep: 1 },
+      ...{ grid: true, gridColor: 'var(--line)', format: '~s', labelPadding: 6 },
+      ...axisText,
+    };
+    const weekAxis: Axis = {
+      ...placeAxis,
+      values: weeks.filter((_, index) => index % every === (weeks.length - 1) % every),
+      encode: { labels: { update: { text: { signal: dayAndMonth } } } },
+    };
     return {
       ...frame(width, width === widths.wide ? 240 : 190, { left: 40, right: 18, top: 8, bottom: 28 }),
       data: [{ name: 'stacked', values: stacked(weeks, series) }],
       scales: [places(weeks, 0.18), values(highest(weeks, series))],
-      axes: [
-        {
-          scale: 'y',
-          orient: 'left',
-          domain: false,
-          ticks: false,
-          tickCount: 4,
-          tickMinStep: 1,
-          grid: true,
-          gridColor: 'var(--line)',
-          format: '~s',
-          labelPadding: 6,
-          ...axisText,
-        },
-        {
-          scale: 'x',
-          orient: 'bottom',
-          values: weeks.filter((_, index) => index % every === (weeks.length - 1) % every),
-          ticks: false,
-          domainColor: 'var(--line)',
-          labelPadding: 8,
-          encode: { labels: { update: { text: { signal: dayAndMonth } } } },
-          ...axisText,
-        },
-      ],
+      axes: [valueAxis, weekAxis],
       marks: [stackedColumns],
     };
   });
@@ -70,10 +56,22 @@ export function groupColumns(
   series: readonly Series[],
   text: (total: number) => string = count,
 ): Promise<Html> {
-  const totals = groups.map((at, index) => {
-    const total = series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0);
-    return { at, total, text: text(total) };
+  const totals = totalsOf(groups, series).map((total, index) => {
+    return { at: groups[index], total, text: text(total) };
   });
+  const totalTexts: Mark = {
+    type: 'text',
+    from: { data: 'totals' },
+    encode: {
+      enter: {
+        x: { scale: 'x', field: 'at', band: 0.5 },
+        y: { scale: 'y', field: 'total', offset: -6 },
+        align: { value: 'center' },
+        text: { field: 'text' },
+        ...markText('var(--text)', 600),
+      },
+    },
+  };
   return drawn(label, (width) => ({
     ...frame(width, 200, { left: 0, right: 0, top: 24, bottom: 28 }),
     data: [
@@ -81,32 +79,8 @@ export function groupColumns(
       { name: 'totals', values: totals },
     ],
     scales: [places(groups, 0.25), values(highest(groups, series))],
-    axes: [
-      {
-        scale: 'x',
-        orient: 'bottom',
-        ticks: false,
-        labelPadding: 8,
-        domainColor: 'var(--line)',
-        ...axisText,
-      },
-    ],
-    marks: [
-      stackedColumns,
-      {
-        type: 'text',
-        from: { data: 'totals' },
-        encode: {
-          enter: {
-            x: { scale: 'x', field: 'at', band: 0.5 },
-            y: { scale: 'y', field: 'total', offset: -6 },
-            align: { value: 'center' },
-            text: { field: 'text' },
-            ...markText('var(--text)', 600),
-          },
-        },
-      },
-    ],
+    axes: [placeAxis],
+    marks: [stackedColumns, totalTexts],
   }));
 }
 
@@ -138,27 +112,15 @@ export function bars(label: string, rows: readonly Bar[]): Promise<Html> {
       });
     });
     const texts = rows.map(({ label: text, note }, row) => {
-      return {
-        row,
-        text: cut(text, (beside ? start - 12 : width) / perColumn),
-        note,
-        end: start + perUnit * (sums[row] ?? 0) + 8,
-      };
+      const end = start + perUnit * (sums[row] ?? 0) + 8;
+      return { row, text: cut(text, (beside ? start - 12 : width) / perColumn), note, end };
     });
     const y = (offset: number) => ({ signal: `datum.row * ${rowHeight} + ${offset}` });
-    const text = (
-      field: string,
-      x: { value: number } | { field: string },
-      offset: number,
-      color: string,
-    ): Mark => ({
+    type Place = { value: number } | { field: string };
+    const text = (field: string, x: Place, offset: number, color: string): Mark => ({
       type: 'text',
       from: { data: 'texts' },
-      encode: {
-        enter: {
-          ...{ x, y: y(offset), text: { field }, ...markText(color) },
-        },
-      },
+      encode: { enter: { ...{ x, y: y(offset), text: { field }, ...markText(color) } } },
     });
     return {
       ...frame(width, rows.length * rowHeight, { left: 0, right: 0, top: 0, bottom: 0 }),
@@ -186,6 +148,10 @@ export function bars(label: string, rows: readonly Bar[]): Promise<Html> {
 
 const font = 'system-ui, sans-serif';
 const axisText: Partial<Axis> = { labelFont: font, labelFontSize: 12, labelColor: 'var(--quiet)' };
+const placeAxis: Axis = {
+  ...{ scale: 'x', orient: 'bottom', ticks: false, domainColor: 'var(--line)', labelPadding: 8 },
+  ...axisText,
+};
 
 function markText(color: string, weight = 400): EncodeEntry {
   return {
@@ -247,9 +213,12 @@ function stacked(names: readonly string[], series: readonly Series[]) {
   });
 }
 
+function totalsOf(names: readonly string[], series: readonly Series[]): number[] {
+  return names.map((_, index) => series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0));
+}
+
 function highest(names: readonly string[], series: readonly Series[]): number {
-  const totals = names.map((_, index) => series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0));
-  return Math.max(0, ...totals);
+  return Math.max(0, ...totalsOf(names, series));
 }
 
 /**

@@ -7,13 +7,13 @@ import type { Series } from './charts.js';
 
 /** A chart with its legend, and with a table of the same numbers below it. */
 export function figure(parts: {
-  readonly lead: string | null;
+  readonly lead?: string;
   readonly chart: Html;
-  readonly series: readonly Pick<Series, 'name' | 'color'>[];
+  readonly series?: readonly Pick<Series, 'name' | 'color'>[];
   readonly table: Html;
 }): Html {
-  const { lead, chart, series, table: numbers } = parts;
-  return html`${lead === null ? null : html`<p>${lead}</p>`}<figure>${
+  const { lead, chart, series = [], table: numbers } = parts;
+  return html`${lead === undefined ? null : html`<p>${lead}</p>`}<figure>${
     series.length === 0
       ? null
       : html`<ul class="legend">${series.map(({ name, color }) => html`<li class="c-${color}">${name}</li>`)}</ul>`

@@ -45,11 +45,9 @@ interface BacklogCount {
   readonly topics: number;
 }
 
-interface BacklogWeek {
+interface BacklogWeek extends Omit<BacklogCount, 'topics'> {
   /** Its Monday. */
   readonly week: string;
-  readonly priority: string | null;
-  readonly state: string;
   /** At the end of the week. */
   readonly open: number;
   readonly new: number;
@@ -124,26 +122,24 @@ interface SourceWeek {
   readonly conversations: number;
 }
 
-interface TopicChange extends Found {
+interface ChangedField extends Found {
   readonly title: string | null;
-  readonly topic_id: string;
   readonly field: string;
   readonly before: string | null;
   readonly after: string | null;
   readonly changed_at: Iso;
+}
+
+interface TopicChange extends ChangedField {
+  readonly topic_id: string;
   readonly changed_by: string | null;
 }
 
-interface PushedChange extends Found {
-  readonly title: string | null;
+interface PushedChange extends ChangedField {
   readonly entity_id: string;
-  readonly field: string;
-  readonly before: string | null;
-  readonly after: string | null;
   readonly status: string;
   readonly error: string | null;
   readonly requested_by: string | null;
-  readonly changed_at: Iso;
 }
 
 /** What several queries read is computed once: with 200,000 messages, each of these views takes up to a second. */

@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by.js';
 import { type Html, html, type Piece } from '../base/html.js';
 import { count, counted } from '../base/units.js';
 import { bars, groupColumns, weeklyColumns } from './charts.js';
@@ -49,37 +50,23 @@ export async function sectionsOf(data: ReportData): Promise<Section[]> {
 
 function summary({ header, totals, growing, companies, pushed }: ReportData): Html {
   const applied = pushed.find(({ status }) => status === 'applied')?.changes ?? 0;
-  const facts: readonly (readonly [href: string, value: string, name: string, detail: string])[] = [
-    [
-      'backlog',
-      count(totals.open_topics),
-      'open topics',
-      `${count(totals.urgent_topics)} with priority high or very high`,
-    ],
-    [
-      'growing',
-      count(growing[0]?.found ?? 0),
-      'topics grew',
-      `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`,
-    ],
-    [
-      'waiting',
-      count(totals.waiting),
-      'conversations wait',
-      `${count(totals.waiting_vip)} with a VIP; median ${wait(totals.median_hours ?? 0)}`,
-    ],
-    [
+  const tile = (href: string, value: number, name: string, detail: string) =>
+    html`<li><a href="#${href}"><strong>${count(value)}</strong> ${name}</a><span>${detail}</span></li>`;
+  const urgent = `${count(totals.urgent_topics)} with priority high or very high`;
+  const messages = `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`;
+  const vips = `${count(totals.waiting_vip)} with a VIP; median ${wait(totals.median_hours ?? 0)}`;
+  return html`<ul class="tiles">${[
+    tile('backlog', totals.open_topics, 'open topics', urgent),
+    tile('growing', growing[0]?.found ?? 0, 'topics grew', messages),
+    tile('waiting', totals.waiting, 'conversations wait', vips),
+    tile(
       'companies',
-      count(companies[0]?.found ?? 0),
+      companies[0]?.found ?? 0,
       'companies at risk',
       `of ${counted(totals.companies, 'company', 'companies')}`,
-    ],
-    ['pushed', count(applied), 'changes pushed', `since ${day(header.since)}`],
-  ];
-  return html`<ul class="tiles">${facts.map(
-    ([href, value, name, detail]) =>
-      html`<li><a href="#${href}"><strong>${value}</strong> ${name}</a><span>${detail}</span></li>`,
-  )}</ul>`;
+    ),
+    tile('pushed', applied, 'changes pushed', `since ${day(header.since)}`),
+  ]}</ul>`;
 }
 
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
@@ -129,7 +116,6 @@ async function backlogOver(
     .filter(({ values }) => values.some((value) => value > 0));
   if (series.length === 0) return null;
   return html`<h3>${title}</h3>${figure({
-    lead: null,
     chart: await weeklyColumns(title, weeks, series),
     series,
     table: weeklyTable(title, weeks, series),
@@ -153,7 +139,6 @@ async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
   }));
   const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
   return html`<h3>Open topics now, by priority and state</h3>${figure({
-    lead: null,
     chart: await groupColumns('Open topics by priority and state', shown.map(plain), series),
     series,
     table: table(
@@ -238,14 +223,12 @@ async function responseTimes({ responseTimes: rows }: ReportData): Promise<Html 
   if (!rows.some(({ answered }) => answered > 0)) return null;
   const title = 'Median time until staff replied, by month of the question';
   return html`<h3>${title}</h3>${figure({
-    lead: null,
     chart: await groupColumns(
       title,
       rows.map(({ month }) => monthName(month).replace(/ \d+$/, '')),
       [{ name: 'hours', color: 'accent', values: rows.map(({ median_hours: hours }) => hours ?? 0) }],
       (hours) => (hours === 0 ? 'none' : wait(hours)),
     ),
-    series: [],
     table: table(
       'Time until staff replied, by month of the question',
       ['month', 'questions#', 'answered#', 'median', '90 % within'],
@@ -305,26 +288,22 @@ const mostSources = 6;
 
 async function sources({ sources: rows }: ReportData): Promise<Html> {
   if (rows.length === 0) return quiet('There are no messages from outside in the last 26 weeks.');
-  const totals = new Map<string, number>();
-  for (const { source, messages } of rows)
-    totals.set(source ?? 'unknown', (totals.get(source ?? 'unknown') ?? 0) + messages);
+  const named = rows.map((row) => ({ ...row, source: row.source ?? 'unknown' }));
+  const sum = (of: typeof named) => of.reduce((total, { messages }) => total + messages, 0);
+  const totals = new Map(
+    [...groupBy(named, ({ source }) => source)].map(([source, of]) => [source, sum(of)]),
+  );
   const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
   const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
-  const shown = own.length < names.length ? [...own, 'all others'] : own;
   const weeks = everyWeek(rows.map(({ week }) => week));
-  const values = new Map(shown.map((name) => [name, weeks.map(() => 0)]));
-  for (const { week, source, messages } of rows) {
-    const name = own.includes(source ?? 'unknown') ? (source ?? 'unknown') : 'all others';
-    const list = values.get(name);
-    const at = weeks.indexOf(week);
-    if (list) list[at] = (list[at] ?? 0) + messages;
-  }
-  const series = shown.map((name, index) => ({
-    name,
-    color: colorAt(index),
-    values: values.get(name) ?? [],
-  }));
-  const all = [...totals.values()].reduce((sum, one) => sum + one, 0);
+  const seriesOf = (name: string, index: number, isOf: (source: string) => boolean) => ({
+    ...{ name, color: colorAt(index) },
+    values: weeks.map((at) => sum(named.filter(({ week, source }) => week === at && isOf(source)))),
+  });
+  const series = own.map((name, index) => seriesOf(name, index, (source) => source === name));
+  if (own.length < names.length)
+    series.push(seriesOf('all others', own.length, (source) => !own.includes(source)));
+  const all = sum(named);
   const [largest] = names;
   return figure({
     lead: `${counted(all, 'message')} from outside in ${counted(weeks.length, 'week')}; ${Math.round((100 * (totals.get(largest ?? '') ?? 0)) / all)} % of them by ${largest}. The last week may not be over.`,
@@ -334,9 +313,34 @@ async function sources({ sources: rows }: ReportData): Promise<Html> {
   });
 }
 
+/** A bar for each count, with a table of the same. */
+async function countsFigure(
+  title: string,
+  columns: readonly [name: string, number: string],
+  counts: readonly (readonly [label: string, times: number, color: string])[],
+): Promise<Html> {
+  const rows = counts.map(([label, value, color]) => {
+    return { label, parts: [{ value, color }], note: count(value) };
+  });
+  return figure({
+    chart: await bars(title, rows),
+    table: table(
+      title,
+      columns,
+      counts.map(([label, times]) => [label, times]),
+    ),
+  });
+}
+
 async function changes({ changes: rows, latestChanges }: ReportData): Promise<Html> {
-  const happened = rows.filter(({ times }) => times > 0);
-  const list = table(
+  if (!rows.some(({ times }) => times > 0)) return quiet('Nothing changed.');
+  const chart = await countsFigure(
+    'How often what happened',
+    ['what', 'times#'],
+    rows.map(({ what, times }) => [what, times, 'accent']),
+  );
+  if (latestChanges.length === 0) return chart;
+  return html`${chart}${table(
     `The latest changes of priority and state${shownOf(latestChanges)}`,
     ['topic', 'what', 'from', 'to', 'by', 'on'],
     latestChanges.map((row) => [
@@ -347,25 +351,7 @@ async function changes({ changes: rows, latestChanges }: ReportData): Promise<Ht
       row.changed_by,
       day(row.changed_at),
     ]),
-  );
-  if (happened.length === 0) return quiet('Nothing changed.');
-  return html`${figure({
-    lead: null,
-    chart: await bars(
-      'How often what happened',
-      rows.map(({ what, times }) => ({
-        label: what,
-        parts: [{ value: times, color: 'accent' }],
-        note: count(times),
-      })),
-    ),
-    series: [],
-    table: table(
-      'How often what happened',
-      ['what', 'times#'],
-      rows.map(({ what, times }) => [what, times]),
-    ),
-  })}${latestChanges.length > 0 ? list : null}`;
+  )}`;
 }
 
 const statusColors: Readonly<Record<string, string>> = { applied: 'good', conflict: 'bad', failed: 'bad' };
@@ -374,23 +360,11 @@ async function pushed({ pushed: rows, latestPushed }: ReportData): Promise<Html>
   if (rows.length === 0)
     return html`<p class="quiet">No changes were queued or pushed. <code>signalhouse changes sheet</code> writes a spreadsheet
 to edit.</p>`;
-  return html`${figure({
-    lead: null,
-    chart: await bars(
-      'Changes by what became of them',
-      rows.map(({ status, changes: times }) => ({
-        label: plain(status),
-        parts: [{ value: times, color: statusColors[status] ?? 'accent' }],
-        note: count(times),
-      })),
-    ),
-    series: [],
-    table: table(
-      'Changes by what became of them',
-      ['status', 'changes#'],
-      rows.map(({ status, changes: times }) => [plain(status), times]),
-    ),
-  })}${table(
+  return html`${await countsFigure(
+    'Changes by what became of them',
+    ['status', 'changes#'],
+    rows.map(({ status, changes: times }) => [plain(status), times, statusColors[status] ?? 'accent']),
+  )}${table(
     `The latest changes${shownOf(latestPushed)}`,
     ['topic or company', 'what', 'from', 'to', 'status', 'by', 'on'],
     latestPushed.map((row) => [

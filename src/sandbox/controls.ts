@@ -2,15 +2,12 @@ import type { FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type Change, changeKinds } from './colleague.js';
-import { type DriftRule, driftRule } from './drift.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
+import { type DriftRule, driftRule } from './options.js';
 import type { Service } from './service.js';
-import { defaultDay } from './world/advance.js';
-import type { DayShape } from './world/types.js';
+import { dayShape } from './world/types.js';
 
-const share = z.number().min(0).max(1);
-const shape = z.partialRecord(z.enum(Object.keys(defaultDay) as (keyof DayShape)[]), share);
-const days = z.strictObject({ days: z.number().int().min(0).default(1), shape: shape.default({}) });
+const days = z.strictObject({ days: z.number().int().min(0).default(1), shape: dayShape.prefault({}) });
 const rules = z.strictObject({ rules: z.array(faultRule), replace: z.boolean().default(false) });
 const clock = z.strictObject({ skewMs: z.number() });
 const change = z.looseObject({ kind: z.enum(changeKinds) });

@@ -1,70 +1,27 @@
-import { z } from 'zod';
+import {
+  type DriftList,
+  type DriftMove,
+  type DriftRule,
+  type DriftRuleInput,
+  driftLists,
+  driftMoves,
+  driftRule,
+} from './options.js';
 import * as changes from './world/changes/index.js';
 import { type GroupsOf, listedGroupIds, listedTopics } from './world/counts.js';
-import { getOrThrow, tick } from './world/history.js';
+import { agentActor, getOrThrow, tick } from './world/history.js';
 import { companyName, personName } from './world/names.js';
 import { Random } from './world/random.js';
 import { topicText } from './world/topics.js';
 import type { World } from './world/types.js';
 
-/** The lists that can drift: every paged list whose order depends on other people's work. */
-const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
-export type DriftList = (typeof driftLists)[number];
-
-/** What one turn can do to a list. */
-const driftMoves = ['insert', 'remove', 'hide', 'move'] as const;
-type DriftMove = (typeof driftMoves)[number];
-
-/** How often in each turn; a fraction is the chance of one more (1.5: once, and twice in every other turn). */
-const often = z.number().min(0).max(1000);
-
-/**
- * How lists change while they are read. A turn comes right before any page but the first is answered, so that the rest
- * of the list no longer continues its first page.
- */
-export const driftRule = z.strictObject({
-  lists: z
-    .array(z.enum(driftLists))
-    .min(1)
-    .default([...driftLists]),
-  /** A turn comes before every n-th such page of a list. */
-  everyRequests: z.number().int().min(1).default(1),
-  /** Adds a new item: a topic or conversation at the front, a company or person at the end. */
-  insert: often.default(0.5),
-  /** Deletes an item: it is not listed, and 404 by id. */
-  remove: often.default(0.5),
-  /** Hides an item from the list for `hiddenFor` turns; it can still be read by id. */
-  hide: often.default(0.5),
-  /** Moves an item to the front of the list, as if it had just been changed. */
-  move: often.default(0.5),
-  hiddenFor: z.number().int().min(1).default(6),
-  /** The same seed and the same requests give the same turns. */
-  seed: z.number().int().default(1),
-  /** How many turns each list has; absent: until the drift is stopped. */
-  times: z.number().int().min(1).optional(),
-});
-export type DriftRule = z.output<typeof driftRule>;
-/** A rule as written: fields with a default may be left out. */
-type DriftRuleInput = z.input<typeof driftRule>;
-
-/** A requested page. */
-interface PageRequest {
-  readonly list: DriftList;
-  /** How many items of the list are on the pages before it. */
-  readonly before: number;
-  readonly of: GroupsOf;
-}
-
-interface ListProgress {
-  asked: number;
-  turns: number;
-  /** The hidden ids, each with the turn in which it is listed again. */
-  readonly hidden: Map<string, number>;
-}
-
 function forEachList<T>(value: (list: DriftList) => T): Record<DriftList, T> {
   return Object.fromEntries(driftLists.map((list) => [list, value(list)])) as Record<DriftList, T>;
 }
+
+/** How far each list is. `hidden` has the turn in which an id is listed again. */
+const noProgress = () => forEachList(() => ({ asked: 0, turns: 0, hidden: new Map<string, number>() }));
+const nothingDone = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
 
 /**
  * Drift: lists change while a client reads them. Items move between pages that were read and pages that were not, so a
@@ -72,16 +29,16 @@ function forEachList<T>(value: (list: DriftList) => T): Record<DriftList, T> {
  */
 export class Drift {
   #rule: DriftRule | null = null;
-  #progress: Record<DriftList, ListProgress> = forEachList(() => ({ asked: 0, turns: 0, hidden: new Map() }));
-  #done = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
+  #progress = noProgress();
+  #done = { ...nothingDone };
 
   constructor(private readonly world: World) {}
 
   /** Starts this rule; items that an earlier rule hides are listed again. @throws z.ZodError for a rule that is not valid */
   start(rule: DriftRuleInput): void {
     this.#rule = driftRule.parse(rule);
-    this.#progress = forEachList(() => ({ asked: 0, turns: 0, hidden: new Map() }));
-    this.#done = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
+    this.#progress = noProgress();
+    this.#done = { ...nothingDone };
   }
 
   /** Stops the drift; hidden items are listed again, other changes stay. */
@@ -101,30 +58,32 @@ export class Drift {
   }
 
   /** The items without the hidden ones, in the same order. */
-  visible<T>(list: DriftList, items: readonly T[], idOf: (item: T) => string): readonly T[] {
+  visible<T extends { readonly id: string }>(list: DriftList, items: readonly T[]): readonly T[] {
     const { hidden } = this.#progress[list];
-    return hidden.size === 0 ? items : items.filter((item) => !hidden.has(idOf(item)));
+    return hidden.size === 0 ? items : items.filter(({ id }) => !hidden.has(id));
   }
 
-  /** Call this right before a page is answered. Returns true when it changed the organization. */
-  beforePage({ list, before, of }: PageRequest): boolean {
+  /**
+   * Call this right before a page is answered that comes after `before` items. Returns true when it changed the organization.
+   */
+  beforePage(list: DriftList, before: number, of: GroupsOf): boolean {
     const rule = this.#rule;
-    if (rule === null || before <= 0 || !rule.lists.includes(list)) return false;
+    if (rule === null || before <= 0) return false;
     const progress = this.#progress[list];
     progress.asked += 1;
     const isOver = progress.turns >= (rule.times ?? Number.POSITIVE_INFINITY);
     if (progress.asked % rule.everyRequests !== 0 || isOver) return false;
     progress.turns += 1;
-    this.#turn(rule, { list, before, of }, progress);
-    return true;
-  }
-
-  #turn(rule: DriftRule, { list, before, of }: PageRequest, progress: ListProgress): void {
-    const moves = movesOf(list, this.world, of);
+    for (const [id, until] of progress.hidden) {
+      if (until > progress.turns) continue;
+      progress.hidden.delete(id);
+      this.#done.return += 1;
+    }
     // Each list draws from its own random stream: requests for other lists in between change nothing.
     const random = new Random(rule.seed, 'drift', list, progress.turns);
+    const moves = movesOf(list, this.world, of);
     const randomId = (): string | undefined => {
-      const ids = this.visible(list, moves.ids(), (id) => id);
+      const ids = this.visible(list, moves.items()).map(({ id }) => id);
       const sides = [ids.slice(0, before), ids.slice(before)].filter((side) => side.length > 0);
       return sides.length === 0 ? undefined : random.pick(random.pick(sides));
     };
@@ -134,29 +93,22 @@ export class Drift {
       hide: (id) => progress.hidden.set(id, progress.turns + rule.hiddenFor),
       move: moves.toFront,
     };
-    for (const [id, until] of progress.hidden) {
-      if (until > progress.turns) continue;
-      progress.hidden.delete(id);
-      this.#done.return += 1;
-    }
     for (const move of driftMoves) {
-      for (let left = drawCount(random, rule[move]); left > 0; left -= 1) {
+      const whole = Math.floor(rule[move]);
+      const times = whole + (random.chance(rule[move] - whole) ? 1 : 0);
+      for (let n = 0; n < times; n += 1) {
         const id = move === 'insert' ? '' : randomId();
         if (id !== undefined && act[move](id) !== false) this.#done[move] += 1;
       }
     }
+    return true;
   }
-}
-
-function drawCount(random: Random, often: number): number {
-  const whole = Math.floor(often);
-  return whole + (random.chance(often - whole) ? 1 : 0);
 }
 
 /** How to change one list. A move that the organization does not allow returns false. */
 interface ListMoves {
-  /** The listed ids, in the order of the list. */
-  ids(): readonly string[];
+  /** What is listed, in the order of the list. */
+  items(): readonly { readonly id: string }[];
   insert(random: Random): unknown;
   remove(id: string): unknown;
   toFront(id: string): unknown;
@@ -164,65 +116,68 @@ interface ListMoves {
 
 /** `of` names the company or person of a list of conversations. */
 function movesOf(list: DriftList, world: World, of: GroupsOf): ListMoves {
-  const { agentActor } = changes;
-  if (list === 'topics') {
-    return {
-      ids: () => listedTopics(world).map(({ id }) => id),
-      insert: (random) => {
-        const { title, summary, issueType, keywords } = topicText(random);
-        changes.createTopic(world, { title, summary, issueType, keywords }, agentActor);
-      },
-      remove: (id) => changes.deleteTopic(world, id, agentActor),
-      toFront: (id) => {
-        getOrThrow(world.topics, 'topic', id).updatedAt = tick(world);
-      },
-    };
+  switch (list) {
+    case 'topics':
+      return {
+        items: () => listedTopics(world),
+        insert: (random) => {
+          const { title, summary, issueType, keywords } = topicText(random);
+          changes.createTopic(world, { title, summary, issueType, keywords }, agentActor);
+        },
+        remove: (id) => changes.deleteTopic(world, { topicId: id }, agentActor),
+        toFront: (id) => {
+          getOrThrow(world.topics, 'topic', id).updatedAt = tick(world);
+        },
+      };
+    case 'companies':
+      return {
+        items: () => [...world.companies.values()],
+        insert: (random) =>
+          changes.createCompany(world, { fields: { name: companyName(random) } }, agentActor),
+        // There is always exactly one company that is the organization itself.
+        remove: (id) =>
+          !world.companies.get(id)?.isOrgCompany &&
+          changes.deleteCompany(world, { companyId: id }, agentActor),
+        toFront: (id) => moveToFront(world.companies, id),
+      };
+    case 'people':
+      return {
+        items: () => [...world.people.values()],
+        insert: (random) =>
+          changes.createPerson(world, { fields: { displayName: personName(random) } }, agentActor),
+        remove: (id) => changes.deletePerson(world, { personId: id }, agentActor),
+        toFront: (id) => moveToFront(world.people, id),
+      };
+    case 'groups':
+      return conversationMoves(world, of);
   }
-  if (list === 'companies') {
-    const isOwn = (id: string) => getOrThrow(world.companies, 'company', id).isOrgCompany;
-    return {
-      ids: () => [...world.companies.keys()],
-      insert: (random) => changes.createCompany(world, { name: companyName(random) }, agentActor),
-      // There is always exactly one company that is the organization itself.
-      remove: (id) => !isOwn(id) && changes.deleteCompany(world, id, agentActor),
-      toFront: (id) => moveToFront(world.companies, id),
-    };
-  }
-  if (list === 'people') {
-    return {
-      ids: () => [...world.people.keys()],
-      insert: (random) => changes.createPerson(world, { displayName: personName(random) }, agentActor),
-      remove: (id) => changes.deletePerson(world, id, agentActor),
-      toFront: (id) => moveToFront(world.people, id),
-    };
-  }
-  const authorId = authorOf(world, of);
+}
+
+function conversationMoves(world: World, of: GroupsOf): ListMoves {
+  const { companyId, personId } = of;
+  const writer = [...world.people.values()].find(
+    (person) =>
+      person.authorIds.length > 0 &&
+      (companyId === undefined ? person.id === personId : person.companyId === companyId),
+  );
+  const authorId = writer?.authorIds[0];
   const add = (groupId: string, content: string) =>
-    authorId !== undefined && changes.addMessage(world, { groupId, authorId, content });
+    authorId !== undefined && changes.addMessage(world, { groupId, authorId, content }, agentActor);
   return {
-    ids: () => listedGroupIds(world, of),
+    items: () => listedGroupIds(world, of).map((id) => ({ id })),
     insert: (random) => {
       const channels = [...world.channels.keys()];
       if (authorId === undefined || channels.length === 0) return false;
-      const group = changes.addGroup(world, { channelId: random.pick(channels) });
+      const group = changes.addGroup(world, { channelId: random.pick(channels) }, agentActor);
       return add(group.id, topicText(random).title);
     },
     // A conversation is removed with its last message.
     remove: (id) => {
       const { messageIds } = getOrThrow(world.groups, 'group', id);
-      for (const messageId of [...messageIds]) changes.removeMessage(world, messageId);
+      for (const messageId of [...messageIds]) changes.removeMessage(world, { messageId }, agentActor);
     },
     toFront: (id) => add(id, 'Any news?'),
   };
-}
-
-/** An account of the company or person. */
-function authorOf(world: World, { companyId, personId }: GroupsOf): string | undefined {
-  for (const person of world.people.values()) {
-    const belongs = companyId === undefined ? person.id === personId : person.companyId === companyId;
-    if (belongs && person.authorIds[0] !== undefined) return person.authorIds[0];
-  }
-  return undefined;
 }
 
 /** Companies and people are listed in the order of their map. The map object stays the same, because others hold it. */

@@ -1,18 +1,5 @@
+import { STATUS_CODES } from 'node:http';
 import type { ErrorBody } from '../contract/service.js';
-
-/** The `code` of an error body by status. The document shows only `NOT_FOUND`; the others follow its style. */
-const codes: Record<number, string> = {
-  400: 'BAD_REQUEST',
-  401: 'UNAUTHORIZED',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  405: 'METHOD_NOT_ALLOWED',
-  409: 'CONFLICT',
-  413: 'PAYLOAD_TOO_LARGE',
-  415: 'UNSUPPORTED_MEDIA_TYPE',
-  429: 'TOO_MANY_REQUESTS',
-  500: 'INTERNAL_SERVER_ERROR',
-};
 
 /** The statuses that every operation declares (Endpoints, general rules); a body says `defined: true` for these. */
 export const declaredStatuses: readonly number[] = [400, 401, 403, 404, 409, 429, 500];
@@ -45,15 +32,10 @@ export function notFound(what: string, id: string): HttpError {
   return new HttpError(404, `${what} ${id} does not exist`);
 }
 
-/** The documented body of an error answer; any other error is an unexpected 500. */
-export function bodyOf(error: HttpError): ErrorBody {
-  return {
-    code: codes[error.status] ?? `HTTP_${error.status}`,
-    message: error.message,
-    status: error.status,
-    defined: error.defined,
-    ...(error.data === undefined ? {} : { data: error.data }),
-  };
+/** The documented body of an error answer. Of the codes the document shows only `NOT_FOUND`; the others follow its style. */
+export function bodyOf({ data, defined, message, status }: HttpError): ErrorBody {
+  const code = STATUS_CODES[status]?.toUpperCase().replaceAll(/\W+/g, '_') ?? `HTTP_${status}`;
+  return { code, message, status, defined, ...(data === undefined ? {} : { data }) };
 }
 
 /** Answers a path that the document does not name. */

@@ -1,4 +1,9 @@
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { isObject } from '../base/json.js';
+import { bodyOf, HttpError } from './errors.js';
 import { Random } from './world/random.js';
 
 /** The requests that a rule applies to; every given part must match. An empty match matches every request under /v1. */
@@ -8,8 +13,6 @@ const match = z.strictObject({
   method: z.string().optional(),
   /** A part of the path with its query. */
   path: z.string().optional(),
-  /** A regular expression on the path with its query. */
-  pattern: z.string().refine(compiles, { message: 'not a regular expression' }).optional(),
 });
 
 const common = {
@@ -22,6 +25,7 @@ const common = {
   probability: z.number().min(0).max(1).optional(),
 };
 
+const status = z.number().int().min(200).max(599);
 /** Whether the request runs and is committed before the fault replaces its answer. */
 const commit = z.boolean().default(false);
 
@@ -35,32 +39,21 @@ export const faultRule = z.discriminatedUnion('kind', [
   z.strictObject({
     ...common,
     kind: z.literal('status'),
-    status: z.number().int().min(200).max(599),
+    status,
     headers: z.record(z.string(), z.string()).optional(),
     body: z.unknown().optional(),
     commit,
   }),
   /** A web page, as a proxy or firewall in front of the service would send. */
-  z.strictObject({
-    ...common,
-    kind: z.literal('html'),
-    status: z.number().int().min(200).max(599).default(502),
-    commit,
-  }),
+  z.strictObject({ ...common, kind: z.literal('html'), status: status.default(502), commit }),
   /** The connection is reset before the first byte of the answer. */
   z.strictObject({ ...common, kind: z.literal('reset'), commit }),
   /** A reset after the request ran and was committed. */
   z.strictObject({ ...common, kind: z.literal('commit-then-drop') }),
   /** No answer until the client gives up. */
   z.strictObject({ ...common, kind: z.literal('hang'), commit }),
-  /** The answer comes after `ms`; with `dribble`, in `pieces` spread over that time. */
-  z.strictObject({
-    ...common,
-    kind: z.literal('slow'),
-    ms: z.number().int().min(0),
-    dribble: z.boolean().default(false),
-    pieces: z.number().int().min(2).default(10),
-  }),
+  /** The answer comes after `ms`. */
+  z.strictObject({ ...common, kind: z.literal('slow'), ms: z.number().int().min(0) }),
   /** Only the first `bytes` of the body: the full length is announced and the connection closed, or (`clean`) the part is sent as if it were whole. */
   z.strictObject({
     ...common,
@@ -70,22 +63,14 @@ export const faultRule = z.discriminatedUnion('kind', [
   }),
   /**
    * Another body with the real status: `body` as given, or the real one with values set and deleted. A path is made of
-   * keys and indexes with dots between them; `*` stands for each (`data.*.eventCount`). `json` is a value as JSON text,
-   * sent as it is written: deeper than a program can build, or a number that no program holds.
+   * keys and indexes with dots between them; `*` stands for each (`data.*.eventCount`).
    */
   z.strictObject({
     ...common,
     kind: z.literal('replace'),
     body: z.unknown().optional(),
-    set: z
-      .array(
-        z.union([
-          z.strictObject({ path: z.string().min(1), json: z.string() }),
-          z.strictObject({ path: z.string().min(1), value: z.unknown() }),
-        ]),
-      )
-      .optional(),
-    delete: z.array(z.string().min(1)).optional(),
+    set: z.array(z.strictObject({ path: z.string().min(1), value: z.unknown() })).default([]),
+    delete: z.array(z.string().min(1)).default([]),
   }),
   /** A colleague makes a change (see colleague.ts) right before the answer: what was read before it does not show it. */
   z.strictObject({
@@ -100,24 +85,9 @@ export type FaultRule = z.output<typeof faultRule>;
 /** A rule as written: fields with a default may be left out. */
 export type FaultRuleInput = z.input<typeof faultRule>;
 
-/** The parts of a request that a rule matches. */
-export interface FaultSubject {
-  readonly route: string;
-  readonly method: string;
-  /** The path below `/v1`, with its query. */
-  readonly path: string;
-}
-
-interface ActiveRule {
-  readonly rule: FaultRule;
-  readonly pattern: RegExp | undefined;
-  seen: number;
-  struck: number;
-}
-
 /** The active rules in order, with how many requests each has matched (`seen`) and was applied to (`struck`). */
 export class FaultRules {
-  #active: ActiveRule[] = [];
+  #active: { readonly rule: FaultRule; seen: number; struck: number }[] = [];
   readonly #random: Random;
 
   constructor(seed: number) {
@@ -126,10 +96,7 @@ export class FaultRules {
 
   /** Adds rules after the active ones. @throws z.ZodError for a rule that is not valid */
   add(rules: readonly FaultRuleInput[]): void {
-    for (const rule of z.array(faultRule).parse(rules)) {
-      const pattern = rule.match.pattern === undefined ? undefined : new RegExp(rule.match.pattern);
-      this.#active.push({ rule, pattern, seen: 0, struck: 0 });
-    }
+    for (const rule of z.array(faultRule).parse(rules)) this.#active.push({ rule, seen: 0, struck: 0 });
   }
 
   clear(): void {
@@ -138,15 +105,19 @@ export class FaultRules {
 
   /** The active rules, each with how many requests matched it and how many it was applied to. */
   list(): { rule: FaultRule; seen: number; struck: number }[] {
-    return this.#active.map(({ rule, seen, struck }) => ({ rule, seen, struck }));
+    return this.#active.map((active) => ({ ...active }));
   }
 
-  /** The rule to apply to this request, if any; counts the match. */
-  match(subject: FaultSubject): FaultRule | undefined {
+  /** The rule to apply to this request, if any; counts the match. `path` is below `/v1`, with its query. */
+  match(subject: Readonly<Record<'route' | 'method' | 'path', string>>): FaultRule | undefined {
     for (const active of this.#active) {
-      if (!matches(active, subject)) continue;
+      const { match, after, times, probability } = active.rule;
+      const isMatch =
+        (match.route ?? subject.route) === subject.route &&
+        (match.method ?? subject.method).toUpperCase() === subject.method &&
+        subject.path.includes(match.path ?? '');
+      if (!isMatch) continue;
       active.seen += 1;
-      const { after, times, probability } = active.rule;
       if (active.seen <= after || (times !== undefined && active.struck >= times)) continue;
       if (probability !== undefined && !this.#random.chance(probability)) continue;
       active.struck += 1;
@@ -156,21 +127,105 @@ export class FaultRules {
   }
 }
 
-function matches({ rule, pattern }: ActiveRule, subject: FaultSubject): boolean {
-  const { route, method, path } = rule.match;
-  return (
-    (route === undefined || route === subject.route) &&
-    (method === undefined || method.toUpperCase() === subject.method) &&
-    (path === undefined || subject.path.includes(path)) &&
-    (pattern === undefined || pattern.test(subject.path))
-  );
+/**
+ * Applies a fault that keeps the request from running: it answers (or never does) and returns true. Returns false for a
+ * fault that changes the answer of a request that runs.
+ */
+export function applyFaultBefore(rule: FaultRule, request: FastifyRequest, reply: FastifyReply): boolean {
+  if (!('commit' in rule) || rule.commit) return false;
+  if (rule.kind === 'status' || rule.kind === 'html') {
+    void reply.send(errorAnswer(rule, reply));
+    return true;
+  }
+  reply.hijack();
+  if (rule.kind === 'reset') request.raw.socket.resetAndDestroy();
+  return true;
 }
 
-function compiles(source: string): boolean {
-  try {
-    new RegExp(source);
-    return true;
-  } catch {
-    return false;
+/** Applies a fault to the answer of a request that has run. Returns what is sent instead of `payload`. */
+export async function applyFaultAfter(
+  rule: FaultRule,
+  { raw: { socket } }: FastifyRequest,
+  reply: FastifyReply,
+  payload: string,
+): Promise<string | Readable> {
+  switch (rule.kind) {
+    case 'status':
+    case 'html':
+      return errorAnswer(rule, reply);
+    case 'reset':
+    case 'commit-then-drop':
+      socket.resetAndDestroy();
+      return payload;
+    case 'hang':
+      if (!socket.destroyed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+      return payload;
+    case 'slow':
+      await delay(rule.ms);
+      return payload;
+    case 'truncate': {
+      const bytes = Buffer.from(payload);
+      const head = bytes.subarray(0, rule.bytes);
+      if (rule.clean) return head.toString('utf8');
+      void reply.header('content-length', bytes.length);
+      return Readable.from(truncated(head));
+    }
+    case 'replace':
+      if (rule.body !== undefined) return JSON.stringify(rule.body);
+      return JSON.stringify(edit(JSON.parse(payload), rule));
+    case 'change':
+    case 'paging':
+      return payload;
+  }
+}
+
+/** Sets status and headers of the answer; returns its body. */
+function errorAnswer(rule: FaultRule & { kind: 'status' | 'html' }, reply: FastifyReply): string {
+  void reply.code(rule.status);
+  if (rule.kind === 'html') {
+    void reply.type('text/html; charset=utf-8');
+    const body = `<h1>${rule.status}</h1><p>The server cannot be reached right now.</p>`;
+    return `<!DOCTYPE html>\n<html><head><title>${rule.status}</title></head><body>${body}</body></html>\n`;
+  }
+  void reply.headers(rule.headers ?? {}).type('application/json; charset=utf-8');
+  if (typeof rule.body === 'string') return rule.body;
+  const documented = bodyOf(new HttpError(rule.status, `Status ${rule.status}, set by a fault rule`));
+  return JSON.stringify(rule.body ?? documented);
+}
+
+/** Yields `head`, then fails, so that the connection is closed in the middle of the body. */
+async function* truncated(head: Buffer): AsyncGenerator<Buffer> {
+  yield head;
+  // The head has to leave the process first: closing at once could drop it.
+  await delay(10);
+  throw new Error('truncated by a fault rule');
+}
+
+/** Sets and deletes values inside a JSON value, in place. A path that does not exist changes nothing. */
+function edit(value: unknown, rule: FaultRule & { kind: 'replace' }): unknown {
+  for (const { path, value: wanted } of rule.set) {
+    forEachMatch(value, path, (holder, key) => {
+      holder[key] = wanted;
+    });
+  }
+  for (const path of rule.delete) {
+    forEachMatch(value, path, (holder, key) => {
+      if (Array.isArray(holder)) holder.splice(Number(key), 1);
+      else delete holder[key];
+    });
+  }
+  return value;
+}
+
+type Holder = Record<string, unknown>;
+
+function forEachMatch(value: unknown, path: string, act: (holder: Holder, key: string) => void): void {
+  const [first = '', ...rest] = path.split('.');
+  if (!isObject(value) && !Array.isArray(value)) return;
+  const holder = value as Holder;
+  // From the end, so that deleting from an array does not shift what comes next.
+  for (const key of first === '*' ? Object.keys(holder).reverse() : [first]) {
+    if (rest.length === 0) act(holder, key);
+    else forEachMatch(holder[key], rest.join('.'), act);
   }
 }

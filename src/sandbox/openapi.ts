@@ -75,36 +75,21 @@ interface Parameter {
   readonly schema: unknown;
 }
 
-/**
- * Parameters of which exactly one must be given, as OpenAPI can say it: one object with a form for each, whose fields are
- * written as parameters of their own (`explode`).
- */
-function oneOfParameters(parameters: readonly Parameter[]): object {
-  const oneOf = parameters.map(({ name, schema }) => ({
-    properties: { [name]: schema },
-    required: [name],
-    additionalProperties: false,
-  }));
-  const schema = { type: 'object', oneOf };
-  return {
-    in: 'query',
-    name: 'of',
-    required: true,
-    style: 'form',
-    explode: true,
-    description: eitherOr,
-    schema,
-  };
-}
-
-/** The description of the API, with what @fastify/swagger cannot say. */
+/** The description of the API, with what @fastify/swagger cannot say: parameters of which exactly one must be given. */
 export function describeApi(app: FastifyInstance): unknown {
   const document = structuredClone(app.swagger()) as OpenApi;
   for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
     if (operation.operationId !== 'groups' || operation.parameters === undefined) continue;
     const isEither = ({ name }: Parameter) => name === 'companyId' || name === 'personId';
+    const oneOf = operation.parameters.filter(isEither).map(({ name, schema }) => ({
+      properties: { [name]: schema },
+      required: [name],
+      additionalProperties: false,
+    }));
+    // An object with a form for each of them, whose fields are written as parameters of their own (`explode`).
+    const form = { in: 'query', required: true, style: 'form', explode: true, description: eitherOr };
     const others = operation.parameters.filter((parameter) => !isEither(parameter));
-    operation.parameters = [...others, oneOfParameters(operation.parameters.filter(isEither)) as Parameter];
+    operation.parameters = [...others, { name: 'of', ...form, schema: { type: 'object', oneOf } }];
   }
   return document;
 }

@@ -1,27 +1,46 @@
 import { z } from 'zod';
 import type { Log } from '../base/log.js';
 import { rateLimit } from '../contract/limits.js';
-import { driftRule } from './drift.js';
 import { faultRule, pagingFaults } from './faults.js';
-import type { StoredOrganization, World } from './world/types.js';
+import { type World, worldSizes } from './world/types.js';
 
 const whole = (least: number) => z.number().int().min(least);
 
-/** How many of each the organization has; absent sizes have the generator's default. */
-const sizeSettings = z.strictObject({
-  /** The same seed gives the same data. */
-  seed: whole(0).optional(),
-  topics: whole(0).optional(),
-  people: whole(0).optional(),
-  companies: whole(0).optional(),
-  messages: whole(0).optional(),
-  channels: whole(0).optional(),
-  stories: whole(0).optional(),
-  templates: whole(0).optional(),
-  weeks: whole(1).optional(),
-  /** When the data end: the organization's present, as a date or in milliseconds since the epoch. */
-  now: z.union([z.number(), z.union([z.iso.date(), z.iso.datetime()]).transform(Date.parse)]).optional(),
+/** The lists that can drift: every paged list whose order depends on other people's work. */
+export const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
+export type DriftList = (typeof driftLists)[number];
+
+/** What one turn can do to a list. */
+export const driftMoves = ['insert', 'remove', 'hide', 'move'] as const;
+export type DriftMove = (typeof driftMoves)[number];
+
+/** How often in each turn; a fraction is the chance of one more (1.5: once, and twice in every other turn). */
+const often = z.number().min(0).max(1000);
+
+/**
+ * How lists change while they are read. A turn comes right before any page but the first is answered, so that the rest
+ * of the list no longer continues its first page.
+ */
+export const driftRule = z.strictObject({
+  /** A turn comes before every n-th such page of a list. */
+  everyRequests: z.number().int().min(1).default(1),
+  /** Adds a new item: a topic or conversation at the front, a company or person at the end. */
+  insert: often.default(0.5),
+  /** Deletes an item: it is not listed, and 404 by id. */
+  remove: often.default(0.5),
+  /** Hides an item from the list for `hiddenFor` turns; it can still be read by id. */
+  hide: often.default(0.5),
+  /** Moves an item to the front of the list, as if it had just been changed. */
+  move: often.default(0.5),
+  hiddenFor: z.number().int().min(1).default(6),
+  /** The same seed and the same requests give the same turns. */
+  seed: z.number().int().default(1),
+  /** How many turns each list has; absent: until the drift is stopped. */
+  times: z.number().int().min(1).optional(),
 });
+export type DriftRule = z.output<typeof driftRule>;
+/** A rule as written: fields with a default may be left out. */
+export type DriftRuleInput = z.input<typeof driftRule>;
 
 /** The form of a list whose form the document does not show. */
 const listForm = z.enum(['paged', 'property', 'array']);
@@ -34,7 +53,7 @@ export const sandboxSettings = z.strictObject({
   port: whole(0).max(65_535).default(0),
   /** The key of the generated organization. */
   apiKey: z.string().min(1).default('svc_sandbox'),
-  sizes: sizeSettings.default({}),
+  sizes: worldSizes.prefault({}),
   /** `requests` in each window of `windowMs`, which starts with a key's first request in it. */
   rate: z
     .strictObject({
@@ -66,7 +85,7 @@ export const sandboxSettings = z.strictObject({
   faults: z.array(faultRule).readonly().default([]),
   /** Makes every paged list misbehave; the same as a `paging` fault that matches everything. */
   pagingFault: z.enum(pagingFaults).optional(),
-  /** Lists change while they are read, from the start; see drift.ts. */
+  /** Lists change while they are read, from the start; see above. */
   drift: driftRule.optional(),
   /** Avatar and logo addresses carry a signature that differs in each answer. */
   signedUrls: z.boolean().default(false),
@@ -83,26 +102,4 @@ export type SandboxOptions = z.input<typeof sandboxSettings> & {
 /** Fills in the defaults. @throws z.ZodError for a setting that is not valid */
 export function withDefaults({ log: _, world: __, ...options }: SandboxOptions): SandboxSettings {
   return sandboxSettings.parse(options);
-}
-
-/** A key that the service accepts. */
-export interface SandboxKey {
-  readonly key: string;
-  /** `jwt` stands for a service JWT, which `POST /automations` refuses with 403. Default: `organization`. */
-  readonly kind?: 'organization' | 'jwt';
-  /** The organization it belongs to; absent: the world's own. Any other organization exists and is empty. */
-  readonly organization?: StoredOrganization;
-  /** From this moment on (milliseconds since the epoch, the service's clock) the key is answered 401. */
-  readonly expiresAt?: number;
-}
-
-/** One key of each sort: valid, of another organization, a service JWT, expired. */
-export function keysOf({ apiKey }: SandboxSettings): readonly SandboxKey[] {
-  const other = { id: 'org_other', name: 'Another Organization', slug: 'another-organization' };
-  return [
-    { key: apiKey },
-    { key: 'svc_other_organization', organization: other },
-    { key: 'svc_jwt', kind: 'jwt' },
-    { key: 'svc_expired', expiresAt: 0 },
-  ];
 }

@@ -12,7 +12,7 @@ import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
 import { describeApi } from './openapi.js';
 import type { Service } from './service.js';
 import { v1 } from './v1.js';
-import { UnknownEntityError } from './world/changes/index.js';
+import { UnknownEntityError } from './world/history.js';
 
 /** Builds the server: the API under `/v1`, its OpenAPI description, and the sandbox's controls. */
 export async function buildServer(service: Service): Promise<FastifyInstance> {
@@ -26,12 +26,8 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   // Handlers render their answers. The schemas only describe them in /openapi.json; tests check that they match.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   readJsonBodies(app);
-  app.decorateRequest('principal', null);
-  app.decorateRequest('fault', null);
-  app.decorateRequest('claim', null);
-  app.decorateRequest('storedAnswer', null);
+  for (const name of ['principal', 'fault', 'claim', 'storedAnswer']) app.decorateRequest(name, null);
   app.decorateRequest('bodyText', '');
-  app.decorateRequest('rawBody', null);
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const http = httpErrorOf(error);

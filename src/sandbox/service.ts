@@ -1,11 +1,11 @@
 import type { Log } from '../base/log.js';
-import { type Change, Colleague } from './colleague.js';
+import { type Change, makeChange } from './colleague.js';
 import { Drift } from './drift.js';
 import { FaultRules } from './faults.js';
+import { Renderer } from './handlers/renderer.js';
 import { IdempotencyStore } from './idempotency.js';
-import { keysOf, type SandboxKey, type SandboxSettings } from './options.js';
+import type { SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
-import { Renderer } from './wire/renderer.js';
 import { advance, type DayCounts } from './world/advance.js';
 import { emptyWorld } from './world/generate.js';
 import type { DayShape, World } from './world/types.js';
@@ -18,66 +18,62 @@ interface Tenant {
 
 /** An accepted key and the organization it reads and changes. */
 export interface Principal {
-  readonly key: SandboxKey;
+  readonly key: string;
   readonly tenant: Tenant;
+  /** Stands for a service JWT, which `POST /automations` refuses with 403. */
+  readonly isJwt?: boolean;
 }
 
-/** The service's wall clock, which a test can move. Key expiry and the 24 hours of a stored answer depend on it. */
-class ServiceClock {
-  #skewMs = 0;
-
-  /** Milliseconds since the epoch, as the service sees them. */
-  now(): number {
-    return Date.now() + this.#skewMs;
-  }
-
-  /** Sets how far the service's clock is ahead of the machine's, in milliseconds (negative: behind). */
-  skew(skewMs: number): void {
-    this.#skewMs = skewMs;
-  }
+/** The service's wall clock, in milliseconds since the epoch, which a test can move away from the machine's. */
+function serviceClock() {
+  let aheadMs = 0;
+  return {
+    now: () => Date.now() + aheadMs,
+    skew: (skewMs: number) => {
+      aheadMs = skewMs;
+    },
+  };
 }
 
 /** The parts of one running sandbox. The server and the handlers receive it. */
 export class Service {
-  readonly clock = new ServiceClock();
+  readonly clock = serviceClock();
   readonly stats: Statistics;
   readonly faults: FaultRules;
   /** Applies to the organization of the first key, like `advance` and `change`. */
   readonly drift: Drift;
-  readonly idempotency = new IdempotencyStore(() => this.clock.now());
+  readonly idempotency = new IdempotencyStore(this.clock.now);
   readonly tenant: Tenant;
-  readonly #colleague: Colleague;
-  readonly #keys = new Map<string, Principal>();
+  readonly #principals: readonly Principal[];
 
   constructor(
     readonly settings: SandboxSettings,
     readonly world: World,
     readonly log: Log,
   ) {
-    const { drift, faults, pagingFault, rate } = settings;
+    const { apiKey, drift, faults, pagingFault, rate } = settings;
     this.stats = new Statistics(rate.windowMs);
     this.faults = new FaultRules(world.seed);
     this.faults.add(faults);
     if (pagingFault) this.faults.add([{ kind: 'paging', how: pagingFault }]);
     this.drift = new Drift(world);
     if (drift) this.drift.start(drift);
-    this.tenant = this.#tenantOf(world);
-    this.#colleague = new Colleague(world);
-    for (const key of keysOf(settings)) {
-      const { organization } = key;
-      const tenant = organization ? this.#tenantOf(emptyWorld(organization, world.now)) : this.tenant;
-      this.#keys.set(key.key, { key, tenant });
-    }
+    this.tenant = { world, renderer: new Renderer(world, settings) };
+    const other = { id: 'org_other', name: 'Another Organization', slug: 'another-organization' };
+    const empty = emptyWorld(other, world.now);
+    this.#principals = [
+      { key: apiKey, tenant: this.tenant },
+      { key: 'svc_jwt', tenant: this.tenant, isJwt: true },
+      { key: 'svc_other_organization', tenant: { world: empty, renderer: new Renderer(empty, settings) } },
+    ];
   }
 
-  /** The principal of a bearer key; undefined when it is unknown or expired. */
+  /** The principal of a bearer key; undefined when it is unknown, revoked or expired. */
   principalOf(key: string): Principal | undefined {
-    const principal = this.#keys.get(key);
-    const expiresAt = principal?.key.expiresAt ?? Number.POSITIVE_INFINITY;
-    return expiresAt <= this.clock.now() ? undefined : principal;
+    return this.#principals.find((principal) => principal.key === key);
   }
 
-  /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad shape */
+  /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad number */
   advance(days: number, shape: Partial<DayShape> = {}): DayCounts {
     try {
       return advance(this.world, days, shape);
@@ -89,13 +85,9 @@ export class Service {
   /** Makes one change as another member of the organization; see colleague.ts. */
   change(change: Change): unknown {
     try {
-      return this.#colleague.change(change);
+      return makeChange(this.world, change);
     } finally {
       this.tenant.renderer.worldChanged();
     }
-  }
-
-  #tenantOf(world: World): Tenant {
-    return { world, renderer: new Renderer(world, this.settings) };
   }
 }

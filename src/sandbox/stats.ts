@@ -8,30 +8,13 @@ export interface Touched {
 }
 
 /** One write that was executed; a replayed answer never appears here. */
-export interface Write {
+interface Write {
   /** When it ran, by the service's clock. */
   readonly at: string;
   readonly endpoint: string;
   readonly touched: readonly Touched[];
   readonly body: unknown;
   readonly idempotencyKey: string | null;
-  readonly executed: true;
-}
-
-export interface SandboxStats {
-  /** Requests that arrived with a valid key, whatever their outcome. */
-  readonly requests: number;
-  /** By endpoint name (`unknown`: no such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
-  readonly routes: Record<string, Record<string, number>>;
-  readonly tooManyRequests: number;
-  /** The most requests of one key in any window of the rate limit, however aligned. */
-  readonly mostInAnyWindow: number;
-  readonly mostInAnyWindowByKey: Record<string, number>;
-  readonly windowMs: number;
-  readonly writesExecuted: number;
-  readonly replays: number;
-  /** How often each kind of fault was applied. */
-  readonly faults: Record<string, number>;
 }
 
 /**
@@ -66,63 +49,63 @@ export class PeakRequests {
   most(): Record<string, number> {
     return Object.fromEntries([...this.#keys].map(([key, seen]) => [key, seen.byKey]));
   }
-
-  reset(): void {
-    this.#keys.clear();
-  }
 }
 
-interface Counted {
-  requests: number;
-  replays: number;
-  readonly routes: Record<string, Record<string, number>>;
-  readonly faults: Record<string, number>;
-  readonly writes: Write[];
-}
+type Counts = Record<string, number>;
 
-const nothing = (): Counted => ({ requests: 0, replays: 0, routes: {}, faults: {}, writes: [] });
-
-/** Counts what the service did, for tests and for people who observe a client. */
+/** Counts what the service did since the start or the last reset, for tests and for people who observe a client. */
 export class Statistics {
-  readonly peak: PeakRequests;
-  #counted = nothing();
+  #peak: PeakRequests;
+  #requests = 0;
+  #replays = 0;
+  #routes: Record<string, Counts> = {};
+  #faults: Counts = {};
+  #writes: Write[] = [];
 
   constructor(private readonly windowMs: number) {
-    this.peak = new PeakRequests(windowMs);
+    this.#peak = new PeakRequests(windowMs);
+  }
+
+  reset(): void {
+    this.#peak = new PeakRequests(this.windowMs);
+    this.#requests = 0;
+    this.#replays = 0;
+    this.#routes = {};
+    this.#faults = {};
+    this.#writes = [];
   }
 
   arrived(key: string): void {
-    this.#counted.requests += 1;
-    this.peak.record(key);
+    this.#requests += 1;
+    this.#peak.record(key);
   }
 
   answered(route: string, outcome: string): void {
-    const { routes } = this.#counted;
-    routes[route] ??= {};
-    increment(routes[route], outcome);
+    this.#routes[route] ??= {};
+    increment(this.#routes[route], outcome);
   }
 
   faultApplied(kind: string): void {
-    increment(this.#counted.faults, kind);
+    increment(this.#faults, kind);
   }
 
   replayed(): void {
-    this.#counted.replays += 1;
+    this.#replays += 1;
   }
 
   wrote(write: Write): void {
-    this.#counted.writes.push(write);
+    this.#writes.push(write);
   }
 
   /** Every executed write, in order. */
   get writes(): readonly Write[] {
-    return this.#counted.writes;
+    return this.#writes;
   }
 
   /** How often each field of each entity was written (`topic:…` → `{priority: 1}`), to prove "exactly once". */
-  applied(): Record<string, Record<string, number>> {
-    const applied: Record<string, Record<string, number>> = {};
-    for (const { type, id, fields } of this.writes.flatMap((write) => write.touched)) {
+  applied(): Record<string, Counts> {
+    const applied: Record<string, Counts> = {};
+    for (const { type, id, fields } of this.#writes.flatMap((write) => write.touched)) {
       const counts = applied[`${type}:${id}`] ?? {};
       applied[`${type}:${id}`] = counts;
       for (const field of fields) increment(counts, field);
@@ -130,28 +113,26 @@ export class Statistics {
     return applied;
   }
 
-  read(): SandboxStats {
-    const { faults, replays, requests, routes } = this.#counted;
-    const byKey = this.peak.most();
+  read() {
+    const byKey = this.#peak.most();
     return {
-      requests,
-      routes: structuredClone(routes),
-      tooManyRequests: Object.values(routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
+      /** Requests that arrived with a valid key, whatever their outcome. */
+      requests: this.#requests,
+      /** By endpoint name (`unknown`: no such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
+      routes: structuredClone(this.#routes),
+      tooManyRequests: Object.values(this.#routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
+      /** The most requests of one key in any window of the rate limit, however aligned. */
       mostInAnyWindow: Math.max(0, ...Object.values(byKey)),
       mostInAnyWindowByKey: byKey,
       windowMs: this.windowMs,
-      writesExecuted: this.writes.length,
-      replays,
-      faults: { ...faults },
+      writesExecuted: this.#writes.length,
+      replays: this.#replays,
+      /** How often each kind of fault was applied. */
+      faults: { ...this.#faults },
     };
-  }
-
-  reset(): void {
-    this.peak.reset();
-    this.#counted = nothing();
   }
 }
 
-function increment(counts: Record<string, number>, name: string): void {
+function increment(counts: Counts, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }

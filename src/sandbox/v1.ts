@@ -2,16 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
-import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
 import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
-import type { FaultRule } from './faults.js';
-import type { Answer, Call, Handler } from './handlers/call.js';
-import { handlers } from './handlers/index.js';
+import { applyFaultAfter, applyFaultBefore, type FaultRule } from './faults.js';
+import type { Call } from './handlers/call.js';
+import { handlerOf } from './handlers/index.js';
 import type { StoredAnswer } from './idempotency.js';
 import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
-import type { Renderer } from './wire/renderer.js';
+import type { Touched } from './stats.js';
 
 /** What the hooks below and in server.ts store on a request. */
 declare module 'fastify' {
@@ -21,8 +20,6 @@ declare module 'fastify' {
     fault: FaultRule | null;
     /** The body as it was sent, byte for byte (as text). */
     bodyText: string;
-    /** The parsed body before validation. */
-    rawBody: unknown;
     /** The answer that this request replays, if any. */
     storedAnswer: StoredAnswer | null;
     /** The idempotency claim that the answer completes. */
@@ -40,25 +37,19 @@ export function v1(service: Service): FastifyPluginAsync {
   return async (app) => {
     await limitRequests(app, service);
     app.addHook('onRequest', async (request, reply) => applyEarlyFault(service, request, reply));
-    app.addHook('preValidation', async (request) => {
-      request.rawBody = request.body;
-    });
     app.addHook('preHandler', async (request) => claimKey(service, request));
     app.addHook('onSend', async (request, reply, payload) => {
       void reply.header('date', new Date(service.clock.now()).toUTCString());
       const text = () => (typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : '');
-      if (request.claim !== null) {
+      const { claim, fault } = request;
+      if (claim !== null) {
         const contentType = String(reply.getHeader('content-type') ?? jsonType);
-        service.idempotency.complete(request.claim, {
-          status: reply.statusCode,
-          contentType,
-          payload: text(),
-        });
+        service.idempotency.complete(claim, { status: reply.statusCode, contentType, payload: text() });
         // Only once: an answer that is truncated on its way out passes this hook again, as an error.
         request.claim = null;
       }
       service.stats.answered(routeOf(request), outcomeOf(request, reply));
-      return request.fault === null ? payload : applyFaultAfter(request.fault, request, reply, text());
+      return fault === null ? payload : applyFaultAfter(fault, request, reply, text());
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
@@ -97,35 +88,26 @@ function routeUrl(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+/** The document shows no headers about the limit. */
+const noHeaders = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false };
+
 /** Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives. */
 async function limitRequests(app: FastifyInstance, service: Service): Promise<void> {
   const { rate, retryAfterHeader } = service.settings;
+  const exceeded = `More than ${rate.requests} requests in ${rate.windowMs} ms; retry after backing off`;
   app.addHook('onRequest', async (request) => {
     const principal = authenticate(request, service);
     request.principal = principal;
-    service.stats.arrived(principal.key.key);
+    service.stats.arrived(principal.key);
   });
   await app.register(rateLimit, {
     global: false,
     max: rate.requests,
     timeWindow: rate.windowMs,
-    keyGenerator: (request) => principalOf(request).key.key,
-    addHeaders: {
-      'x-ratelimit-limit': false,
-      'x-ratelimit-remaining': false,
-      'x-ratelimit-reset': false,
-      'retry-after': retryAfterHeader,
-    },
-    addHeadersOnExceeding: {
-      'x-ratelimit-limit': false,
-      'x-ratelimit-remaining': false,
-      'x-ratelimit-reset': false,
-    },
-    errorResponseBuilder: () =>
-      new HttpError(
-        429,
-        `More than ${rate.requests} requests in ${rate.windowMs} ms; retry after backing off`,
-      ),
+    keyGenerator: (request) => principalOf(request).key,
+    addHeaders: { ...noHeaders, 'retry-after': retryAfterHeader },
+    addHeadersOnExceeding: noHeaders,
+    errorResponseBuilder: () => new HttpError(429, exceeded),
   });
   // A hook of the whole scope, so that requests to unknown paths count as well.
   app.addHook('onRequest', app.rateLimit());
@@ -170,7 +152,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return;
   const path = request.url.split('?')[0];
-  const scope = JSON.stringify([principalOf(request).key.key, request.method, path, key]);
+  const scope = JSON.stringify([principalOf(request).key, request.method, path, key]);
   const stored = service.idempotency.claim(scope, request.bodyText);
   if (stored) {
     service.stats.replayed();
@@ -180,7 +162,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
 
 function route(app: FastifyInstance, service: Service, name: EndpointName): void {
   const endpoint: Endpoint = endpoints[name];
-  const handle = handlers[name] as unknown as Handler<EndpointName>;
+  const handle = handlerOf(name);
   app.route({
     method: endpoint.method,
     url: routeUrl(endpoint.path),
@@ -191,13 +173,22 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
       // Not in the hook that finds it: fastify runs the handler after a hook whose answer was cut off by a fault.
       if (storedAnswer)
         return reply.code(storedAnswer.status).type(storedAnswer.contentType).send(storedAnswer.payload);
-      await latency(service.settings.latencyMs);
+      const [least, most] = service.settings.latencyMs;
+      if (most > 0) await delay(least + Math.random() * (most - least));
+      const { params, query, body, bodyText, fault } = request;
+      const rawBody = bodyText.trim() === '' ? undefined : JSON.parse(bodyText);
+      const pagingFault = fault?.kind === 'paging' ? fault.how : undefined;
       const principal = principalOf(request);
-      const { world, renderer } = principal.tenant;
-      const pagingFault = request.fault?.kind === 'paging' ? request.fault.how : undefined;
-      const { params, query, body, rawBody } = request;
-      const call = { service, principal, world, renderer, params, query, body, rawBody, pagingFault };
-      const { json, touched } = runOn(renderer, endpoint, () => handle(call as Call<EndpointName>));
+      const given = { params, query, body, rawBody, pagingFault };
+      const touched: Touched[] = [];
+      const call = { service, principal, ...principal.tenant, ...given, touched } as Call<EndpointName>;
+      let json: string;
+      try {
+        json = handle(call);
+      } finally {
+        // Also when it failed halfway.
+        if (endpoint.method !== 'GET') call.renderer.worldChanged();
+      }
       if (touched.length > 0) {
         service.stats.wrote({
           at: new Date(service.clock.now()).toISOString(),
@@ -205,25 +196,11 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
           touched,
           body: rawBody,
           idempotencyKey: (request.headers['idempotency-key'] as string | undefined) ?? null,
-          executed: true,
         });
       }
       return reply.type(jsonType).send(json);
     },
   });
-}
-
-/** Runs a handler. A write, even one that failed halfway, clears the rendered texts. */
-function runOn(renderer: Renderer, endpoint: Endpoint, handle: () => Answer): Answer {
-  try {
-    return handle();
-  } finally {
-    if (endpoint.method !== 'GET') renderer.worldChanged();
-  }
-}
-
-async function latency([least, most]: readonly [number, number]): Promise<void> {
-  if (most > 0) await delay(least + Math.random() * (most - least));
 }
 
 function principalOf(request: FastifyRequest): Principal {

@@ -65,6 +65,11 @@ export function withoutMark(text: string): string {
   return marked.test(text) ? text.slice(1) : text;
 }
 
+/** The cell of a text that was read: none where it is empty. */
+export function cellOfText(text: string): string | null {
+  return text === '' ? null : withoutMark(text);
+}
+
 /** The type of a sheet's column for a DuckDB type. */
 export function columnTypeOf(duckdb: string): SheetColumn['type'] {
   if (/^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/.test(duckdb)) return 'number';

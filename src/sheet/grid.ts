@@ -79,6 +79,9 @@ export const maxCellChars = 32_767;
 /** The last row that a spreadsheet program can show; blank rows count. */
 export const lastRowNumber = 1_048_576;
 
+/** How many columns a spreadsheet program can show: up to XFD. */
+export const lastColumn = 16_384;
+
 /** The error for a file that cannot be used: `<name> <what>`, and what to do about it. */
 export function sheetError(name: string, what: string, hint: string, cause?: unknown): UsageError {
   return new UsageError(`${name} ${what}`, [], { hint, cause });

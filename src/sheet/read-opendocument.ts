@@ -1,4 +1,4 @@
-import { dateOfDuration, dateOfIso, withoutMark } from './cells.js';
+import { cellOfText, dateOfDuration, dateOfIso } from './cells.js';
 import {
   type Cell,
   cellAddress,
@@ -122,7 +122,7 @@ async function readContent(zip: Zip, { open, table, ...events }: ContentEvents):
 
 /** A cell as it is read; `repeated` says for how many columns it stands. */
 interface OpenCell {
-  readonly attribute: (name: string) => string | undefined;
+  readonly attribute: Attribute;
   readonly repeated: number;
   readonly paragraphs: string[];
 }
@@ -244,7 +244,7 @@ function cellOf(attribute: Attribute, paragraphs: readonly string[]): Cell {
       const formula = attribute('formula')?.split('=').at(-1);
       if (number === 1 && (shown === 'TRUE' || formula === 'TRUE()')) return true;
       if (number === 0 && (shown === 'FALSE' || formula === 'FALSE()')) return false;
-      return Number.isFinite(number) ? number : textOrNull(shown);
+      return Number.isFinite(number) ? number : cellOfText(shown);
     }
     case 'date':
       return dateOfIso(attribute('date-value') ?? shown);
@@ -254,14 +254,10 @@ function cellOf(attribute: Attribute, paragraphs: readonly string[]): Cell {
       return attribute('boolean-value') === 'true';
     case undefined:
       if (shown === '' && attribute('formula') !== undefined) return noResult;
-      return textOrNull(shown);
+      return cellOfText(shown);
     default:
-      return textOrNull(attribute('string-value') ?? shown);
+      return cellOfText(attribute('string-value') ?? shown);
   }
-}
-
-function textOrNull(text: string): Cell {
-  return text === '' ? null : withoutMark(text);
 }
 
 /** How often something is repeated: a whole number from 1. */

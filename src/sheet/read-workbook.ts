@@ -1,10 +1,11 @@
 import { posix } from 'node:path';
-import { dateOfIso, dateOfSerial, isBuiltInDate, isDateFormat, withoutMark } from './cells.js';
+import { cellOfText, dateOfIso, dateOfSerial, isBuiltInDate, isDateFormat, withoutMark } from './cells.js';
 import {
   type Cell,
   type Grid,
   GridBuilder,
   howToSheet,
+  lastColumn,
   maxCells,
   maxColumns,
   noResult,
@@ -194,8 +195,7 @@ async function contents(zip: Zip, workbook: string, parts: ReadonlyMap<string, P
   return { sheets, from1904 };
 }
 
-/** The last column that a spreadsheet program can show, and the styles that a workbook may have (Excel: 65,490). */
-const lastColumn = 16_384;
+/** The styles that a workbook may have; Excel allows 65,490. */
 const maxStyles = 100_000;
 
 /** The parts of the workbook that the cells of a sheet refer to. */
@@ -299,7 +299,7 @@ function cellOf({ type, style, formula, value }: RawCell, book: Book): Cell {
     case 's': {
       const text = book.strings[Number(value)];
       if (text === undefined) throw new MalformedXml(`there is no shared string ${value}`);
-      return text === '' ? null : withoutMark(text);
+      return cellOfText(text);
     }
     case 'inlineStr':
       return withoutMark(value);
@@ -319,10 +319,8 @@ function cellOf({ type, style, formula, value }: RawCell, book: Book): Cell {
   }
 }
 
-type Chunks = AsyncIterable<Uint8Array>;
-
 /** The shared strings: texts of cells, which a workbook keeps in a part of their own and refers to by index. */
-async function readSharedStrings(chunks: Chunks, workbook: string): Promise<string[]> {
+async function readSharedStrings(chunks: AsyncIterable<Uint8Array>, workbook: string): Promise<string[]> {
   const strings: string[] = [];
   const rich = new RichText();
   await readXml(chunks, {
@@ -375,7 +373,7 @@ function unescaped(text: string): string {
 }
 
 /** For each cell style, by index, whether it shows a number as a date or time. */
-async function readDateStyles(chunks: Chunks): Promise<boolean[]> {
+async function readDateStyles(chunks: AsyncIterable<Uint8Array>): Promise<boolean[]> {
   const custom = new Map<number, string>();
   const styles: boolean[] = [];
   // Conditional formats have number formats too, under ids of their own.

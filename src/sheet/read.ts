@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 import { StorageError, UsageError } from '../base/errors.js';
-import { withoutMark } from './cells.js';
+import { cellOfText } from './cells.js';
 import {
   type Cell,
   type Grid,
@@ -52,7 +52,7 @@ export function readRecords(records: readonly Readonly<Record<string, unknown>>[
   if (records.length === 0) throw sheetError(name, 'is empty', 'Send at least one row.');
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const builder = new GridBuilder(name);
-  builder.add(0, columns.map(textOrNull));
+  builder.add(0, columns.map(recordText));
   for (const [at, record] of records.entries()) {
     const cells = columns.map((column) => recordCell(record[column], column, at + 1));
     builder.add(at + 1, cells);
@@ -68,13 +68,13 @@ function recordCell(value: unknown, column: string, row: number): Cell {
       : String(value).includes('\0')
         ? 'must not contain a NUL character'
         : undefined;
-  if (problem === undefined) return textOrNull(String(value));
+  if (problem === undefined) return recordText(String(value));
   throw new UsageError('The rows cannot be read.', [{ setting: `row ${row}, ${column}`, problem }]);
 }
 
 /** Lone surrogates, which no text file can contain, are replaced as in UTF-8. */
-function textOrNull(text: string): string | null {
-  return text === '' ? null : withoutMark(text.replace(/\p{Cs}/gu, '\uFFFD'));
+function recordText(text: string): string | null {
+  return cellOfText(text.replace(/\p{Cs}/gu, '\uFFFD'));
 }
 
 /** The bytes of a file, up to the limit for sheets. Raises UsageError or StorageError. */
@@ -86,21 +86,26 @@ export async function readBytes(path: string): Promise<Uint8Array> {
       const found = await file.stat();
       if (found.isDirectory()) throw sheetError(path, 'is a folder, not a file', 'Name a file in it.');
       if (found.size > maxFileBytes) throw tooLarge(name);
-      // Anything but a plain file (a pipe) has no size: it is read up to the limit and no further.
-      const chunks: Buffer[] = [];
-      let size = 0;
-      for await (const chunk of file.createReadStream({ autoClose: false })) {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > maxFileBytes) throw tooLarge(name);
-      }
-      return Buffer.concat(chunks);
+      // Anything but a plain file (a pipe) has no size.
+      return await bytesOf(file.createReadStream({ autoClose: false }), name);
     } finally {
       await file.close();
     }
   } catch (error) {
     throw unreadable(path, error);
   }
+}
+
+/** The bytes of a stream, which is read up to the limit for sheets and no further. Raises UsageError. */
+export async function bytesOf(stream: AsyncIterable<Uint8Array>, name: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > maxFileBytes) throw tooLarge(name);
+  }
+  return Buffer.concat(chunks);
 }
 
 function tooLarge(name: string): Error {
@@ -182,8 +187,7 @@ async function readDelimited(bytes: Uint8Array, name: string): Promise<Grid> {
     // Takes each row here and passes none on: a file of a million blank lines costs no memory.
     on_record: (record: string[]) => {
       number++;
-      const cells = record.map((cell) => (cell === '' ? null : withoutMark(cell)));
-      builder.add(number, cells);
+      builder.add(number, record.map(cellOfText));
       return null;
     },
   });

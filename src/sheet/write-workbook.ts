@@ -9,6 +9,7 @@ import {
   type Cell,
   columnLetters,
   howToSheet,
+  lastColumn,
   lastRowNumber,
   type SheetColumn,
   type SheetSpec,
@@ -172,9 +173,6 @@ const colours = {
 
 /** A header further down is not frozen: it would leave no room for the table. */
 const frozenRows = 5;
-
-/** The last column that a spreadsheet program can show, XFD. */
-const lastColumn = 16_384;
 
 /** Room for the filter button beside a header, in characters. */
 const filterButton = 3;
@@ -506,60 +504,37 @@ const editedLook =
 const line = '<color rgb="FFD5D8DC"/>';
 const lines = `<border><left style="thin">${line}</left><right style="thin">${line}</right><top style="thin">${line}</top><bottom style="thin">${line}</bottom><diagonal/></border>`;
 
-/** The first number for a format code of one's own. */
-const firstOwnFormat = 164;
+/** The format reserves the first two fills, and the number formats below this one. */
+const [firstFill, firstFormat] = [2, 164];
 
 /** The looks of a workbook, numbered as they are asked for: cells refer to a look by its number. */
 class Styles {
-  readonly #fonts = new Numbered([fontXml({})]);
-  // The format reserves the first two fills.
-  readonly #fills = new Numbered([
-    '<fill><patternFill patternType="none"/></fill>',
-    '<fill><patternFill patternType="gray125"/></fill>',
-  ]);
-  readonly #borders = new Numbered(['<border><left/><right/><top/><bottom/><diagonal/></border>', lines]);
-  readonly #formats = new Numbered([]);
-  readonly #cells = new Numbered(['<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>']);
+  /** By their JSON; the first is that of a cell without a look. */
+  readonly #looks = new Map<string, Look>([['', {}]]);
 
   /** The number of a look. */
-  of({ fill, format, align, indent, vertical, wrap, lines: hasLines, ...font }: Look): number {
-    const fontId = this.#fonts.of(fontXml(font));
-    const fillId =
-      fill === undefined
-        ? 0
-        : this.#fills.of(
-            `<fill><patternFill patternType="solid"><fgColor rgb="FF${fill}"/></patternFill></fill>`,
-          );
-    const numbers =
-      format === undefined
-        ? ''
-        : ` numFmtId="${firstOwnFormat + this.#formats.of(format)}" applyNumberFormat="1"`;
-    const alignment = [
-      ...(align ? [`horizontal="${align}"`] : []),
-      ...(indent ? [`indent="${indent}"`] : []),
-      ...(vertical ? [`vertical="${vertical}"`] : []),
-      ...(wrap ? ['wrapText="1"'] : []),
-    ].join(' ');
-    return this.#cells.of(
-      `<xf${numbers} fontId="${fontId}" fillId="${fillId}" borderId="${hasLines ? 1 : 0}" xfId="0"` +
-        ' applyFont="1" applyFill="1" applyBorder="1" applyAlignment="1">' +
-        `<alignment ${alignment}/></xf>`,
-    );
+  of(look: Look): number {
+    const key = JSON.stringify(look);
+    this.#looks.set(key, look);
+    return [...this.#looks.keys()].indexOf(key);
   }
 
-  /** The content of xl/styles.xml, when every look has its number. */
+  /** The content of xl/styles.xml, when every look has its number: each has a font, a fill and a format of that number. */
   xml(): string {
-    const formats = this.#formats.all.map(
-      (code, at) => `<numFmt numFmtId="${firstOwnFormat + at}" formatCode="${escapedAttribute(code)}"/>`,
+    const looks = [...this.#looks.values()];
+    const formats = looks.flatMap(({ format }, at) =>
+      format === undefined
+        ? []
+        : `<numFmt numFmtId="${firstFormat + at}" formatCode="${escapedAttribute(format)}"/>`,
     );
     return [
       `${xmlStart}<styleSheet xmlns="${main}">`,
       formats.length > 0 ? list('numFmts', formats) : '',
-      list('fonts', this.#fonts.all),
-      list('fills', this.#fills.all),
-      list('borders', this.#borders.all),
+      list('fonts', looks.map(fontXml)),
+      list('fills', [patternFill('none'), patternFill('gray125'), ...looks.map(fillXml)]),
+      list('borders', ['<border><left/><right/><top/><bottom/><diagonal/></border>', lines]),
       list('cellStyleXfs', ['<xf numFmtId="0" fontId="0" fillId="0" borderId="0"/>']),
-      list('cellXfs', this.#cells.all),
+      list('cellXfs', looks.map(cellXml)),
       list('cellStyles', ['<cellStyle name="Normal" xfId="0" builtinId="0"/>']),
       list('dxfs', [editedLook]),
       '</styleSheet>',
@@ -567,28 +542,31 @@ class Styles {
   }
 }
 
-/** Texts, each with the number of the place where it first occurred. */
-class Numbered {
-  readonly #numbers: Map<string, number>;
-
-  constructor(first: readonly string[]) {
-    this.#numbers = new Map(first.map((text, at) => [text, at]));
-  }
-
-  of(text: string): number {
-    const known = this.#numbers.get(text);
-    if (known !== undefined) return known;
-    const number = this.#numbers.size;
-    this.#numbers.set(text, number);
-    return number;
-  }
-
-  get all(): string[] {
-    return [...this.#numbers.keys()];
-  }
+function cellXml({ format, align, indent, vertical, wrap, lines: hasLines }: Look, at: number): string {
+  const alignment = [
+    ...(align ? [`horizontal="${align}"`] : []),
+    ...(indent ? [`indent="${indent}"`] : []),
+    ...(vertical ? [`vertical="${vertical}"`] : []),
+    ...(wrap ? ['wrapText="1"'] : []),
+  ].join(' ');
+  return (
+    `<xf numFmtId="${format === undefined ? 0 : firstFormat + at}" fontId="${at}" fillId="${firstFill + at}"` +
+    ` borderId="${hasLines ? 1 : 0}" xfId="0"` +
+    ' applyNumberFormat="1" applyFont="1" applyFill="1" applyBorder="1" applyAlignment="1">' +
+    `<alignment ${alignment}/></xf>`
+  );
 }
 
-function fontXml({ bold, size = 11, color }: Pick<Look, 'bold' | 'size' | 'color'>): string {
+function patternFill(type: 'none' | 'gray125'): string {
+  return `<fill><patternFill patternType="${type}"/></fill>`;
+}
+
+function fillXml({ fill }: Look): string {
+  if (fill === undefined) return patternFill('none');
+  return `<fill><patternFill patternType="solid"><fgColor rgb="FF${fill}"/></patternFill></fill>`;
+}
+
+function fontXml({ bold, size = 11, color }: Look): string {
   const colour = color === undefined ? '' : `<color rgb="FF${color}"/>`;
   return `<font>${bold ? '<b/>' : ''}<sz val="${size}"/>${colour}<name val="Calibri"/><family val="2"/></font>`;
 }

@@ -1,4 +1,5 @@
-import { type Answer, Priority } from '../api/client.js';
+import type { Answer } from '../api/attempt.js';
+import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pagesOf } from '../api/paging.js';
 import { AnswerTooLargeError } from '../base/errors.js';

@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
+import { liveAsChild } from '../base/processes.js';
 import { identifier } from './sql.js';
 import { isolatedOptions } from './store/extensions.js';
 import { type FromProcess, shortMessage, type TriedView, type UserFile } from './user-views.js';
@@ -19,16 +19,7 @@ process.once('message', ({ schema, files }: Task) => {
     () => process.exit(1),
   );
 });
-// The worker decides when this ends; when it is gone, nobody else would end a statement that takes for ever.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-process.umask(0o077);
-try {
-  // When a container has too little memory, this process is ended and not the worker.
-  writeFileSync('/proc/self/oom_score_adj', '1000');
-} catch {
-  // Only Linux has it.
-}
+liveAsChild();
 
 async function work(schema: readonly string[], files: readonly UserFile[]): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:', {

@@ -1,8 +1,7 @@
-import { fork } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { messageOf } from '../base/errors.js';
+import { startChild } from '../base/processes.js';
 import { listLiteral, literal } from './sql.js';
 import { isInvalidating, outOfMemory } from './store/faults.js';
 import type { Session } from './store/session.js';
@@ -186,11 +185,6 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-/**
- * Beside this folder in dist, also when this module is run from src by a test: a process can only start what is compiled.
- */
-const program = fileURLToPath(new URL('../../dist/warehouse/user-views-process.js', import.meta.url));
-
 /** Runs files in one process, until all are done or one must be ended. Returns what became of at least one of them. */
 function run(
   schema: readonly string[],
@@ -201,11 +195,7 @@ function run(
     const results: TriedView[] = [];
     let current = files[0]?.file ?? '';
     let reason = '';
-    // Without the settings: the API key is one of the variables.
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALHOUSE_')),
-    );
-    const child = fork(program, [], { env, execArgv: [], stdio: 'ignore', serialization: 'json' });
+    const child = startChild('warehouse/user-views-process.js');
     const end = (because: string) => {
       reason = because;
       child.kill('SIGKILL');

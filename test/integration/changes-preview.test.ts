@@ -10,7 +10,7 @@ import type { Pulling } from '../support/pulling.js';
 import { dryRun, ImportFolder, other, push, townForPushes } from '../support/pushing.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/changes/index.js'));
+void (() => import('../../src/cli/commands/changes.js'));
 
 let sandbox: Sandbox;
 let pulling: Pulling;

@@ -14,7 +14,7 @@ import { queueOf } from '../support/pushing.js';
 import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/changes/index.js'));
+void (() => import('../../src/cli/commands/changes.js'));
 
 const folders = new Folders();
 let sandbox: Sandbox;

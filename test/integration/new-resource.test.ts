@@ -1,20 +1,25 @@
-import { copyFileSync, cpSync, readdirSync } from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { kindsOfColumns } from '../../scripts/columns.mjs';
+import { readSchema } from '../../scripts/read-schema.mjs';
 import { Api } from '../../src/api/client.js';
 import { systemClock } from '../../src/base/clock.js';
 import { silentLog } from '../../src/base/log.js';
 import { settings } from '../../src/config/schema.js';
 import { endpoints, readEndpoints } from '../../src/contract/endpoints.js';
-import { entries, resourcesOf } from '../../src/contract/resources.js';
+import { kinds } from '../../src/contract/privacy.js';
+import { documentFields, entries, resourcesOf } from '../../src/contract/resources.js';
 import { whoAmI } from '../../src/run/identity.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { SyncParts } from '../../src/sync/context.js';
 import { runPlan } from '../../src/sync/plan.js';
 import type { PlanLine, SyncOptions, SyncReport } from '../../src/sync/report.js';
 import { runSync } from '../../src/sync/run.js';
+import { readModels } from '../../src/warehouse/load/models.js';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
@@ -170,4 +175,25 @@ it('is chosen by --only', async () => {
   ahead = 0;
   expect(votesAsked().slice(asked).sort()).toEqual(await liveTopics());
   expect(report.scans).toEqual([]);
+});
+
+it('says of each column what it says about people, without a list of columns', async () => {
+  const sql = sqlWithVotes();
+  const declared = parse(readFileSync(join(sql, 'privacy.yaml'), 'utf8'));
+  const documents = documentFields(table);
+  const found = kindsOfColumns(await readSchema(`${sql}/`), {
+    ...declared,
+    kinds,
+    documents,
+    models: readModels(sql),
+  });
+  expect(found.tables.topic_votes).toEqual({
+    topic_id: 'topic_id',
+    id: 'record_id',
+    person_id: 'person_id',
+    value: 'none',
+    cast_at: 'time',
+    synced_at: 'time',
+    run_id: 'none',
+  });
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { isGroup } from '../../src/cli/command.js';
+import { flagsOf, isGroup } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
 import { variables } from '../../src/config/load.js';
 import { secretVariables } from '../../src/config/secrets.js';
@@ -38,7 +38,7 @@ describe('the README', () => {
     for (const [, name, text = ''] of rows) {
       const entry = commands.find((command) => command.name === name);
       const own = entry && isGroup(entry) ? entry.commands : entry ? [entry] : [];
-      const options = own.flatMap((command) => Object.keys(command.options ?? {}));
+      const options = own.flatMap(flagsOf);
       for (const [, flag] of text.matchAll(/`--([a-z-]+)/g))
         expect([name, options]).toEqual([name, expect.arrayContaining([flag])]);
     }

@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withSandboxData } from '../../scripts/docs-cookbook.mjs';
-import { recipesIn } from '../../src/assistant/cookbook.js';
+import { recipesIn } from '../../src/assistant/server.js';
 import { runInProcess } from '../support/in-process.js';
 import { Folders, program } from '../support/signalhouse.js';
 

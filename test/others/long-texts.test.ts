@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import type { Change } from '../../src/sandbox/colleague.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { quietDay } from '../../src/sandbox/world/advance.js';
+import { dayShape } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
@@ -22,6 +22,9 @@ const asInTheImage = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 const peakMemory = fileURLToPath(new URL('./peak-memory.mjs', import.meta.url));
+
+/** A day on which nothing else happens. */
+const quiet = Object.fromEntries(Object.keys(dayShape.shape).map((name) => [name, 0]));
 
 const folders = new Folders();
 let sandbox: Sandbox;
@@ -62,7 +65,7 @@ it(`${nights} nights with 10 MB of long messages each: memory stays as documente
   // Few and many: each night has 10 MB.
   const counts = [1_000, 100, 10, 2, 1];
   for (let at = 0; at < nights; at += 1) {
-    sandbox.advance(1, quietDay);
+    sandbox.advance(1, quiet);
     const topics = [...world.topics.values()].filter(({ graphStatus }) => graphStatus === 'active');
     const topicId = topics[at % topics.length]?.id ?? '';
     const authorId = [...world.authors.keys()][at % world.authors.size] ?? '';

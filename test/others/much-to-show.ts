@@ -1,5 +1,5 @@
 import type { Facts, StoredRun } from '../../src/base/facts.js';
-import type { ScheduleView } from '../../src/serve/schedule/view.js';
+import type { ScheduleView } from '../../src/serve/schedule/record.js';
 import { night, now, someFacts, someRun, someSchedule } from '../unit/serve/serving.js';
 
 const hourMs = 3_600_000;

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '../../src/base/clock.js';
 import type { Facts } from '../../src/base/facts.js';
 import { type RunningServer, startServer } from '../../src/serve/http/server.js';
-import type { ScheduleView } from '../../src/serve/schedule/view.js';
+import type { ScheduleView } from '../../src/serve/schedule/record.js';
 import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
 import {
   noFacts,

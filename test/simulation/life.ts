@@ -17,20 +17,20 @@ const weights = {
     supersedeTopic: 1,
     migrateTopic: 1,
     mergeTopics: 3,
-    deleteTopic: 4,
-    restoreTopic: 8,
+    deleteTopic: 3,
+    restoreTopic: 2,
     createPerson: 2,
     patchPerson: 4,
     mergePeople: 3,
-    deletePerson: 3,
-    restorePerson: 6,
+    deletePerson: 2,
+    restorePerson: 2,
     employ: 5,
     linkIdentity: 2,
     createCompany: 1,
     patchCompany: 3,
     mergeCompanies: 1,
     deleteCompany: 1,
-    restoreCompany: 4,
+    restoreCompany: 1,
     linkCompanyIdentity: 1,
     addGroup: 2,
     assignGroup: 5,
@@ -40,20 +40,28 @@ const weights = {
     removeMessage: 3,
     react: 2,
   },
-  /** Users and operators. */
-  act: {
-    importTopics: 6,
-    importCompanies: 2,
-    importAgain: 3,
-    dropSheet: 1,
-    undo: 4,
-    cancel: 2,
-    retry: 2,
-    rebuild: 1,
-    loseLiveFile: 2,
-    clockJump: 1,
-    settings: 1,
+  /** What users and operators do in one evening. */
+  story: {
+    asked: 3,
+    pushed: 2,
+    against: 3,
+    askedTwice: 3,
+    askedLater: 3,
+    undone: 2,
+    undoneAgainst: 3,
+    killed: 5,
+    inDoubt: 6,
+    dropped: 1,
+    undoOfEarlier: 2,
+    cancelled: 1,
+    retried: 2,
+    rebuilt: 1,
+    fileLost: 1,
+    clockSet: 1,
+    settingsChanged: 1,
   },
+  /** What follows a push of which nobody knows what it has sent. */
+  afterDoubt: { nothing: 2, cancel: 5, colleague: 3, restored: 2, undo: 1 },
   /** How a run of the program goes. */
   run: {
     whole: 5,
@@ -83,8 +91,61 @@ const weights = {
 } as const;
 
 type ChangeKind = keyof (typeof weights)['change'];
-/** What follows half of the imports: a colleague, or somebody with a sheet, asks for something else in the same fields. */
-type ActKind = keyof (typeof weights)['act'] | 'colleagueAgainst' | 'importAgainst';
+type ActKind =
+  | 'importTopics'
+  | 'importCompanies'
+  /** An earlier sheet once more, under another name. */
+  | 'importAgain'
+  /** Somebody with a sheet asks for something else in the same fields. */
+  | 'importAgainst'
+  /** Another sheet asks for the same. */
+  | 'importLater'
+  | 'dropSheet'
+  /** A colleague sets something else in the same fields. */
+  | 'colleagueAgainst'
+  | 'sync'
+  | 'push'
+  | 'pushKilled'
+  /** Changes are made, and some of their answers are lost. */
+  | 'pushInDoubt'
+  | 'undo'
+  | 'cancel'
+  | 'retry'
+  | 'rebuild'
+  | 'loseLiveFile'
+  | 'clockJump'
+  | 'settings';
+
+/** The acts of each story. */
+const stories: Readonly<
+  Record<keyof (typeof weights)['story'], readonly (ActKind | 'import' | 'afterDoubt')[]>
+> = {
+  asked: ['import'],
+  pushed: ['import', 'push'],
+  against: ['import', 'colleagueAgainst', 'push'],
+  askedTwice: ['import', 'importAgainst'],
+  askedLater: ['import', 'push', 'colleagueAgainst', 'sync', 'importLater', 'push'],
+  undone: ['import', 'push', 'undo', 'push'],
+  undoneAgainst: ['import', 'push', 'colleagueAgainst', 'undo', 'push'],
+  killed: ['import', 'pushKilled', 'afterDoubt'],
+  inDoubt: ['import', 'pushInDoubt', 'afterDoubt'],
+  dropped: ['dropSheet'],
+  undoOfEarlier: ['undo'],
+  cancelled: ['cancel'],
+  retried: ['retry', 'push'],
+  rebuilt: ['rebuild'],
+  fileLost: ['loseLiveFile'],
+  clockSet: ['clockJump'],
+  settingsChanged: ['settings'],
+};
+
+const afterDoubt: Readonly<Record<keyof (typeof weights)['afterDoubt'], readonly ActKind[]>> = {
+  nothing: [],
+  cancel: ['cancel'],
+  colleague: ['colleagueAgainst', 'push'],
+  restored: ['loseLiveFile', 'cancel'],
+  undo: ['undo', 'push'],
+};
 
 /** A change that shows nowhere until the sweep, so that it belongs to no quiet night. */
 const silent: readonly ChangeKind[] = [
@@ -144,6 +205,9 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
   const changes = Array.from({ length: random.whole(2, 12) }, () => changeMove(random, kind));
+  // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
+  if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
+  if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
   const storm = kind === 'stormy' ? Array.from({ length: random.whole(1, 3) }, () => stormMove(random)) : [];
   const run = random.weighted(weights.run);
   const most = {
@@ -151,16 +215,16 @@ function nightOf(seed: number, no: number, nights: number): Night {
     stopped: 120,
     capped: 120,
     killed: random.pick([150, 1_500]),
-    killedSending: random.pick([25, 200]),
-    killedPushing: 2,
+    killedSending: random.pick([50, 400]),
+    killedPushing: 4,
     served: 1,
     tight: random.pick([150, 1_500]),
     full: random.pick([150, 1_500]),
   };
   const after = random.whole(1, most[run]);
-  const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();
+  const acts = Array.from({ length: random.whole(1, 4) }, () => storyMoves(random)).flat();
   // There has to be something to send.
-  if (run === 'killedPushing') acts.push(...actMoves(random, 'importTopics'));
+  if (run === 'killedPushing') acts.push(actMove(random, 'importTopics'));
   const pause = random.pick([1, 20, 70, 3_600]);
   const meanwhile =
     run === 'killedPushing' && random.chance(0.5) ? actMove(random, 'colleagueAgainst') : undefined;
@@ -170,8 +234,14 @@ function nightOf(seed: number, no: number, nights: number): Night {
   };
 }
 
-function changeMove(random: Random, kind: Night['kind']): ChangeMove {
-  const change = random.weighted(weights.change);
+const goings: readonly ChangeKind[] = ['deleteTopic', 'deletePerson', 'deletePerson', 'deleteCompany'];
+const returns: readonly ChangeKind[] = ['restoreTopic', 'restorePerson', 'restorePerson', 'restoreCompany'];
+
+function changeMove(
+  random: Random,
+  kind: Night['kind'],
+  change = random.weighted(weights.change),
+): ChangeMove {
   if (kind !== 'stormy' && silent.includes(change)) return changeMove(random, kind);
   return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
@@ -180,12 +250,13 @@ function actMove(random: Random, act: ActKind): ActMove {
   return { act, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
-function actMoves(random: Random, act: ActKind = random.weighted(weights.act)): ActMove[] {
-  const move = actMove(random, act);
-  if (random.chance(0.5)) return [move];
-  if (act === 'undo') return [actMove(random, 'colleagueAgainst'), move];
-  if (!act.startsWith('import')) return [move];
-  return [move, actMove(random, random.pick(['colleagueAgainst', 'importAgainst']))];
+function storyMoves(random: Random): ActMove[] {
+  return stories[random.weighted(weights.story)].flatMap((act) => {
+    if (act === 'afterDoubt')
+      return afterDoubt[random.weighted(weights.afterDoubt)].map((one) => actMove(random, one));
+    if (act !== 'import') return [actMove(random, act)];
+    return [actMove(random, random.weighted({ importTopics: 6, importCompanies: 2, importAgain: 2 }))];
+  });
 }
 
 /** Joins, moves and messages: what falls between the readings of two lists. */
@@ -193,6 +264,9 @@ const moving: readonly ChangeKind[] = [
   ...(['employ', 'linkIdentity', 'mergePeople', 'mergeCompanies', 'mergeTopics'] as const),
   ...(['assignGroup', 'addMessage', 'removeMessage'] as const),
 ];
+
+/** What leaves open whether a request was executed. */
+export const doubts = [{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'hang' }] as const;
 
 function stormMove(random: Random): StormMove {
   const kind = random.weighted(weights.storm);
@@ -207,7 +281,7 @@ function stormMove(random: Random): StormMove {
     case 'doubt':
       return {
         fault: {
-          ...random.pick([{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'hang' }] as const),
+          ...random.pick(doubts),
           ...{ commit: random.chance(0.7), probability: 0.5, match: { method: 'PATCH' } },
         },
       };

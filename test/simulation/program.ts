@@ -19,9 +19,9 @@ export interface Interruption {
   readonly killAfter?: number;
   /** Calls into DuckDB end with this error, from the so many-th on and so many times. */
   readonly failing?: { readonly after: number; readonly times: number; readonly error: string };
-  /** While its so many-th request is on its way, before or after the server had it. */
+  /** While a request is on its way: 1 before the server has the first one, 2 after that, 3 before it has the second one. */
   readonly killSending?: number;
-  /** The same while its so many-th change is on its way. */
+  /** The same of the changes that are sent. */
   readonly killPushing?: number;
   /** A signal after so many requests, as SIGTERM does. */
   readonly stopAfter?: number;
@@ -89,14 +89,16 @@ export class Program {
       failed += 1;
       return failing.error;
     };
-    let [sent, pushed] = [0, 0];
+    const counts = { out: 0, handled: 0 };
+    const changes = { out: 0, handled: 0 };
     this.network.sending = (moment, method) => {
-      if (moment === 'out') sent += 1;
-      if (moment === 'out' && method === 'PATCH') pushed += 1;
-      if (moment === 'out' && sent === stopAfter) this.#stop(listeners);
-      // Every other time, the server has not had it yet.
-      const at = sent % 2 ? 'out' : 'handled';
-      if (moment === at && (sent === killSending || (method === 'PATCH' && pushed === killPushing))) kill();
+      counts[moment] += 1;
+      if (method === 'PATCH') changes[moment] += 1;
+      if (moment === 'out' && counts.out === stopAfter) this.#stop(listeners);
+      const isAt = (count: number, point = 0) =>
+        point % 2 === (moment === 'out' ? 1 : 0) && count === Math.ceil(point / 2);
+      if (isAt(counts[moment], killSending) || (method === 'PATCH' && isAt(changes[moment], killPushing)))
+        kill();
     };
     if (stopAfterMs !== undefined) setTimeout(() => this.#stop(listeners), stopAfterMs);
     Object.defineProperty(performance, 'timeOrigin', { value: this.time.now(), configurable: true });

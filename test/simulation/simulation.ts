@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
 import type { Change } from '../../src/sandbox/colleague.js';
+import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import { withDefaults } from '../../src/sandbox/options.js';
 import { buildServer } from '../../src/sandbox/server.js';
 import { Service } from '../../src/sandbox/service.js';
 import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
-import type { World } from '../../src/sandbox/world/types.js';
+import type { StoredTopic, World } from '../../src/sandbox/world/types.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
 import {
   everyNight,
@@ -20,8 +21,9 @@ import {
   ownTexts,
   servedNightly,
   shownValues,
+  waitingChanges,
 } from './judges.js';
-import type { ActMove, ChangeMove, Night, StormMove } from './life.js';
+import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } from './life.js';
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -95,12 +97,15 @@ export class Simulation {
   nights = 0;
   readonly #trace = createHash('sha256');
   readonly #removed = new Removed();
+  /** Requests in a minute: one seed has what the API documents, the next one a fourth of it, which a night uses up. */
+  readonly mostRequests: number;
   readonly #random: Random;
   /** What was imported, for what comes later. */
   readonly #imported: Sheet[] = [];
+  readonly #contents = new Set<string>();
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
-  /** Each key that a change had: whoever retries a conflict gets another one. */
+  /** Each key that a change had when it was sent: whoever retries a conflict gets another one. */
   readonly keysOfChanges = new Set<string>();
   /** Entities that somebody else changed in the same fields. */
   readonly colleagueSet = new Set<string>();
@@ -120,7 +125,9 @@ export class Simulation {
     this.world = generate({ ...defaultSizes, ...sizes, seed, now });
     // Lists of one page, and of several.
     const maxPageSize = [100, 12, 7][seed % 3] ?? 100;
-    const settings = withDefaults({ maxPageSize, pageSize: Math.min(maxPageSize, 50) });
+    this.mostRequests = seed % 2 ? 30 : 120;
+    const rate = { requests: this.mostRequests, windowMs: minute };
+    const settings = withDefaults({ maxPageSize, pageSize: Math.min(maxPageSize, 50), rate });
     this.service = new Service(settings, this.world, silentLog);
     this.#random = new Random(seed, 'network');
   }
@@ -188,6 +195,7 @@ export class Simulation {
     await this.#sync(night);
     if (night.kind === 'calm') await this.#calm(night);
     else await everyNight(this, { isQuiet: night.kind === 'quiet', isWhole: night.run.run === 'whole' });
+    this.#removed.nightIsOver();
   }
 
   /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
@@ -309,6 +317,9 @@ export class Simulation {
         if (earlier) await this.#import(this.#sheetLike(earlier, of, act === 'importAgainst'), other);
         return;
       }
+      case 'importLater':
+        if (last) await this.#import(this.#withAnother(last, of), other);
+        return;
       case 'dropSheet': {
         mkdirSync(join(this.dataDir, 'inbox'), { recursive: true });
         this.#sheet('topic', of, other, join(this.dataDir, 'inbox'));
@@ -323,6 +334,28 @@ export class Simulation {
         this.#say(`colleague: ${JSON.stringify(change)}`);
         return;
       }
+      case 'sync':
+        await this.#command(['sync', '--json']);
+        return;
+      case 'push':
+        await this.#command(['push', '--json']);
+        return;
+      case 'pushKilled':
+        await this.#command(['push', '--json'], { killPushing: 1 + (of % 4) });
+        return;
+      case 'pushInDoubt':
+        this.service.faults.add([
+          {
+            ...doubts[of % doubts.length],
+            commit: true,
+            times: [1, 30, 30][other % 3],
+            match: { method: 'PATCH' },
+          } as FaultRuleInput,
+        ]);
+        await this.#command(['push', '--json'], other % 2 ? { stopAfter: 1 + (of % 7) } : {});
+        // What was not used is not left for a night without faults.
+        if (kind !== 'stormy') this.service.faults.clear();
+        return;
       case 'undo':
         if (last) await this.#command(['changes', 'undo', last.file, '--yes']);
         return;
@@ -381,10 +414,19 @@ export class Simulation {
       const next = all[(all.indexOf(wish.value) + 1 + (of % (all.length - 1))) % all.length];
       return isAgainst && next !== undefined ? { ...wish, value: next } : wish;
     });
-    return this.#written(asked, `again-${of}`, this.folder);
+    return this.#written(asked, `again-${of}`);
   }
 
-  #written(wishes: readonly Wish[], name: string, folder: string): Sheet {
+  /** The same, and one more of its kind: a file that nobody has seen before. */
+  #withAnother({ wishes }: Sheet, of: number): Sheet {
+    const [first] = wishes;
+    const all = first?.type === 'topic' ? this.world.topics : this.world.companies;
+    const others = [...all.keys()].filter((id) => wishes.every((one) => one.id !== id));
+    const id = others[of % others.length];
+    return this.#written([...wishes, ...(first && id ? [{ ...first, id }] : [])], `later-${of}`);
+  }
+
+  #written(wishes: readonly Wish[], name: string, folder = this.folder): Sheet {
     const [{ type, column } = { type: '', column: '' }] = wishes;
     const file = join(folder, `sheet-${name}.csv`);
     const rows = wishes.map(({ id, value }) => `${id},${value}\n`);
@@ -398,28 +440,41 @@ export class Simulation {
   /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
   async #import({ file, wishes }: Sheet, other: number): Promise<void> {
     const shown = await shownValues(this.dataDir, wishes);
+    const waited = await waitingChanges(this);
+    const content = readFileSync(file, 'utf8');
+    const isNew = !this.#contents.has(content);
+    this.#contents.add(content);
     const by = `user ${other % 3}`;
     const { stdout } = await this.#command([
       ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
     ]);
-    if (shown.size > 0) await noLostWishes(this, wishes, shown, stdout, by);
+    if (shown.size > 0) await noLostWishes(this, { wishes, isNew, waited }, shown, stdout, by);
   }
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
     const { 'idempotency-key': key } = headers;
-    if (method !== 'PATCH' || key === undefined || this.before.has(key)) return;
+    if (method !== 'PATCH' || key === undefined) return;
+    // What is sent was stored before, whatever becomes of the table and its copies after that.
+    const journal = join(this.dataDir, 'changes.journal');
+    if (existsSync(journal) && readFileSync(journal).includes(key)) this.keysOfChanges.add(key);
+    if (this.before.has(key)) return;
     const [, id] = /\/topics\/([^/?]+)/.exec(path) ?? [];
     const topic = this.world.topics.get(id ?? '');
     if (!topic || body === null) return;
-    this.before.set(key, {
-      priority: topic.priority,
-      lifecycle_state: topic.lifecycleState,
-      archived: topic.archivedAt !== null,
-    });
+    this.before.set(key, valuesOf(topic));
+  }
+
+  /** What the organization has now. */
+  valueOf({ type, id, column }: Omit<Wish, 'value'>): unknown {
+    const topic = this.world.topics.get(id);
+    const company = this.world.companies.get(id);
+    if (type === 'topic') return topic && valuesOf(topic)[column];
+    return column === 'name' ? company?.name : company?.isVip;
   }
 
   #settings(of: number): void {
     const settings = {
+      rateLimit: { requests: this.mostRequests },
       warehouse: { memoryLimit: '256MB' },
       retention: { deletedContentDays: 'never' },
       sync: { publishEveryMinutes: of % 2 ? 1 : 30 },
@@ -473,6 +528,10 @@ export class Simulation {
   #say(what: string): void {
     this.story.push(what);
   }
+}
+
+function valuesOf({ priority, lifecycleState, archivedAt }: StoredTopic): Record<string, unknown> {
+  return { priority, lifecycle_state: lifecycleState, archived: archivedAt !== null };
 }
 
 function truncate(path: string, bytes: number): void {

@@ -2,11 +2,28 @@ import type { Change } from '../../src/sandbox/colleague.js';
 import type { World } from '../../src/sandbox/world/types.js';
 import type { ChangeMove } from './life.js';
 
-/** What was deleted, so that it can be brought back. */
+type Kind = 'topics' | 'people' | 'companies';
+
+/** What was deleted, so that it can be brought back: not before a night has seen that it is gone. */
 export class Removed {
-  readonly topics: string[] = [];
-  readonly people: string[] = [];
-  readonly companies: string[] = [];
+  readonly #earlier: Record<Kind, string[]> = { topics: [], people: [], companies: [] };
+  readonly #today: [Kind, unknown][] = [];
+
+  add(kind: Kind, id: unknown): void {
+    this.#today.push([kind, id]);
+  }
+
+  nightIsOver(): void {
+    for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
+  }
+
+  last(kind: Kind): string | undefined {
+    return this.#earlier[kind].at(-1);
+  }
+
+  takeLast(kind: Kind): void {
+    this.#earlier[kind].pop();
+  }
 }
 
 /** The change that a move stands for in the organization as it is; undefined when there is nothing to change so. */
@@ -24,7 +41,7 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   const given: Record<ChangeMove['change'], Record<string, unknown>> = {
     createTopic: { title: `topic ${other}` },
     deleteTopic: { topicId: pick(topics, of) },
-    restoreTopic: { topicId: removed.topics.at(-1) },
+    restoreTopic: { topicId: removed.last('topics') },
     mergeTopics: { sourceIds: [pick(live, of)], targetId: pick(live, other) },
     supersedeTopic: { topicId: pick(live, of), successorId: pick(live, other) },
     archiveTopic: { topicId: pick(live, of) },
@@ -36,7 +53,7 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
     migrateTopic: { topicId: pick(live, of) },
     createPerson: { fields: { displayName: `somebody ${other}` } },
     deletePerson: { personId: pick(people, of) },
-    restorePerson: { personId: removed.people.at(-1) },
+    restorePerson: { personId: removed.last('people') },
     mergePeople: { sourceIds: [pick(people, of)], targetId: pick(people, other) },
     employ: { personId: pick(people, of), companyId: other % 3 ? (pick(companies, other) ?? null) : null },
     patchPerson: {
@@ -50,7 +67,7 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
     },
     createCompany: { fields: { name: `company ${other}` } },
     deleteCompany: { companyId: pick(companies, of) },
-    restoreCompany: { companyId: removed.companies.at(-1) },
+    restoreCompany: { companyId: removed.last('companies') },
     mergeCompanies: { sourceIds: [pick(companies, of)], targetId: pick(companies, other) },
     patchCompany: { companyId: pick(companies, of), fields: { name: `company ${other}` } },
     linkCompanyIdentity: { companyId: pick(companies, of), platform: 'crm', platformId: String(other % 5) },
@@ -80,12 +97,12 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
       : people.length - 5;
   if (/^(delete|merge)(Topic|Person|People|Compan)/.test(kind) && left < 3) return undefined;
   if (kind === 'removeMessage' && messages.length < 40) return undefined;
-  if (kind === 'deleteTopic') removed.topics.push(String(wanted.topicId));
-  if (kind === 'deletePerson') removed.people.push(String(wanted.personId));
-  if (kind === 'deleteCompany') removed.companies.push(String(wanted.companyId));
-  if (kind === 'restoreTopic') removed.topics.pop();
-  if (kind === 'restorePerson') removed.people.pop();
-  if (kind === 'restoreCompany') removed.companies.pop();
+  if (kind === 'deleteTopic') removed.add('topics', wanted.topicId);
+  if (kind === 'deletePerson') removed.add('people', wanted.personId);
+  if (kind === 'deleteCompany') removed.add('companies', wanted.companyId);
+  if (kind === 'restoreTopic') removed.takeLast('topics');
+  if (kind === 'restorePerson') removed.takeLast('people');
+  if (kind === 'restoreCompany') removed.takeLast('companies');
   return { kind, ...wanted };
 }
 

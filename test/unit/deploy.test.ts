@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { manifestsOf } from '../../deploy/kubernetes/organizations/generate.mjs';
-import { isGroup } from '../../src/cli/command.js';
+import { flagsOf, isGroup } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
 import { loadServeConfig } from '../../src/config/load.js';
 import { settings } from '../../src/config/schema.js';
@@ -56,7 +56,7 @@ const pods: [string, Pod][] = [
 function expectKnown([name, ...args]: readonly string[]): void {
   const command = commands.find((one) => one.name === name);
   expect(command?.name).toBe(name);
-  const options = command && !isGroup(command) ? Object.keys(command.options ?? {}) : [];
+  const options = command && !isGroup(command) ? flagsOf(command) : [];
   for (const flag of args.filter((one) => one.startsWith('--'))) expect(options).toContain(flag.slice(2));
 }
 

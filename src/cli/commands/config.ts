@@ -1,9 +1,7 @@
-import { z } from 'zod';
-import { ExitCode } from '../../base/errors.js';
 import type { EffectiveSetting } from '../../config/load.js';
 import type { SecretSource } from '../../config/secrets.js';
 import { command, type Group } from '../command.js';
-import { print, printJson, tableWidth } from '../output.js';
+import { answer, tableWidth } from '../output.js';
 import { sections, table } from '../text/layout.js';
 
 const printConfig = command({
@@ -13,17 +11,16 @@ const printConfig = command({
     ['signalhouse config print', 'Every setting: from the file, a variable, a flag or a default'],
     ['signalhouse config print --json | jq ".settings[] | select(.from != \\"default\\")"', 'What you set'],
   ],
-  flags: z.object({}),
-  async run(_flags, { json, sources }) {
+  flags: {},
+  async run(_flags, context) {
+    const { sources } = context;
     const { effectiveSettings, loadConfig } = await import('../../config/load.js');
     const { secretSources } = await import('../../config/secrets.js');
     const settings = effectiveSettings(sources).map(withoutPassword);
     const keyFile = settings.find(({ setting }) => setting === 'api.keyFile')?.value;
     const secrets = secretSources(sources, typeof keyFile === 'string' ? keyFile : undefined);
     for (const warning of loadConfig(sources).warnings) process.stderr.write(`${warning}\n`);
-    if (json) printJson({ settings, secrets });
-    else print(configText(settings, secrets));
-    return ExitCode.done;
+    return answer(context, { settings, secrets }, configText);
   },
 });
 
@@ -44,22 +41,19 @@ function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@') };
 }
 
-function configText(settings: readonly EffectiveSetting[], secrets: readonly SecretSource[]): string {
+function configText(found: {
+  readonly settings: readonly EffectiveSetting[];
+  readonly secrets: readonly SecretSource[];
+}): string {
   const width = tableWidth();
-  const names = ['setting', 'value', 'from'].map((name) => ({ name }));
-  const rows = settings.map(({ setting, value, from, source }) => [
+  const settings = found.settings.map(({ setting, value, from, source }) => [
     setting,
     value === null ? '(not set)' : typeof value === 'string' ? value : JSON.stringify(value),
     source ?? from,
   ]);
+  const secrets = found.secrets.map(({ secret, source }) => [secret, source ?? '(not set)']);
   return sections([
-    ['Settings', table(names, rows, width === undefined ? undefined : width - 2)],
-    [
-      'Secrets (never printed)',
-      table(
-        [{ name: 'secret' }, { name: 'from' }],
-        secrets.map(({ secret, source }) => [secret, source ?? '(not set)']),
-      ),
-    ],
+    ['Settings', table(['setting', 'value', 'from'], settings, width && width - 2)],
+    ['Secrets (never printed)', table(['secret', 'from'], secrets)],
   ]);
 }

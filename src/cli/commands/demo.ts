@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { z } from 'zod';
-import { ExitCode, UsageError } from '../../base/errors.js';
+import { UsageError } from '../../base/errors.js';
 import { duration } from '../../base/units.js';
 import { command } from '../command.js';
 import { Children, DemoError } from '../demo/children.js';
 import { play, squeezed } from '../demo/play.js';
-import { print, printJson } from '../output.js';
+import { answer, print } from '../output.js';
 import { untilSignal } from '../signals.js';
 
 export const demo = command({
@@ -16,8 +15,9 @@ export const demo = command({
     ['signalhouse demo', 'Takes under a minute; its files stay in ./data/demo'],
     ['signalhouse demo --data-dir /tmp/demo', 'Use another directory'],
   ],
-  flags: z.object({}),
-  async run(_flags, { json, sources }) {
+  flags: {},
+  async run(_flags, context) {
+    const { json, sources } = context;
     const { flags = [], cwd = process.cwd() } = sources;
     const given = flags.length > 0 ? flags : [{ path: 'dataDir', flag: '--data-dir', value: 'data/demo' }];
     const { loadConfig } = await import('../../config/load.js');
@@ -30,12 +30,11 @@ export const demo = command({
     try {
       const played = await play(children, dataDir, json ? null : print);
       const ms = performance.now() - started;
-      if (json) printJson({ ...played, dataDir, seconds: Math.round(ms / 100) / 10 });
-      else print(farewell(relative(cwd, dataDir) || '.', ms));
+      const result = { ...played, dataDir, seconds: Math.round(ms / 100) / 10 };
+      return answer(context, result, () => farewell(relative(cwd, dataDir) || '.', ms));
     } finally {
       await children.close();
     }
-    return ExitCode.done;
   },
 });
 

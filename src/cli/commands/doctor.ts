@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { command } from '../command.js';
 import type { Check } from '../doctor.js';
-import { print, printJson } from '../output.js';
+import { answer } from '../output.js';
 import { printable, wrap } from '../text/layout.js';
 
 export const doctor = command({
@@ -11,14 +10,13 @@ export const doctor = command({
     ['signalhouse doctor', 'One line per check, with what to do; makes two requests'],
     ['signalhouse doctor --json', 'The same as JSON'],
   ],
-  flags: z.object({}),
+  flags: {},
   async run(_flags, context) {
     const { examine, exitCodeOf } = await import('../doctor.js');
     const checks = await examine(context);
     const exitCode = exitCodeOf(checks);
-    if (context.json) printJson({ exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) });
-    else print(checks.map(line).join('\n'));
-    return exitCode;
+    const result = { exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) };
+    return answer(context, result, () => checks.map(line).join('\n'), exitCode);
   },
 });
 

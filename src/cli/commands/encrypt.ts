@@ -1,19 +1,12 @@
-import { z } from 'zod';
-import { ExitCode, UsageError } from '../../base/errors.js';
+import { UsageError } from '../../base/errors.js';
 import { bytes } from '../../base/units.js';
-import { command } from '../command.js';
-import { toggle } from '../flags.js';
-import { print, printJson } from '../output.js';
+import { command, text, toggle, wait } from '../command.js';
+import { answer } from '../output.js';
 import { setUp } from '../setup.js';
 
 export const encrypt = command({
   name: 'encrypt',
   summary: 'Encrypt the data directory, or change its key',
-  options: {
-    'old-key-file': { type: 'string', describe: 'The file with the key that encrypts it now' },
-    off: { type: 'boolean', describe: 'Decrypt it; needs --old-key-file and no key in the settings' },
-    wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
-  },
   examples: [
     [
       'openssl rand -base64 32 > key; chmod 600 key',
@@ -23,11 +16,11 @@ export const encrypt = command({
     ['SIGNALHOUSE_ENCRYPTION_KEY_FILE=new signalhouse encrypt --old-key-file key', 'Change the key'],
     ['signalhouse encrypt --off --old-key-file key', 'Decrypt it'],
   ],
-  flags: z.object({
-    oldKeyFile: z.string().optional(),
-    off: toggle.default(false),
-    wait: toggle.default(false),
-  }),
+  flags: {
+    oldKeyFile: text.optional().describe('The file with the key that encrypts it now'),
+    off: toggle.describe('Decrypt it; needs --old-key-file and no key in the settings'),
+    wait,
+  },
   async run({ oldKeyFile, off, wait }, context) {
     const { encryptDataDir } = await import('../../app/encrypt.js');
     const { readEncryptionKey } = await import('../../config/secrets.js');
@@ -36,21 +29,15 @@ export const encrypt = command({
     const old = oldKeyFile === undefined ? undefined : readEncryptionKey(oldKeyFile, '--old-key-file');
     if (old && 'problem' in old) throw new UsageError('The old key cannot be used.', [old]);
     checkKeys({ off, hasKey: config.encryptionKey !== undefined, hasOld: old !== undefined });
-    try {
-      progress?.phase('encrypt', null);
-      const done = await encryptDataDir(setup, { old, wait });
-      progress?.close();
-      const { rewritten, published, left } = done;
-      if (context.json) printJson({ encrypted: !off, rewritten, published, left });
-      else {
-        const what = off ? 'decrypted' : 'encrypted';
-        print(`${config.dataDir} is ${what}; published ${published.path} (${bytes(published.bytes)})`);
-        for (const file of left) print(`${file} is not ${what}: delete it when it is no longer needed`);
-      }
-      return ExitCode.done;
-    } finally {
-      progress?.close();
-    }
+    progress?.phase('encrypt', null);
+    const done = await encryptDataDir(setup, { old, wait }).finally(() => progress?.close());
+    return answer(context, { encrypted: !off, ...done }, ({ published, left }) => {
+      const what = off ? 'decrypted' : 'encrypted';
+      return [
+        `${config.dataDir} is ${what}; published ${published.path} (${bytes(published.bytes)})`,
+        ...left.map((file) => `${file} is not ${what}: delete it when it is no longer needed`),
+      ].join('\n');
+    });
   },
 });
 
@@ -65,9 +52,7 @@ function checkKeys({ off, hasKey, hasOld }: { off: boolean; hasKey: boolean; has
     throw new UsageError(
       'A key is set, so the data directory stays encrypted.',
       [{ setting, problem: 'is set' }],
-      {
-        hint: 'Unset it, and name the file with --old-key-file.',
-      },
+      { hint: 'Unset it, and name the file with --old-key-file.' },
     );
   if (off && !hasOld)
     throw new UsageError('There is no key to decrypt with.', [

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Candidates } from '../../app/explain.js';
 import { shellWord } from '../../base/command-line.js';
 import { cut } from '../../base/display-width.js';
-import { ExitCode, UsageError } from '../../base/errors.js';
+import { UsageError } from '../../base/errors.js';
 import { count } from '../../base/units.js';
 import { command } from '../command.js';
-import { answerTo, canAsk, print, printJson } from '../output.js';
+import { answer, answerTo, canAsk } from '../output.js';
 import { setUp } from '../setup.js';
 import { explanationText } from '../text/explanation.js';
 import { printable } from '../text/layout.js';
@@ -27,32 +27,29 @@ export const explain = command({
   name: 'explain',
   usage: '<kind> [what..]',
   summary: 'Explain one topic, company, person or conversation: its state, what is due and why',
-  positionals: {
-    kind: { type: 'string', describe: 'topic, company, person or conversation' },
-    what: { type: 'string', array: true, describe: 'Its id, or its title or name, or a part of that' },
-  },
   examples: [
     ['signalhouse explain topic 0f3c…', 'Why the row looks like this, and what a sync would fetch'],
     ['signalhouse explain company Acme', 'By name; asks when several match'],
     ['signalhouse explain person 42 --json | jq .children', 'What is due, for a program'],
   ],
-  flags: z.object({
-    kind: z.enum(kinds, `must be ${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`),
+  flags: {
+    kind: z
+      .enum(kinds, 'must be topic, company, person or conversation')
+      .describe('topic, company, person or conversation'),
     what: z
       .array(z.string())
       .default([])
       .transform((words) => words.join(' ').trim())
-      .refine((words) => words !== '', 'is missing: an id, or a title or name'),
-  }),
+      .refine((words) => words !== '', 'is missing: an id, or a title or name')
+      .describe('Its id, or its title or name, or a part of that'),
+  },
   async run({ kind, what }, context) {
     const { explain: explainOne } = await import('../../app/explain.js');
     const isAsking = canAsk() && !context.json;
     const explanation = await explainOne(await setUp(context), kind, what, (candidates) =>
       choose(kind, what, candidates, isAsking),
     );
-    if (context.json) printJson(explanation);
-    else print(explanationText(explanation));
-    return ExitCode.done;
+    return answer(context, explanation, explanationText);
   },
 });
 
@@ -66,62 +63,42 @@ async function choose(
   const [first, second] = found;
   if (!first) throw nothingFound(kind, what, others);
   if (!second) return first.id;
+  const head = `${count(found.length)} ${plurals[kind]} match ${JSON.stringify(what)}.`;
   const shown = found.slice(0, most);
+  const more = found.length - shown.length;
   if (isAsking) {
     const lines = shown.map((one, index) => `  ${index + 1}  ${titleOf(one)}`);
-    const more = found.length - shown.length;
-    process.stderr.write(`${headOf(kind, what, found.length)}\n${lines.join('\n')}\n`);
-    if (more > 0)
-      process.stderr.write(`  and ${count(more)} more; a longer part of the title leaves fewer\n`);
-    const answer = await answerTo(`Which one? [1-${shown.length}] `);
-    const chosen = shown[Number(answer.trim()) - 1];
-    if (answer.trim() !== '' && chosen) return chosen.id;
+    if (more > 0) lines.push(`  and ${count(more)} more; a longer part of the title leaves fewer`);
+    process.stderr.write(`${head}\n${lines.join('\n')}\n`);
+    const typed = (await answerTo(`Which one? [1-${shown.length}] `)).trim();
+    const chosen = shown[Number(typed) - 1];
+    if (typed !== '' && chosen) return chosen.id;
     throw new UsageError('Nothing was chosen.', [], { hint: 'Name one by its id.' });
   }
-  throw severalFound(kind, what, found, shown);
-}
-
-function headOf(kind: Kind, what: string, matches: number): string {
-  return `${count(matches)} ${plurals[kind]} match ${JSON.stringify(what)}.`;
+  const problems = shown.map((one) => ({ setting: one.id, problem: titleOf(one) }));
+  const commands = shown.map(({ id }) => `  ${commandFor(kind, id)}`);
+  const rest = more > 0 ? [`${count(more)} more match: a longer part of the title leaves fewer.`] : [];
+  throw new UsageError(head, problems, { hint: ['Explain one of them:', ...commands, ...rest].join('\n') });
 }
 
 function titleOf({ id, name, isGone }: Candidates['found'][number]): string {
   return cut(printable(`${name ?? id}${isGone ? ' (deleted)' : ''}`), 74);
 }
 
-function severalFound(
-  kind: Kind,
-  what: string,
-  found: Candidates['found'],
-  shown: Candidates['found'],
-): UsageError {
-  const problems = shown.map((one) => ({ setting: one.id, problem: titleOf(one) }));
-  const commands = shown.map(({ id }) => `  ${commandFor(kind, id)}`);
-  const more = found.length - shown.length;
-  const rest = more > 0 ? [`${count(more)} more match: a longer part of the title leaves fewer.`] : [];
-  return new UsageError(headOf(kind, what, found.length), problems, {
-    hint: ['Explain one of them:', ...commands, ...rest].join('\n'),
-  });
-}
-
 function nothingFound(kind: Kind, what: string, others: Candidates['others']): UsageError {
   const [other] = others;
   const quoted = JSON.stringify(what);
   if (!other) {
+    const list = kind === 'conversation' ? 'topics' : plurals[kind];
     return new UsageError(`There is no ${kind} with the id or title ${quoted}.`, [], {
-      hint: `Only what a sync has stored and published can be explained. Run signalhouse sync --only ${plurals[kind] === 'conversations' ? 'topics' : plurals[kind]} if it is new.`,
+      hint: `Only what a sync has stored and published can be explained. Run signalhouse sync --only ${list} if it is new.`,
     });
   }
-  const isKind = kinds.some((one) => one === other.kind);
-  return new UsageError(
-    `${quoted} is the id of a ${other.kind}${other.name === null ? '' : ` (${cut(printable(other.name), 60)})`}, not of a ${kind}.`,
-    [],
-    {
-      hint: isKind
-        ? commandFor(other.kind as Kind, what)
-        : `Only these can be explained: ${kinds.join(', ')}.`,
-    },
-  );
+  const name = other.name === null ? '' : ` (${cut(printable(other.name), 60)})`;
+  const own = kinds.find((one) => one === other.kind);
+  return new UsageError(`${quoted} is the id of a ${other.kind}${name}, not of a ${kind}.`, [], {
+    hint: own ? commandFor(own, what) : `Only these can be explained: ${kinds.join(', ')}.`,
+  });
 }
 
 function commandFor(kind: Kind, id: string): string {

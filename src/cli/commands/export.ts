@@ -1,12 +1,11 @@
 import { extname } from 'node:path';
 import { z } from 'zod';
 import type { ExportedSheet } from '../../app/export-workbook.js';
-import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import { type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count, counted } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
-import { command } from '../command.js';
-import { text, toggle } from '../flags.js';
-import { print, printJson } from '../output.js';
+import { command, text, toggle } from '../command.js';
+import { answer } from '../output.js';
 import { setUp } from '../setup.js';
 import { table } from '../text/layout.js';
 
@@ -21,47 +20,29 @@ const byExtension: Readonly<Record<string, Format>> = {
   '.jsonl': 'ndjson',
 };
 
-const flags = z.object({
-  table: text.optional(),
-  query: text.optional(),
-  all: toggle.default(false),
-  format: z.enum(formats, `must be one of ${formats.join(', ')}`).optional(),
-  out: text.optional(),
-  bom: toggle.default(false),
-  safeCells: toggle.default(false),
-  force: toggle.default(false),
-});
-type Flags = z.infer<typeof flags>;
+const flags = {
+  table: text.optional().describe('A table or view, e.g. backlog or raw.documents'),
+  query: text.optional().describe('Export the result of a SELECT instead of a table'),
+  all: toggle.describe(
+    'Export every table and view: to a directory of Parquet files, or to an .xlsx file with a sheet for each',
+  ),
+  format: z
+    .enum(formats, `must be one of ${formats.join(', ')}`)
+    .optional()
+    .describe(`${formats.join(', ')} (default: by file extension)`),
+  out: text.optional().describe('File to write; with --all, the directory'),
+  bom: toggle.describe('CSV: start with a byte order mark, so that Excel reads it as UTF-8'),
+  safeCells: toggle.describe(
+    'CSV: put an apostrophe before text that a spreadsheet program would run as a formula',
+  ),
+  force: toggle.describe('Overwrite existing files'),
+};
+type Flags = z.output<z.ZodObject<typeof flags>>;
 
 export const exportCommand = command({
   name: 'export',
   usage: '[table]',
   summary: 'Write a table, a view, a query result or everything to Parquet, CSV, Excel or JSON',
-  positionals: { table: { type: 'string', describe: 'A table or view, e.g. backlog or raw.documents' } },
-  options: {
-    query: {
-      type: 'string',
-      requiresArg: true,
-      describe: 'Export the result of a SELECT instead of a table',
-    },
-    all: {
-      type: 'boolean',
-      describe:
-        'Export every table and view: to a directory of Parquet files, or to an .xlsx file with a sheet for each',
-    },
-    format: {
-      type: 'string',
-      requiresArg: true,
-      describe: `${formats.join(', ')} (default: by file extension)`,
-    },
-    out: { type: 'string', requiresArg: true, describe: 'File to write; with --all, the directory' },
-    bom: { type: 'boolean', describe: 'CSV: start with a byte order mark, so that Excel reads it as UTF-8' },
-    'safe-cells': {
-      type: 'boolean',
-      describe: 'CSV: put an apostrophe before text that a spreadsheet program would run as a formula',
-    },
-    force: { type: 'boolean', describe: 'Overwrite existing files' },
-  },
   examples: [
     ['signalhouse export backlog --out backlog.csv', 'A view as CSV'],
     ['signalhouse export backlog --out backlog.xlsx', 'For Excel; text is never a formula'],
@@ -77,18 +58,14 @@ export const exportCommand = command({
     if ('workbook' in task) {
       const { exportWorkbook } = await import('../../app/export-workbook.js');
       const done = await exportWorkbook(setup, task.workbook, { out: task.out, force });
-      if (context.json) printJson(done);
-      else print(workbookText(done));
-      return ExitCode.done;
+      return answer(context, done, workbookText);
     }
     const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const done =
       'dir' in task
         ? await exportEverything(setup, task.dir, force)
         : [await exportOne(setup, task.what, { ...task, force })];
-    if (context.json) printJson(done);
-    else print(doneText(done));
-    return ExitCode.done;
+    return answer(context, done, doneText);
   },
 });
 
@@ -155,7 +132,7 @@ function doneText(done: readonly Exported[]): string {
   const [only] = done;
   if (done.length === 1 && only) return `${only.path}: ${count(only.rows)} rows, ${bytes(only.bytes)}`;
   return table(
-    [{ name: 'name' }, { name: 'rows', right: true }, { name: 'size', right: true }],
-    done.map((one) => [one.name, count(one.rows), bytes(one.bytes)]),
+    ['name', 'rows#', 'size#'],
+    done.map((one) => [one.name, one.rows, bytes(one.bytes)]),
   );
 }

@@ -5,11 +5,10 @@ import type { Setup } from '../../app/setup.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
-import { type Context, command } from '../command.js';
-import { text, toggle } from '../flags.js';
-import { canAsk, confirmed, print, printJson } from '../output.js';
+import { type Context, command, text, toggle, wait, words } from '../command.js';
+import { answer, confirmed, print } from '../output.js';
 import { type CommandSetup, setUp, setUpLake } from '../setup.js';
-import { printable, table } from '../text/layout.js';
+import { countsTable, printable } from '../text/layout.js';
 
 const types = ['person', 'conversation', 'company'] as const;
 
@@ -17,49 +16,28 @@ export const forget = command({
   name: 'forget',
   usage: '<type> [ids..]',
   summary: 'Remove people, conversations or companies from every place, after a preview',
-  positionals: {
-    type: { type: 'string', choices: types, describe: 'What to forget' },
-    ids: { type: 'string', array: true, describe: 'Their ids in the API' },
-  },
-  options: {
-    email: { type: 'array', string: true, requiresArg: true, describe: 'People with this e-mail address' },
-    list: {
-      type: 'string',
-      requiresArg: true,
-      describe: 'A file with an id or e-mail address on each line',
-    },
-    'in-advance': {
-      type: 'boolean',
-      describe: 'Also keep a fingerprint of what is not held, so that it is removed when it comes',
-    },
-    by: {
-      type: 'string',
-      requiresArg: true,
-      describe: 'Who asks for it, for the audit (default: the user of this machine)',
-    },
-    reason: { type: 'string', requiresArg: true, describe: 'Why, for the audit; nothing personal' },
-    'dry-run': { type: 'boolean', describe: 'Only show what is held' },
-    yes: { type: 'boolean', describe: 'Do not ask; required where nobody can be asked' },
-    wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
-  },
   examples: [
     ['signalhouse forget person 90210', 'Show what is held, and ask'],
     ['signalhouse forget person --email kim@example.com --yes --reason "request 17"', 'Without a question'],
     ['signalhouse forget person --list requests.txt --dry-run', 'Only show what is held'],
     ['signalhouse forget conversation 3f2b9c1e-0000-4000-8000-000000000000', 'A conversation'],
   ],
-  flags: z.object({
-    type: z.enum(types, 'must be person, conversation or company'),
-    ids: z.array(z.coerce.string()).default([]),
-    email: z.array(z.coerce.string()).default([]),
-    list: text.optional(),
-    inAdvance: toggle.default(false),
-    by: text.optional(),
-    reason: text.optional(),
-    dryRun: toggle.default(false),
-    yes: toggle.default(false),
-    wait: toggle.default(false),
-  }),
+  flags: {
+    type: z
+      .enum(types, 'must be person, conversation or company')
+      .meta({ description: 'What to forget', choices: types }),
+    ids: words.default([]).describe('Their ids in the API'),
+    email: words.default([]).describe('People with this e-mail address'),
+    list: text.optional().describe('A file with an id or e-mail address on each line'),
+    inAdvance: toggle.describe(
+      'Also keep a fingerprint of what is not held, so that it is removed when it comes',
+    ),
+    by: text.optional().describe('Who asks for it, for the audit (default: the user of this machine)'),
+    reason: text.optional().describe('Why, for the audit; nothing personal'),
+    dryRun: toggle.describe('Only show what is held'),
+    yes: toggle.describe('Do not ask; required where nobody can be asked'),
+    wait,
+  },
   async run({ type, ids, email, list, inAdvance, by, reason, dryRun, yes, wait }, context) {
     const { forget: run, readList } = await import('../../app/forget.js');
     const listed = list === undefined ? [] : readList(list);
@@ -68,36 +46,35 @@ export const forget = command({
     refuseNothing(type, all, emails);
     let isShown = false;
     const confirm = async (preview: ForgetPreview) => {
-      const what = `forget ${entitiesText(type, preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0))}`;
+      const entities = preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0);
       if (!context.json) print(previewText(preview));
       isShown = true;
-      if (context.json || !canAsk()) throw notAsked(what);
-      return confirmed('Remove all of this? It cannot be undone.');
+      const what = `forget ${entitiesText(type, entities)}`;
+      return confirmed(context, what, 'Remove all of this? It cannot be undone.', howToForget);
     };
-    const setup = await setUpWithLake(context);
-    try {
-      const report = await run(
-        setup,
-        { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance },
-        { requestedBy: by ?? osUser(), reason: reason ?? null },
-        { wait, dryRun },
-        yes ? undefined : confirm,
-      );
-      if (context.json) printJson(report);
-      else print(reportText(report, isShown, inAdvance));
-      return exitCodeOf(report, inAdvance);
-    } finally {
-      setup.progress?.close();
-    }
+    const report = await run(
+      await setUpWithLake(context),
+      { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance },
+      { requestedBy: by ?? osUser(), reason: reason ?? null },
+      { wait, dryRun },
+      yes ? undefined : confirm,
+    );
+    return answer(
+      context,
+      report,
+      () => reportText(report, isShown, inAdvance),
+      exitCodeOf(report, inAdvance),
+    );
   },
 });
+
+const howToForget =
+  'Nothing was removed. Pass --yes to go ahead without a question, or --dry-run for the preview only.';
 
 /** With the secrets of the lake where one is set. */
 async function setUpWithLake(context: Context): Promise<CommandSetup<Setup> & Partial<LakeAccess>> {
   const setup = await setUp(context);
-  if (setup.config.lake.catalog === undefined) return setup;
-  const { lakeSettingsProblems } = await import('../../app/lake.js');
-  return setUpLake(context, lakeSettingsProblems);
+  return setup.config.lake.catalog === undefined ? setup : setUpLake(context);
 }
 
 function refuseNothing(type: string, ids: readonly string[], emails: readonly string[]): void {
@@ -107,13 +84,6 @@ function refuseNothing(type: string, ids: readonly string[], emails: readonly st
   if (emails.length > 0 && type !== 'person')
     problems.push({ setting: '--email', problem: `is for people, not for a ${type}` });
   if (problems.length > 0) throw new UsageError('Cannot tell what to forget.', problems);
-}
-
-function notAsked(what: string): UsageError {
-  const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
-  return new UsageError(`This would ${what}.`, [{ setting: '--yes', problem }], {
-    hint: 'Nothing was removed. Pass --yes to go ahead without a question, or --dry-run for the preview only.',
-  });
 }
 
 function exitCodeOf({ outcome, unknown, pending }: ForgetReport, inAdvance: boolean): ExitCode {
@@ -142,13 +112,10 @@ function previewText({ held, ids, accounts, ...preview }: ForgetPreview): string
 }
 
 function heldLines({ type, entities, merged, rows, files, unknown }: Shown): string[] {
-  const cells = Object.entries(rows)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, number]) => [name, count(number)]);
   const also = merged > 0 ? `, ${counted(merged, 'of them', 'of them')} merged with what you named` : '';
   return [
     `${entitiesText(type, entities)}${also}`,
-    ...(cells.length > 0 ? ['', table([{ name: 'table' }, { name: 'rows', right: true }], cells)] : []),
+    ...(Object.keys(rows).length > 0 ? ['', countsTable('table', 'rows', rows)] : []),
     ...(files.length > 0
       ? ['', 'Files that are rewritten or deleted:', ...files.map((name) => `  ${printable(name)}`)]
       : []),

@@ -1,5 +1,5 @@
 import type { Command, Group } from '../command.js';
-import { changes } from './changes/index.js';
+import { changes } from './changes.js';
 import { config } from './config.js';
 import { demo } from './demo.js';
 import { doctor } from './doctor.js';

@@ -1,15 +1,26 @@
-import { z } from 'zod';
 import type { LakeAccess } from '../../app/lake.js';
-import { ExitCode, UsageError } from '../../base/errors.js';
-import { type Context, command, type Group } from '../command.js';
-import { toggle } from '../flags.js';
-import { canAsk, confirmed, print, printJson } from '../output.js';
-import { type CommandSetup, setUpLake } from '../setup.js';
-import { interruption } from '../signals.js';
+import type { RunSignals } from '../../app/setup.js';
+import { ExitCode } from '../../base/errors.js';
+import { type Context, command, type Group, toggle } from '../command.js';
+import { answer, confirmed, print } from '../output.js';
+import { setUpLake } from '../setup.js';
+import { interruptible } from '../signals.js';
 import { lakeDroppedText, lakeReportText, lakeStatusText } from '../text/lake.js';
 
 /** Loaded only now, so that --help does not load a database. */
 const app = () => import('../../app/lake.js');
+
+/** Seconds that a commit may take after the first signal. */
+const shutdownSeconds = 60;
+
+/** Sets up a command of the lake: the first signal rolls back what is not committed, the second ends the process that writes. */
+async function onLake<T>(
+  context: Context,
+  work: (access: LakeAccess, signals: RunSignals) => Promise<T>,
+): Promise<T> {
+  const access = await setUpLake(context);
+  return interruptible(access, shutdownSeconds, (signals) => work(access, signals));
+}
 
 const init = command({
   name: 'init',
@@ -18,39 +29,32 @@ const init = command({
     ['signalhouse lake init', 'Also checks the catalog, the object store and their credentials'],
     ['signalhouse lake init --json', 'What was created, as JSON'],
   ],
-  flags: z.object({}),
-  run: (_flags, context) =>
-    onLake(context, async (access, signals) => {
-      const { lakeInit } = await app();
-      const report = await lakeInit(access, signals);
-      if (context.json) printJson(report);
-      else print(lakeReportText(report, 'init'));
-      return ExitCode.done;
-    }),
+  flags: {},
+  async run(_flags, context) {
+    const { runOnLake } = await app();
+    const report = await onLake(context, (access, signals) => runOnLake(access, 'init', {}, signals));
+    return answer(context, report, (one) => lakeReportText(one, 'init'));
+  },
 });
 
 const publish = command({
   name: 'publish',
   summary: 'Make the lake equal to the published file, in one transaction',
-  options: {
-    compare: { type: 'boolean', describe: 'Compare every row with the lake, not with the last publication' },
-  },
   examples: [
     ['signalhouse lake publish', 'What has changed since the last publication'],
     ['signalhouse lake publish --compare', 'Also finds what others changed in the lake'],
     ['signalhouse lake publish --json', 'Rows by table, as JSON'],
   ],
-  flags: z.object({ compare: toggle.default(false) }),
-  run: ({ compare }, context) =>
-    onLake(context, async (access, signals) => {
-      const { lakePublish } = await app();
-      const report = await lakePublish(access, { compare }, signals);
-      const { finishForgettingInLake } = await import('../../app/forget-lake.js');
+  flags: { compare: toggle.describe('Compare every row with the lake, not with the last publication') },
+  async run({ compare }, context) {
+    const report = await onLake(context, async (access, signals) => {
+      const done = await (await app()).runOnLake(access, 'publish', { compare }, signals);
+      const { finishForgettingInLake } = await import('../../app/forget.js');
       await finishForgettingInLake(access, signals);
-      if (context.json) printJson(report);
-      else print(lakeReportText(report, 'publish'));
-      return ExitCode.done;
-    }),
+      return done;
+    });
+    return answer(context, report, (one) => lakeReportText(one, 'publish'));
+  },
 });
 
 const status = command({
@@ -60,42 +64,43 @@ const status = command({
     ['signalhouse lake status', 'What the lake has of this organization'],
     ['signalhouse lake status --json | jq .behind', 'Whether the published file is newer than the lake'],
   ],
-  flags: z.object({}),
-  run: (_flags, context) =>
-    onLake(context, async (access, signals) => {
-      const { lakeStatus } = await app();
-      const found = await lakeStatus(access, signals);
-      if (context.json) printJson(found);
-      else print(lakeStatusText(found));
-      return ExitCode.done;
-    }),
+  flags: {},
+  async run(_flags, context) {
+    const { runOnLake } = await app();
+    const found = await onLake(context, (access, signals) => runOnLake(access, 'status', {}, signals));
+    return answer(context, found, lakeStatusText);
+  },
 });
 
 const drop = command({
   name: 'drop',
   summary: 'Remove this organization from the lake: its tables, or its rows in a shared namespace',
-  options: { yes: { type: 'boolean', describe: 'Do not ask' } },
   examples: [
     ['signalhouse lake drop', 'Asks before'],
     ['signalhouse lake drop --yes --json', 'Does not ask, for scripts'],
   ],
-  flags: z.object({ yes: toggle.default(false) }),
-  run: ({ yes }, context) =>
-    onLake(context, async (access, signals) => {
-      const { lakeDrop } = await app();
-      const { kind, namespace, catalog } = access.config.lake;
-      const where = `${namespace} of the ${kind} lake at ${(catalog ?? '').replace(/\/\/[^/?#]*@/, '//')}`;
-      if (!yes && (context.json || !canAsk())) throw notAsked(where);
-      if (!yes && !(await confirmed(`Remove this organization from ${where}?`))) {
-        print('Nothing was removed.');
-        return ExitCode.done;
-      }
-      const dropped = await lakeDrop(access, signals);
-      if (context.json) printJson(dropped);
-      else print(lakeDroppedText(dropped));
-      return ExitCode.done;
-    }),
+  flags: { yes: toggle.describe('Do not ask') },
+  async run({ yes }, context) {
+    const dropped = await onLake(context, async (access, signals) => {
+      if (!yes && !(await isConfirmed(context, access))) return null;
+      return (await app()).runOnLake(access, 'drop', {}, signals);
+    });
+    if (dropped !== null) return answer(context, dropped, lakeDroppedText);
+    print('Nothing was removed.');
+    return ExitCode.done;
+  },
 });
+
+function isConfirmed(context: Context, { config }: LakeAccess): Promise<boolean> {
+  const { kind, namespace, catalog } = config.lake;
+  const what = `this organization from ${namespace} of the ${kind} lake at ${(catalog ?? '').replace(/\/\/[^/?#]*@/, '//')}`;
+  return confirmed(
+    context,
+    `remove ${what}`,
+    `Remove ${what}?`,
+    'Nothing was removed. Pass --yes to go ahead without a question.',
+  );
+}
 
 export const lake: Group = {
   name: 'lake',
@@ -107,36 +112,3 @@ export const lake: Group = {
     ['signalhouse sync --lake', 'Pull, and publish to the lake at the end'],
   ],
 };
-
-function notAsked(where: string): UsageError {
-  const problem = 'is required where nobody can be asked (with --json, or without a terminal)';
-  return new UsageError(
-    `This would remove this organization from ${where}.`,
-    [{ setting: '--yes', problem }],
-    {
-      hint: 'Nothing was removed. Pass --yes to go ahead without a question.',
-    },
-  );
-}
-
-/** Seconds that a commit may take after the first signal. */
-const shutdownMs = 60_000;
-
-/** Sets up a command of the lake: the first signal rolls back what is not committed, the second ends the process that writes. */
-async function onLake(
-  context: Context,
-  work: (
-    access: CommandSetup<LakeAccess>,
-    signals: { stop: AbortSignal; kill: AbortSignal },
-  ) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { lakeSettingsProblems } = await app();
-  const access = await setUpLake(context, lakeSettingsProblems);
-  const signals = interruption(shutdownMs, (text) => access.log.warn(text));
-  try {
-    return await work(access, signals);
-  } finally {
-    signals.release();
-    access.progress?.close();
-  }
-}

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
 import { setUp } from '../setup.js';
@@ -15,7 +14,7 @@ export const mcp = command({
       'For example for Claude Code; see docs/assistant.md',
     ],
   ],
-  flags: z.object({}),
+  flags: {},
   async run(_flags, context) {
     const { serveAssistant } = await import('../../app/assistant.js');
     const stop = new AbortController();

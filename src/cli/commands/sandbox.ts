@@ -1,44 +1,32 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
-import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
+import type { z } from 'zod';
+import { messageOf, UsageError } from '../../base/errors.js';
 import { type SandboxOptions, sandboxSettings } from '../../sandbox/options.js';
 import type { Sandbox } from '../../sandbox/start.js';
-import { command } from '../command.js';
-import { text, whole } from '../flags.js';
-import { print, printJson } from '../output.js';
+import { command, port, text, whole } from '../command.js';
+import { answer } from '../output.js';
 import { untilSignal } from '../signals.js';
 import { printable } from '../text/layout.js';
 
-const flags = z.object({
-  host: text.optional(),
-  port: whole(0).max(65_535, 'must be a port').optional(),
-  topics: whole(0).optional(),
-  people: whole(0).optional(),
-  companies: whole(0).optional(),
-  messages: whole(0).optional(),
-  seed: whole(0).optional(),
-  settings: text.optional(),
-});
-type Flags = z.infer<typeof flags>;
-
 const defaultPort = 4010;
 
-const number = (describe: string) => ({ type: 'number', requiresArg: true, describe }) as const;
-const string = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+const flags = {
+  port: port.describe(`The port to listen on (default ${defaultPort}; 0: any free port)`),
+  host: text.optional().describe('The address to listen on (default 127.0.0.1)'),
+  topics: whole(0).optional().describe('How many topics to generate'),
+  people: whole(0).optional().describe('How many people'),
+  companies: whole(0).optional().describe('How many companies'),
+  messages: whole(0).optional().describe('How many messages'),
+  seed: whole(0).optional().describe('Seed of the generated data; the same seed gives the same data'),
+  settings: text
+    .optional()
+    .describe('YAML file with rate limit, latency, faults and more; config/sandbox.yaml describes it'),
+};
+type Flags = z.output<z.ZodObject<typeof flags>>;
 
 export const sandbox = command({
   name: 'sandbox',
   summary: 'Run the whole Product-Signals service on localhost with generated data',
-  options: {
-    port: number(`The port to listen on (default ${defaultPort}; 0: any free port)`),
-    host: string('The address to listen on (default 127.0.0.1)'),
-    topics: number('How many topics to generate'),
-    people: number('How many people'),
-    companies: number('How many companies'),
-    messages: number('How many messages'),
-    seed: number('Seed of the generated data; the same seed gives the same data'),
-    settings: string('YAML file with rate limit, latency, faults and more; config/sandbox.yaml describes it'),
-  },
   examples: [
     ['signalhouse sandbox', `Listen on port ${defaultPort}`],
     ['signalhouse sandbox --topics 400 --people 1500 --companies 120', 'Choose the size of the data'],
@@ -46,10 +34,10 @@ export const sandbox = command({
     [`curl -X POST localhost:${defaultPort}/__sandbox/advance`, 'Let one day pass'],
   ],
   flags,
-  async run(given, { json, sources }) {
+  async run(given, context) {
     const { loadConfig } = await import('../../config/load.js');
     const { createLog } = await import('../../base/log.js');
-    const { log: settings } = loadConfig(sources);
+    const { log: settings } = loadConfig(context.sources);
     const log = createLog({ level: settings.level, pretty: process.stderr.isTTY === true });
     const options = await optionsOf(given);
     // Before the start, so that Ctrl-C also works while the data is generated.
@@ -59,11 +47,11 @@ export const sandbox = command({
       throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portTaken(options) : error;
     });
     const { baseUrl, origin, apiKey } = server;
-    if (json) printJson({ baseUrl, origin, apiKey, pid: process.pid });
-    else print(greeting(server, options.rate ?? {}));
+    const started = { baseUrl, origin, apiKey, pid: process.pid };
+    const exitCode = answer(context, started, () => greeting(server, options.rate ?? {}));
     await end;
     await server.stop();
-    return ExitCode.done;
+    return exitCode;
   },
 });
 

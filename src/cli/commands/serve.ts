@@ -1,15 +1,13 @@
 import { networkInterfaces } from 'node:os';
-import { z } from 'zod';
-import type { TestedChannel } from '../../app/notifications.js';
+import type { TestedChannel } from '../../app/serve.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
 import type { RunRecord } from '../../serve/schedule/record.js';
-import { command } from '../command.js';
-import { text, toggle, whole } from '../flags.js';
-import { print, printJson } from '../output.js';
+import { command, port, text, toggle } from '../command.js';
+import { answer } from '../output.js';
 import { setUpServe } from '../setup.js';
-import { interruption } from '../signals.js';
+import { interruptible } from '../signals.js';
 import { list } from '../text/layout.js';
 
 /** Seconds added to shutdownSeconds: by then the scheduler itself has abandoned what is in flight. */
@@ -18,20 +16,6 @@ const grace = 5;
 export const serve = command({
   name: 'serve',
   summary: 'Run as a service: scheduled jobs, a status page, metrics, notifications',
-  options: {
-    once: { type: 'boolean', describe: 'Run every job that is due, then exit' },
-    'test-notification': { type: 'boolean', describe: 'Send a test by webhook and e-mail, then exit' },
-    port: {
-      type: 'number',
-      requiresArg: true,
-      describe: 'Port to listen on (overrides serve.port); 0: any free port',
-    },
-    host: {
-      type: 'string',
-      requiresArg: true,
-      describe: 'Address to listen on (overrides serve.host); 0.0.0.0 in a container',
-    },
-  },
   examples: [
     ['signalhouse serve', 'Sync and push every night at 03:00 UTC, unless serve.jobs is set'],
     ['signalhouse serve --config worker.yaml', 'With your own jobs'],
@@ -39,46 +23,40 @@ export const serve = command({
     ['signalhouse serve --test-notification', 'Check that notifications arrive (exit 1 if one does not)'],
     ['curl localhost:8080/metrics', 'Metrics for Prometheus; the status page is at /'],
   ],
-  flags: z.object({
-    once: toggle.default(false),
-    testNotification: toggle.default(false),
-    port: whole(0).max(65_535, 'must be a port').optional(),
-    host: text.optional(),
-  }),
-  async run({ once, testNotification, port, host }, { json, sources }) {
+  flags: {
+    once: toggle.describe('Run every job that is due, then exit'),
+    testNotification: toggle.describe('Send a test by webhook and e-mail, then exit'),
+    port: port.describe('Port to listen on (overrides serve.port); 0: any free port'),
+    host: text.optional().describe('Address to listen on (overrides serve.host); 0.0.0.0 in a container'),
+  },
+  async run({ once, testNotification, port, host }, context) {
+    const { sources } = context;
     const app = await import('../../app/serve.js');
     const given = [
       ...(sources.flags ?? []),
       ...(port === undefined ? [] : [{ path: 'serve.port', flag: '--port', value: port }]),
       ...(host === undefined ? [] : [{ path: 'serve.host', flag: '--host', value: host }]),
     ];
-    const access = await setUpServe({ json, sources: { ...sources, flags: given } }, app.serveProblems);
-    const { config, log } = access;
-    const signals = interruption((config.shutdownSeconds + grace) * 1000, (message) => log.warn(message));
-    try {
+    const access = await setUpServe({ ...context, sources: { ...sources, flags: given } }, app.serveProblems);
+    const { config } = access;
+    return interruptible(access, config.shutdownSeconds + grace, async (signals) => {
       if (testNotification) {
-        const channels = await app.testServe(access, signals.stop);
+        const channels = await app.testNotifications(access, signals.stop);
         if (channels.length === 0) throw noChannel();
-        if (json) printJson({ channels });
-        else print(channelsText(channels));
-        return channels.every(({ delivered }) => delivered) ? ExitCode.done : ExitCode.failed;
+        const exitCode = channels.every(({ delivered }) => delivered) ? ExitCode.done : ExitCode.failed;
+        return answer(context, { channels }, () => channelsText(channels), exitCode);
       }
       if (once) {
-        const { runs, exitCode } = await app.serveOnce(access, signals);
-        if (json) printJson({ runs, exitCode });
-        else print(runsText(runs));
-        return exitCode;
+        const done = await app.serveOnce(access, signals);
+        return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
       const { finished } = await app.serve(access, signals, (url) => {
-        if (json) printJson({ url, pid: process.pid });
-        else print(servingText(url, config.serve.host));
+        answer(context, { url, pid: process.pid }, () => servingText(url, config.serve.host));
       });
       // A job that does not stop would keep the process alive; what is committed survives the exit.
       if (!finished) process.exit(ExitCode.failed);
       return ExitCode.done;
-    } finally {
-      signals.release();
-    }
+    });
   },
 });
 
@@ -113,9 +91,7 @@ function noChannel(): UsageError {
   return new UsageError(
     'No notifications are configured.',
     [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }],
-    {
-      hint: 'docs/operations.md describes notifications.',
-    },
+    { hint: 'docs/operations.md describes notifications.' },
   );
 }
 
@@ -129,7 +105,7 @@ function channelsText(channels: readonly TestedChannel[]): string {
 }
 
 /** What `serve --once` ran, one line per run. */
-export function runsText(runs: readonly RunRecord[]): string {
+function runsText(runs: readonly RunRecord[]): string {
   if (runs.length === 0) return 'Nothing is due.';
   return list(
     runs.map(({ job, outcome, startedAt, endedAt, message }) => {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { text as textOf } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Setup } from '../../app/setup.js';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { count } from '../../base/units.js';
-import { command } from '../command.js';
-import { text, whole } from '../flags.js';
+import { command, text, whole } from '../command.js';
 import { canAsk, tableWidth } from '../output.js';
 import { pagedOutput, plainOutput } from '../pager.js';
 import { historyPath } from '../prompt/history.js';
@@ -21,26 +21,6 @@ export const sql = command({
   name: 'sql',
   usage: '[query]',
   summary: 'Query the published file with SQL, also while a sync runs; without a query, at a prompt',
-  positionals: {
-    query: {
-      type: 'string',
-      describe: 'The query; - reads it from stdin. Without one, a prompt opens on a terminal',
-    },
-  },
-  options: {
-    file: { alias: 'f', type: 'string', requiresArg: true, describe: 'File that contains the query' },
-    format: {
-      type: 'string',
-      requiresArg: true,
-      describe:
-        'table, vertical, csv, json or markdown (default: a table; on a terminal vertical when it is wider)',
-    },
-    limit: {
-      type: 'number',
-      requiresArg: true,
-      describe: `Maximum number of rows (default for table and vertical: ${tableLimit})`,
-    },
-  },
   examples: [
     ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'Print a table'],
     ['signalhouse sql', 'Open a prompt; \\? lists its commands'],
@@ -48,12 +28,22 @@ export const sql = command({
     ['signalhouse sql "FROM topics" --json | jq length', 'Print JSON'],
     ['echo "SHOW TABLES" | signalhouse sql -', 'Read the query from stdin'],
   ],
-  flags: z.object({
-    query: z.string().optional(),
-    file: text.optional(),
-    format: z.enum(answerFormats, `must be one of ${answerFormats.join(', ')}`).optional(),
-    limit: whole().optional(),
-  }),
+  flags: {
+    query: z
+      .string()
+      .optional()
+      .describe('The query; - reads it from stdin. Without one, a prompt opens on a terminal'),
+    file: text.optional().meta({ alias: 'f', description: 'File that contains the query' }),
+    format: z
+      .enum(answerFormats, `must be one of ${answerFormats.join(', ')}`)
+      .optional()
+      .describe(
+        'table, vertical, csv, json or markdown (default: a table; on a terminal vertical when it is wider)',
+      ),
+    limit: whole()
+      .optional()
+      .describe(`Maximum number of rows (default for table and vertical: ${tableLimit})`),
+  },
   async run({ query, file, format: asked, limit: most }, context) {
     const { withSnapshot: ask } = await import('../../app/snapshot.js');
     const isShown = process.stdout.isTTY === true;
@@ -135,13 +125,7 @@ async function queryFrom(query: string | undefined, file: string | undefined): P
     if (query === undefined && file === undefined) throw noQuery('is missing');
     process.stderr.write('Type the query; Ctrl-D ends it.\n');
   }
-  return readStdin();
-}
-
-async function readStdin(): Promise<string> {
-  let read = '';
-  for await (const piece of process.stdin.setEncoding('utf8')) read += piece;
-  return read;
+  return textOf(process.stdin);
 }
 
 /** Several statements print several tables, but a data file holds one result. */

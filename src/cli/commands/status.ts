@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import { command } from '../command.js';
-import { print, printJson } from '../output.js';
+import { answer } from '../output.js';
 import { setUp } from '../setup.js';
-import { statusSummary } from '../text/status-summary.js';
+import { statusSummary } from '../text/status.js';
 
 export const status = command({
   name: 'status',
@@ -12,12 +11,10 @@ export const status = command({
     ['signalhouse status --json | jq .contents.rejected', 'Rejected records, as JSON'],
     ['signalhouse status > /dev/null || alert', 'Exit 3 when data is older than serve.freshness allows'],
   ],
-  flags: z.object({}),
+  flags: {},
   async run(_flags, context) {
     const { status: readStatus } = await import('../../app/status.js');
     const report = await readStatus(await setUp(context));
-    if (context.json) printJson(report);
-    else print(statusSummary(report, Date.now()));
-    return report.exitCode;
+    return answer(context, report, (one) => statusSummary(one, Date.now()), report.exitCode);
   },
 });

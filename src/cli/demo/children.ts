@@ -30,40 +30,39 @@ export class Children {
   }
 
   /** Runs a command to its end and returns what it printed. Its stderr (progress, log) goes to ours. */
-  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-    const child = this.#spawn(args, env);
-    let printed = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-    });
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', resolve);
-    });
-    this.#stop.throwIfAborted();
-    if (code !== ExitCode.done) {
-      throw new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`);
-    }
-    return printed;
+  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    return this.#printedBy(args, env, () => false);
   }
 
   /** Starts a command that keeps running, and returns the JSON document that it prints when it is ready. */
   async start(args: readonly string[]): Promise<unknown> {
-    const child = this.#spawn(args, {});
+    return parsed(await this.#printedBy(args, {}, (printed) => parsed(printed) !== undefined));
+  }
+
+  /** What a command has printed by its end, or once that is enough. */
+  #printedBy(
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    isEnough: (printed: string) => boolean,
+  ): Promise<string> {
+    this.#stop.throwIfAborted();
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { ...this.#env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#running.add(child);
     let printed = '';
     return new Promise((resolve, reject) => {
-      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
         printed += text;
-        const value = parsed(printed);
-        if (value !== undefined) resolve(value);
+        if (isEnough(printed)) resolve(printed);
       });
       child.on('error', reject);
       child.on('close', (code) => {
-        reject(
-          this.#stop.aborted
-            ? this.#stop.reason
-            : new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`),
-        );
+        this.#running.delete(child);
+        if (this.#stop.aborted) reject(this.#stop.reason);
+        else if (code === ExitCode.done) resolve(printed);
+        else reject(new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`));
       });
     });
   }
@@ -76,17 +75,6 @@ export class Children {
     await Promise.all(gone);
     clearTimeout(late);
     process.off('exit', this.#onExit);
-  }
-
-  #spawn(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
-    this.#stop.throwIfAborted();
-    const child = spawn(process.execPath, [program, ...args], {
-      env: { ...this.#env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    this.#running.add(child);
-    child.once('close', () => this.#running.delete(child));
-    return child;
   }
 
   #kill(signal: NodeJS.Signals): void {

@@ -43,72 +43,94 @@ export async function play(
   say(`Starting a Product-Signals service with generated data on this machine. It
 allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
 instead of a minute, so that the demo is short.`);
-  const service = await startService(children, dataDir, say);
+  const service = await startService();
 
   say('\n1. The first pull: everything is new.\n\n');
-  const first = await pull(children, service, say);
+  const first = await pull();
 
   say('\n2. Two queries of the published file.');
   const answers: Answered[] = [];
-  const ask = async (question: Question) => answers.push(await answered(children, question, print));
-  for (const question of questions) await ask(question);
+  for (const question of questions) answers.push(await answered(question));
 
   say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
-  const push = await reprioritize(children, service, dataDir, say);
+  const push = await reprioritize();
 
   say('\n4. The second pull: only what changed.\n\n');
-  const second = await pull(children, service, say);
+  const second = await pull();
 
   say('\n5. A day passes: messages, edits, merges, archives. The third pull:\n\n');
   await advance(service.origin);
-  const third = await pull(children, service, say);
-  await ask(afterADay);
+  const third = await pull();
+  answers.push(await answered(afterADay));
   say(comparison([first, second, third]));
 
   say('\n6. A report to read, with charts, and one more query.\n\n');
-  const report = await writeReport(children, dataDir, say);
-  await ask(atTheEnd);
+  const report = await writeReport();
+  answers.push(await answered(atTheEnd));
   return { pulls: [first, second, third], push, answers, report };
-}
 
-interface Service {
-  readonly origin: string;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-async function startService(
-  children: Children,
-  dataDir: string,
-  say: (text: string) => void,
-): Promise<Service> {
-  const settings = join(dataDir, 'sandbox.json');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  writeFileSync(settings, JSON.stringify({ rate: squeezed, latencyMs: [5, 20] }), { mode: 0o600 });
-  const started = await children.start([
-    ...['sandbox', '--port', '0', '--settings', settings],
-    ...sizes,
-    '--json',
-  ]);
-  const { baseUrl, origin, apiKey } = isObject(started) ? started : {};
-  if (typeof baseUrl !== 'string' || typeof origin !== 'string' || typeof apiKey !== 'string') {
-    throw new DemoError('The sandbox did not print its address.');
+  async function startService() {
+    const settings = join(dataDir, 'sandbox.json');
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    writeFileSync(settings, JSON.stringify({ rate: squeezed, latencyMs: [5, 20] }), { mode: 0o600 });
+    const where = ['--port', '0', '--settings', settings];
+    const started = await children.start(['sandbox', ...where, ...sizes, '--json']);
+    const { baseUrl, origin, apiKey } = isObject(started) ? started : {};
+    if (typeof baseUrl !== 'string' || typeof origin !== 'string' || typeof apiKey !== 'string') {
+      throw new DemoError('The sandbox did not print its address.');
+    }
+    say(`It listens on ${baseUrl}.`);
+    return { origin, env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey } };
   }
-  say(`It listens on ${baseUrl}.`);
-  return { origin, env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey } };
-}
 
-async function pull(children: Children, service: Service, say: (text: string) => void): Promise<SyncReport> {
-  say('  $ signalhouse sync');
-  const report: SyncReport = JSON.parse(await children.run(['sync', '--json'], service.env));
-  const { requests, rows, minutes } = report;
-  const sum = (what: 'new' | 'changed') =>
-    count(Object.values(rows).reduce((total, one) => total + one[what], 0));
-  const spent = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
-  const limited = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
-  say(`  ${spent}: ${sum('new')} rows new, ${sum('changed')} changed.
+  async function pull(): Promise<SyncReport> {
+    say('  $ signalhouse sync');
+    const pulled: SyncReport = JSON.parse(await children.run(['sync', '--json'], service.env));
+    const { requests, rows, minutes } = pulled;
+    const sum = (what: 'new' | 'changed') =>
+      count(Object.values(rows).reduce((total, one) => total + one[what], 0));
+    const spent = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
+    const limited = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
+    say(`  ${spent}: ${sum('new')} rows new, ${sum('changed')} changed.
   It was ${limited} rate-limited (429).
   ${atRealPace(requests.total)}`);
-  return report;
+    return pulled;
+  }
+
+  /** Each query is a process, which takes a second of CPU time: either for its table, or for its rows. */
+  async function answered(question: Question): Promise<Answered> {
+    const { title, sql } = question;
+    if (print === null) return { ...question, rows: JSON.parse(await children.run(['sql', sql, '--json'])) };
+    const table = await children.run(['sql', sql]);
+    say(`\n  ${title}\n\n${indent(indent(sql))}\n\n${indent(table)}`);
+    return { ...question, rows: null };
+  }
+
+  async function reprioritize(): Promise<PushReport> {
+    const sheet = join(dataDir, 'topics.xlsx');
+    say('  $ signalhouse changes sheet --out topics.xlsx');
+    await children.run(['changes', 'sheet', '--out', sheet, '--force']);
+    const { raisePriorities } = await import('../../app/changes.js');
+    const edits = await raisePriorities(sheet, edited, 'very_high');
+    const lines = edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`);
+    say(`  In it:\n${lines.join('\n')}\n`);
+    say('  $ signalhouse changes import topics.xlsx');
+    const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
+    say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
+    say('  $ signalhouse push');
+    const pushed: PushReport = JSON.parse(await children.run(['push', '--json'], service.env));
+    const cost = counted(pushed.requests.total, 'request');
+    say(`  ${count(pushed.applied)} applied, each exactly once, in ${cost}.`);
+    return pushed;
+  }
+
+  async function writeReport(): Promise<Played['report']> {
+    say('  $ signalhouse report --out report.html');
+    const out = join(dataDir, 'report.html');
+    const { path, bytes: size } = JSON.parse(await children.run(['report', '--out', out, '--json']));
+    say(`  One file of ${bytes(size)}: open it in a browser.`);
+    return { path, bytes: size };
+  }
 }
 
 function atRealPace(requests: number): string {
@@ -117,31 +139,6 @@ function atRealPace(requests: number): string {
   return ms === 0
     ? 'At the real pace, that fits into a minute.'
     : `At the real pace of 120 per minute: about ${duration(ms)}.`;
-}
-
-/** Each query is a process, which takes a second of CPU time: either for its table, or for its rows. */
-async function answered(
-  children: Children,
-  question: Question,
-  say: ((text: string) => void) | null,
-): Promise<Answered> {
-  if (say === null)
-    return { ...question, rows: JSON.parse(await children.run(['sql', question.sql, '--json'])) };
-  const table = await children.run(['sql', question.sql]);
-  say(`\n  ${question.title}\n\n${indent(indent(question.sql))}\n\n${indent(table)}`);
-  return { ...question, rows: null };
-}
-
-async function writeReport(
-  children: Children,
-  dataDir: string,
-  say: (text: string) => void,
-): Promise<Played['report']> {
-  say('  $ signalhouse report --out report.html');
-  const out = join(dataDir, 'report.html');
-  const { path, bytes: size } = JSON.parse(await children.run(['report', '--out', out, '--json']));
-  say(`  One file of ${bytes(size)}: open it in a browser.`);
-  return { path, bytes: size };
 }
 
 async function advance(origin: string): Promise<void> {
@@ -155,31 +152,6 @@ async function advance(origin: string): Promise<void> {
 function comparison(pulls: readonly SyncReport[]): string {
   const [first, ...later] = pulls.map(({ requests }) => requests.total);
   return `\n  The first pull took ${counted(first ?? 0, 'request')}, the later ones ${later.map(count).join(' and ')}.`;
-}
-
-async function reprioritize(
-  children: Children,
-  service: Service,
-  dataDir: string,
-  say: (text: string) => void,
-): Promise<PushReport> {
-  const sheet = join(dataDir, 'topics.xlsx');
-  say('  $ signalhouse changes sheet --out topics.xlsx');
-  await children.run(['changes', 'sheet', '--out', sheet, '--force']);
-  const { raisePriorities } = await import('../../app/changes.js');
-  const edits = await raisePriorities(sheet, edited, 'very_high');
-  say(
-    `  In it:\n${edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`).join('\n')}\n`,
-  );
-  say('  $ signalhouse changes import topics.xlsx');
-  const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
-  say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
-  say('  $ signalhouse push');
-  const report: PushReport = JSON.parse(await children.run(['push', '--json'], service.env));
-  say(
-    `  ${count(report.applied)} applied, each exactly once, in ${counted(report.requests.total, 'request')}.`,
-  );
-  return report;
 }
 
 /** A query that an analyst would run. */

@@ -1,13 +1,13 @@
 import { createInterface, type Interface } from 'node:readline';
-import type { ListedRelation, SqlSession } from '../../app/sql-session.js';
+import type { DescribedRelation, ListedRelation, SqlSession } from '../../app/sql-session.js';
+import { cut, widthOf } from '../../base/display-width.js';
 import { splitSql } from '../../base/sql-text.js';
 import { ago, counted, duration, moment } from '../../base/units.js';
 import { type Output, pagedOutput } from '../pager.js';
-import { failureOf, failureText } from '../run.js';
+import { errorText, reported } from '../run.js';
 import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
-import { printable } from '../text/layout.js';
+import { pad, printable, wrap } from '../text/layout.js';
 import { completions } from './completion.js';
-import { relationDescription, relationList, relationNames } from './describe.js';
 import { History } from './history.js';
 
 export interface PromptOptions {
@@ -161,59 +161,37 @@ export class Prompt {
     return true;
   }
 
+  /** What each command does with what is typed behind it. */
+  readonly #commands: Readonly<Record<string, (argument: string) => unknown>> = {
+    '\\r': () => {
+      this.#lines = '';
+    },
+    '\\x': (argument) => this.#setFormat(verticalMode(argument, this.#format)),
+    '.mode': (argument) => this.#setFormat(argument.toLowerCase() || undefined),
+    '\\timing': (argument) => this.#setTiming(argument),
+    '.timer': (argument) => this.#setTiming(argument),
+    '.maxrows': (argument) => this.#setLimit(argument),
+    '\\c': () => this.#alone(() => this.#reopen()),
+    '.tables': (argument) => this.#alone((output) => this.#list(argument, output)),
+    '\\d': (argument) => this.#alone((output) => this.#describe(kinds, argument, output)),
+    '\\dt': (argument) => this.#alone((output) => this.#describe(['table'], argument, output)),
+    '\\dv': (argument) => this.#alone((output) => this.#describe(['view', 'macro'], argument, output)),
+    '.schema': (argument) => this.#alone((output) => this.#definition(argument, output)),
+    '\\?': () => say(help),
+    '\\h': () => say(help),
+    '.help': () => say(help),
+    help: () => say(help),
+  };
+
   /** Runs a command of the prompt; false when it says to leave. */
   async #command(line: string): Promise<boolean> {
     const [, name = '', argument = ''] = /^\s*(\\?[^\s;]+)\s*(.*?)\s*;?\s*$/.exec(line) ?? [];
     this.#remember(line);
-    switch (name.startsWith('.') ? name.toLowerCase() : name) {
-      case '\\q':
-      case '.quit':
-      case '.exit':
-        return false;
-      case '\\r':
-        this.#lines = '';
-        break;
-      case '\\x':
-        this.#setFormat(verticalMode(argument, this.#format));
-        break;
-      case '.mode':
-        this.#setFormat(argument.toLowerCase() || undefined);
-        break;
-      case '\\timing':
-      case '.timer':
-        this.#isTimed = argument === '' ? !this.#isTimed : argument === 'on';
-        say(`Times are ${this.#isTimed ? 'shown' : 'not shown'}.`);
-        break;
-      case '.maxrows':
-        this.#setLimit(argument);
-        break;
-      case '\\c':
-        await this.#alone(() => this.#reopen());
-        break;
-      case '.tables':
-        await this.#alone((output) => this.#list(argument, output));
-        break;
-      case '\\d':
-        await this.#alone((output) => this.#describe(['view', 'macro', 'table'], argument, output));
-        break;
-      case '\\dt':
-        await this.#alone((output) => this.#describe(['table'], argument, output));
-        break;
-      case '\\dv':
-        await this.#alone((output) => this.#describe(['view', 'macro'], argument, output));
-        break;
-      case '.schema':
-        await this.#alone((output) => this.#definition(argument, output));
-        break;
-      case '\\?':
-      case '\\h':
-      case '.help':
-      case 'help':
-        say(help);
-        break;
-      default:
-        say(String.raw`${name} is not a command of this prompt; \? lists them.`);
-    }
+    const key = name.startsWith('.') ? name.toLowerCase() : name;
+    if (['\\q', '.quit', '.exit'].includes(key)) return false;
+    const run = this.#commands[key];
+    if (run) await run(argument);
+    else say(String.raw`${name} is not a command of this prompt; \? lists them.`);
     return true;
   }
 
@@ -232,6 +210,11 @@ export class Prompt {
     else if (wanted !== undefined)
       say(`${wanted} is not a format; there are auto, ${answerFormats.join(', ')}.`);
     if (known || wanted === undefined) say(`The format is ${this.#format}.`);
+  }
+
+  #setTiming(wanted: string): void {
+    this.#isTimed = wanted === '' ? !this.#isTimed : wanted === 'on';
+    say(`Times are ${this.#isTimed ? 'shown' : 'not shown'}.`);
   }
 
   #setLimit(wanted: string): void {
@@ -278,7 +261,7 @@ export class Prompt {
     clearInterval(stopping);
     this.#stop = undefined;
     if (isStopped) say('Stopped.');
-    else if (failure !== undefined) say(failureText(failureOf(failure), columns(), ''));
+    else if (failure !== undefined) say(errorText(reported(failure), columns(), ''));
     return !isStopped;
   }
 
@@ -308,7 +291,7 @@ export class Prompt {
 
   async #list(pattern: string, output: Output): Promise<void> {
     await this.#refresh();
-    const found = await this.#listed(pattern, ['view', 'macro', 'table']);
+    const found = await this.#listed(pattern, kinds);
     await output.write(found.length === 0 ? noTable(pattern) : `${relationNames(found, columns())}\n`);
   }
 
@@ -325,14 +308,9 @@ export class Prompt {
 
   async #definition(wanted: string, output: Output): Promise<void> {
     await this.#refresh();
-    const found = wanted === '' ? undefined : await this.#session.definition(wanted);
-    await output.write(
-      found
-        ? `${found.split('\n').map(printable).join('\n')}\n`
-        : wanted === ''
-          ? 'Name a table: .schema NAME\n'
-          : noTable(wanted),
-    );
+    if (wanted === '') return void (await output.write('Name a table: .schema NAME\n'));
+    const found = await this.#session.definition(wanted);
+    await output.write(found ? `${found.split('\n').map(printable).join('\n')}\n` : noTable(wanted));
   }
 
   async #complete(line: string): Promise<[string[], string]> {
@@ -379,4 +357,77 @@ function columns(): number {
 
 function say(text: string): void {
   if (text !== '') process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
+const kinds = ['view', 'macro', 'table'] as const;
+
+/** Every table, view and macro with what it is for, a line each. */
+function relationList(relations: readonly ListedRelation[], columns: number): string {
+  const width = Math.max(0, ...relations.map(({ label }) => widthOf(label)));
+  return byKind(relations, (all) =>
+    all.map(({ label, summary }) =>
+      cut(`  ${pad(printable(label), width)}  ${printable(summary)}`.trimEnd(), columns),
+    ),
+  );
+}
+
+/** Their names alone, in as many columns as fit. */
+function relationNames(relations: readonly ListedRelation[], columns: number): string {
+  const width = Math.max(0, ...relations.map(({ label }) => widthOf(label))) + 2;
+  const across = Math.max(1, Math.floor((columns - 2) / width));
+  return byKind(relations, (all) => {
+    const down = Math.ceil(all.length / across);
+    return Array.from({ length: down }, (_, row) =>
+      `  ${all
+        .filter((_one, index) => index % down === row)
+        .map(({ label }) => pad(printable(label), width))
+        .join('')}`.trimEnd(),
+    );
+  });
+}
+
+function byKind(
+  relations: readonly ListedRelation[],
+  lines: (all: readonly ListedRelation[]) => readonly string[],
+): string {
+  return kinds
+    .map((kind) => ({ kind, all: relations.filter((one) => one.kind === kind) }))
+    .filter(({ all }) => all.length > 0)
+    .map(({ kind, all }) => [titles[kind], ...lines(all)].join('\n'))
+    .join('\n\n');
+}
+
+const typeNames: Record<string, string> = {
+  'TIMESTAMP WITH TIME ZONE': 'TIMESTAMPTZ',
+  'TIMESTAMP WITH TIME ZONE[]': 'TIMESTAMPTZ[]',
+};
+
+/** The room for a comment, at least. */
+const leastComment = 24;
+
+/** What a table, view or macro is for, and its columns with types and comments. */
+function relationDescription({ label, kind, comment, columns }: DescribedRelation, width: number): string {
+  const head = wrap(
+    printable(`${label} (${kind === 'macro' ? 'table macro' : kind}): ${comment}`),
+    width,
+  ).join('\n');
+  if (kind === 'macro') return head;
+  const rows = columns.map(({ name, type, comment: meaning }) => ({
+    name: printable(name),
+    type: printable(typeNames[type] ?? type),
+    meaning: printable(meaning ?? ''),
+  }));
+  const widest = (texts: readonly string[]) => Math.max(0, ...texts.map(widthOf));
+  const nameWidth = widest(['column', ...rows.map(({ name }) => name)]);
+  const typeWidth = Math.min(24, widest(['type', ...rows.map(({ type }) => type)]));
+  const room = Math.max(leastComment, width - nameWidth - typeWidth - 4);
+  const line = (name: string, type: string, meaning: string) =>
+    `${pad(name, nameWidth)}  ${pad(type, typeWidth)}  ${meaning}`.trimEnd();
+  const lines = rows.flatMap(({ name, type, meaning }) => {
+    const [first = '', ...more] = wrap(meaning, room);
+    return [line(name, type, first), ...more.map((text) => line('', '', text))];
+  });
+  const rule = line('-'.repeat(nameWidth), '-'.repeat(typeWidth), '-'.repeat(Math.min(room, 24)));
+  return [head, '', line('column', 'type', 'meaning'), rule, ...lines].join('\n');
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.js';
 import type { Output } from '../pager.js';
-import { printable, record, table, tableWidth } from './layout.js';
+import { fullWidth, printable, record, table } from './layout.js';
 
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
@@ -86,7 +86,7 @@ const mostDigits = 20;
 
 /** A table: all rows at its end. With `otherwise`, that form is used when a row is wider than the terminal. */
 function tableForm(columns: readonly AnswerColumn[], width: number | undefined, otherwise?: Form): Form {
-  const held: Row[] = [];
+  const shown: Row[] = [];
   // A number that is cut reads as another number. For programs that set COLUMNS, tables stay as they were.
   const least = process.stdout.isTTY ? mostDigits : undefined;
   const heads = columns.map(({ name, type }) => {
@@ -96,13 +96,13 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
   return {
     head: '',
     row(row) {
-      held.push(row);
+      shown.push(row);
       return '';
     },
     end() {
-      const cells = held.map((row) => row.map((value) => textOf(value, 'NULL')));
-      if (otherwise && width !== undefined && tableWidth(heads, cells) > width)
-        return held.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(held.length);
+      const cells = shown.map((row) => row.map((value) => textOf(value, 'NULL')));
+      if (otherwise && width !== undefined && fullWidth(heads, cells) > width)
+        return shown.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(shown.length);
       return `${table(heads, cells, width)}\n`;
     },
   };

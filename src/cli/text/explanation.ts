@@ -3,9 +3,8 @@ import { cut } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
 import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
-import { decisionCommands, decisionHeading } from './changes-text.js';
-import { list, pairs, sections, table } from './layout.js';
-import { some, wide } from './sync-summary.js';
+import { decisionCommands, decisionHeading } from './changes.js';
+import { type Fact, list, pairs, sections, some, table, wide } from './layout.js';
 
 /** The most lines of a section; `--json` has all of them. */
 const most = 12;
@@ -21,10 +20,10 @@ export function explanationText(explanation: Explanation): string {
     ['What a sync requests next, and why', childrenText(explanation)],
     [
       'Fetch what is due of these resources',
-      due.length === 0 ? '' : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
+      due.length === 0 ? null : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
     ],
     ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText), most))],
-    [decisionHeading, conflicts.length === 0 ? '' : decisionCommands(conflicts.join(' '))],
+    [decisionHeading, conflicts.length === 0 ? null : decisionCommands(conflicts.join(' '))],
     ['Timeline, newest first', timelineText(explanation)],
     ['Requests, newest first', requestsText(explanation)],
     ['Runs that requested or changed it', runsText(explanation)],
@@ -39,46 +38,36 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
 }
 
-function facts(explanation: Explanation): [string, string][] {
-  const { row, presence, publishedAt, holder, now, lastSync } = explanation;
+function facts(explanation: Explanation): Fact[] {
+  const { row, presence, publishedAt, holder, now, lastSync, children } = explanation;
   const at = Date.parse(now);
-  const facts: [string, string][] = [];
-  if (row === null) facts.push(['row', 'none: its record was rejected (below)']);
-  else facts.push(['state', stateOf(row)]);
-  if (presence) facts.push(['in its list', presenceText(explanation, at)]);
-  if (presence?.detailUnavailableReason)
-    facts.push(['no detail', `listed, but answered 404 by id: ${presence.detailUnavailableReason}`]);
   const fresh = publishedAt === null ? 'never' : ago(new Date(publishedAt), at);
   const newer = holder ? `; ${holder.command} (process ${holder.pid}) is working on a newer one` : '';
-  facts.push(['as published', `${fresh}${newer}`]);
-  if (lastSync?.stoppedBy) {
-    facts.push([
-      'last sync',
-      `stopped (${lastSync.stoppedBy}) with ${counted(lastSync.leftDue ?? 0, 'fetch', 'fetches')} left due`,
-    ]);
-  }
-  const resources = new Set(explanation.children.map(({ resource }) => resource));
-  const failed = (lastSync?.failedResources ?? []).filter((one) => resources.has(one));
-  if (failed.length > 0)
-    facts.push(['gave up', `the last sync stopped asking for ${failed.join(', ')}: see signalhouse status`]);
-  return facts;
+  const noDetail = presence?.detailUnavailableReason ?? null;
+  const leftDue = counted(lastSync?.leftDue ?? 0, 'fetch', 'fetches');
+  const failed = (lastSync?.failedResources ?? []).filter((one) =>
+    children.some(({ resource }) => resource === one),
+  );
+  return [
+    row === null ? ['row', 'none: its record was rejected (below)'] : ['state', stateOf(row)],
+    ['in its list', presence && presenceText(presence, row, at)],
+    ['no detail', noDetail && `listed, but answered 404 by id: ${noDetail}`],
+    ['as published', `${fresh}${newer}`],
+    ['last sync', lastSync?.stoppedBy ? `stopped (${lastSync.stoppedBy}) with ${leftDue} left due` : null],
+    [
+      'gave up',
+      failed.length === 0
+        ? null
+        : `the last sync stopped asking for ${failed.join(', ')}: see signalhouse status`,
+    ],
+  ];
 }
 
 /** The columns that say most about a row, where it has them. */
-const telling = [
-  ...[
-    'lifecycle_state',
-    'priority',
-    'graph_status',
-    'is_vip',
-    'is_org_company',
-    'primary_domain',
-    'primary_email',
-  ],
-  ...['company_id', 'topic_id', 'total_group_count', 'conversation_count', 'person_count', 'message_count'],
-  ...['updated_at', 'last_seen_at', 'start_timestamp', 'end_timestamp', 'archived_at', 'archived_reason'],
-  ...['merged_into_id', 'synced_at'],
-];
+const telling =
+  `lifecycle_state priority graph_status is_vip is_org_company primary_domain primary_email company_id topic_id
+  total_group_count conversation_count person_count message_count updated_at last_seen_at start_timestamp end_timestamp
+  archived_at archived_reason merged_into_id synced_at`.split(/\s+/);
 
 function stateOf(row: NonNullable<Explanation['row']>): string {
   return telling
@@ -91,8 +80,11 @@ function stateOf(row: NonNullable<Explanation['row']>): string {
     .join(', ');
 }
 
-function presenceText({ presence, row }: Explanation, now: number): string {
-  if (!presence) return '';
+function presenceText(
+  presence: NonNullable<Explanation['presence']>,
+  row: Explanation['row'],
+  now: number,
+): string {
   const { deletedAt, deletedReason, unlistedSince, itemAt, evidence, scanAt, scanVerified, scanIds } =
     presence;
   if (deletedAt === null && unlistedSince === null)
@@ -104,18 +96,15 @@ function presenceText({ presence, row }: Explanation, now: number): string {
     deletedAt === null
       ? `no, since ${moment(new Date(unlistedSince ?? now))}, but it is answered by id`
       : `no: deleted, found ${moment(new Date(deletedAt))} (${deletedReason ?? 'no reason given'})${merged}`;
-  const proofs = [
-    ...(evidence
-      ? [
-          `${evidence.method} ${evidence.path} answered ${evidence.status} at ${moment(new Date(evidence.at))}`,
-        ]
-      : []),
-    ...(scanAt === null
-      ? []
-      : [
-          `the ${scanVerified ? 'verified ' : ''}scan of ${moment(new Date(scanAt))} (${counted(scanIds ?? 0, 'id')}) did not have it`,
-        ]),
-  ];
+  const proofs: string[] = [];
+  if (evidence) {
+    const { method, path, status, at } = evidence;
+    proofs.push(`${method} ${path} answered ${status} at ${moment(new Date(at))}`);
+  }
+  if (scanAt !== null) {
+    const scan = `${scanVerified ? 'verified ' : ''}scan of ${moment(new Date(scanAt))}`;
+    proofs.push(`the ${scan} (${counted(scanIds ?? 0, 'id')}) did not have it`);
+  }
   return proofs.length === 0 ? what : `${what}. Evidence: ${proofs.join('; ')}`;
 }
 
@@ -137,20 +126,20 @@ export function childText(child: AskedChild, now: number): string {
   const { isDue, why, last, sweepAt, maxAgeDays } = child;
   const state = isDue ? 'DUE' : sweepAt === null ? 'not requested' : 'not due';
   const asked = last === null ? '' : askedText(child, last, now);
-  const sweep = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}`;
+  const latest = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}`;
   const texts: Record<DueCode, string> = {
     never_requested: 'it was never requested',
     no_answer: `the last request failed, ${asked}`,
     removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
     changed: `${changesText(child)} since it was fetched, ${asked}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
-    asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${sweep}`,
+    asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
     old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,
-    unchanged: `nothing changed since it was fetched, ${asked}${sweep}`,
-    only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${sweep}`,
-    refused: `refused ${asked}; requested again when it changes${sweep}`,
-    too_large: `${asked}; requested again when it changes${sweep}`,
-    id_not_valid: `its id is not valid in a path${sweep}`,
+    unchanged: `nothing changed since it was fetched, ${asked}${latest}`,
+    only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${latest}`,
+    refused: `refused ${asked}; requested again when it changes${latest}`,
+    too_large: `${asked}; requested again when it changes${latest}`,
+    id_not_valid: `its id is not valid in a path${latest}`,
     not_listed: 'no list has it, and only listed items are asked about',
     unlisted: 'it is deleted, or not in its list any more',
     id_not_digits: 'the API takes ids of digits only',
@@ -204,8 +193,10 @@ const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {
 function timelineText({ timeline }: Explanation): string {
   const shown = timeline.slice(0, most);
   const more = timeline.length - shown.length;
-  const rows = shown.map((event): [string, string] => [moment(new Date(event.at)), eventText(event)]);
-  return pairs(more > 0 ? [...rows, ['', `and ${count(more)} more (--json has them all)`]] : rows);
+  return pairs([
+    ...shown.map((event): Fact => [moment(new Date(event.at)), eventText(event)]),
+    ['', more > 0 ? `and ${count(more)} more (--json has them all)` : null],
+  ]);
 }
 
 function eventText({ kind, by, text, fields }: TimelineEvent): string {
@@ -228,45 +219,35 @@ function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['r
 }
 
 function requestsText({ requests, id }: Explanation): string {
-  if (requests.newest.length === 0) return 'none is recorded (requests are kept for 30 days)';
-  const shown = requests.newest.slice(0, mostRequests);
-  const rows = table(
-    [{ name: 'at' }, { name: 'request' }, { name: 'status' }, { name: 'ms', right: true, least: 4 }],
-    shown.map(({ at, method, path, status, ms, error }) => [
-      moment(new Date(at)),
-      // The id is above, and would push what follows it out of the line.
-      `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
-      status === null ? (error ?? 'no answer') : String(status),
-      ms === null ? '-' : count(ms),
-    ]),
-    wide,
-  );
-  const more = requests.total - shown.length;
-  return more > 0 ? `${rows}\nand ${count(more)} more` : rows;
+  const { newest, total } = requests;
+  if (newest.length === 0) return 'none is recorded (requests are kept for 30 days)';
+  const rows = newest.slice(0, mostRequests).map(({ at, method, path, status, ms, error }) => [
+    moment(new Date(at)),
+    // The id is above, and would push what follows it out of the line.
+    `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
+    status === null ? (error ?? 'no answer') : String(status),
+    ms,
+  ]);
+  const columns = ['at', 'request', 'status', { name: 'ms', right: true, least: 4 }];
+  return withMore(table(columns, rows, wide), total - rows.length);
 }
 
 function runsText({ runs, requests }: Explanation): string {
   if (runs.length === 0) return 'none is recorded (retention.recordsDays)';
-  const right = (name: string) => ({ name, right: true });
-  const shown = runs.slice(0, mostRequests);
-  const rows = table(
-    [
-      { name: 'started' },
-      { name: 'command' },
-      { name: 'outcome' },
-      { name: 'took' },
-      right('requests'),
-      right('documents'),
-    ],
-    shown.map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
+  const rows = runs
+    .slice(0, mostRequests)
+    .map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
       startedAt === null ? runId : moment(new Date(startedAt)),
-      command ?? '-',
-      outcome ?? '-',
-      startedAt === null || endedAt === null ? '-' : duration(Date.parse(endedAt) - Date.parse(startedAt)),
-      count(requests.newest.filter((one) => one.runId === runId).length),
-      count(documents),
-    ]),
-    wide,
-  );
-  return runs.length > shown.length ? `${rows}\nand ${count(runs.length - shown.length)} more` : rows;
+      command,
+      outcome,
+      startedAt === null || endedAt === null ? null : duration(Date.parse(endedAt) - Date.parse(startedAt)),
+      requests.newest.filter((one) => one.runId === runId).length,
+      documents,
+    ]);
+  const columns = ['started', 'command', 'outcome', 'took', 'requests#', 'documents#'];
+  return withMore(table(columns, rows, wide), runs.length - rows.length);
+}
+
+function withMore(text: string, more: number): string {
+  return more > 0 ? `${text}\nand ${count(more)} more` : text;
 }

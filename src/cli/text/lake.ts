@@ -5,16 +5,16 @@ import { sections, table } from './layout.js';
 /** What `lake init` and `lake publish` did, for people. */
 export function lakeReportText(report: LakeReport, command: 'init' | 'publish'): string {
   const { namespace, kind, organization, created, addedColumns, views } = report;
-  const parts: [string, string][] = [];
   const rows = Object.entries(report.tables)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, { inserted, updated, deleted }]) => [name, ...[inserted, updated, deleted].map(count)]);
-  const numbers = ['new', 'changed', 'deleted'].map((name) => ({ name, right: true }));
-  if (rows.length > 0) parts.push(['Rows', table([{ name: 'table' }, ...numbers], rows)]);
-  if (created.length > 0) parts.push(['Created tables', created.join(', ')]);
-  if (addedColumns.length > 0) parts.push(['Added columns', addedColumns.join(', ')]);
-  if (views.changed)
-    parts.push(['Views', `${count(views.created.length)} (left out: ${views.leftOut.join(', ') || 'none'})`]);
+    .map(([name, { inserted, updated, deleted }]) => [name, inserted, updated, deleted]);
+  const leftOut = views.leftOut.join(', ') || 'none';
+  const details = sections([
+    ['Rows', rows.length > 0 ? table(['table', 'new#', 'changed#', 'deleted#'], rows) : null],
+    ['Created tables', created.join(', ')],
+    ['Added columns', addedColumns.join(', ')],
+    ['Views', views.changed ? `${count(views.created.length)} (left out: ${leftOut})` : null],
+  ]);
   const who = organization.name ?? organization.id;
   const what =
     command === 'init'
@@ -22,8 +22,7 @@ export function lakeReportText(report: LakeReport, command: 'init' | 'publish'):
       : report.changed
         ? `${who} is published to ${namespace} (${kind})`
         : `${namespace} (${kind}) is up to date: nothing was published since`;
-  const last = `${what}, after ${duration(report.seconds * 1000)}.`;
-  return parts.length === 0 ? last : `${sections(parts)}\n\n${last}`;
+  return `${details}\n\n${what}, after ${duration(report.seconds * 1000)}.`.trimStart();
 }
 
 /** What the lake has, for people. */
@@ -31,16 +30,7 @@ export function lakeStatusText(found: LakeStatus): string {
   const { namespace, kind, organization, exists, lastPublication: last, behind, snapshot } = found;
   const who = organization.name ?? organization.id;
   if (!exists) return `${namespace} (${kind}) has no tables yet. Run signalhouse lake publish.`;
-  const rows = found.tables.map(({ table: name, rows: inLake, snapshotRows }) => [
-    name,
-    inLake === null ? '(none)' : count(inLake),
-    count(snapshotRows),
-  ]);
-  const columns = [
-    { name: 'table' },
-    { name: 'in the lake', right: true },
-    { name: 'published file', right: true },
-  ];
+  const rows = found.tables.map((one) => [one.table, one.rows ?? '(none)', one.snapshotRows]);
   const published =
     last === null
       ? `${who} was not published to ${namespace} (${kind}) yet.`
@@ -48,27 +38,18 @@ export function lakeStatusText(found: LakeStatus): string {
   const state = behind
     ? `The lake is BEHIND the published file (run ${snapshot.runId}). Run signalhouse lake publish.`
     : 'The lake is up to date.';
-  return `${sections([['Rows', table(columns, rows)]])}\n\n${published}\n${state}`;
+  const numbers = sections([['Rows', table(['table', 'in the lake#', 'published file#'], rows)]]);
+  return `${numbers}\n\n${published}\n${state}`;
 }
 
 /** What was removed, for people. */
-export function lakeDroppedText({
-  namespace,
-  kind,
-  organization,
-  shared,
-  tables,
-  views,
-  rows,
-}: LakeDropped): string {
+export function lakeDroppedText(dropped: LakeDropped): string {
+  const { namespace, kind, organization, shared, tables, views, rows } = dropped;
   const who = organization.name ?? organization.id;
   if (tables.length === 0) return `${namespace} (${kind}) has nothing of ${who}: nothing was removed.`;
   if (shared) return `${counted(rows, 'row')} of ${who} removed from ${namespace} (${kind}).`;
-  const dropped = [
-    counted(tables.length, 'table'),
-    ...(views.length > 0 ? [counted(views.length, 'view')] : []),
-  ];
-  return `${dropped.join(' and ')} of ${who} dropped from ${namespace} (${kind}).`;
+  const withViews = views.length > 0 ? ` and ${counted(views.length, 'view')}` : '';
+  return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).`;
 }
 
 /** What became of the lake after a sync, for people. */

@@ -1,4 +1,10 @@
 import { cut, widthOf } from '../../base/display-width.js';
+import { count } from '../../base/units.js';
+
+/** Under a heading, in 80 columns. */
+export const wide = 78;
+/** The most lines of a list; `--json` has all of them. */
+export const most = 10;
 
 /**
  * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
@@ -46,19 +52,29 @@ export interface Column {
   readonly least?: number;
 }
 
+/** A number is written with separators, and null as a dash. */
+export type Cell = string | number | null;
+
+function cellText(cell: Cell): string {
+  return typeof cell === 'number' ? count(cell) : (cell ?? '-');
+}
+
 const gap = 2;
 /** The least width to which a column is narrowed unless it says so itself. */
 const narrowest = 8;
 
 /**
- * Rows as aligned text, without trailing spaces. `width` is the available width (undefined: unlimited); when the rows do
+ * Rows as aligned text, without trailing spaces. A column is its name; one that ends in # holds numbers. `width` is the available width (undefined: unlimited); when the rows do
  * not fit, the widest columns are narrowed and their text is cut with `…`. Text is made safe for a terminal here.
  */
 export function table(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+  names: readonly (string | Column)[],
+  rows: readonly (readonly Cell[])[],
   width?: number,
 ): string {
+  const columns = names.map((name) =>
+    typeof name === 'string' ? { name: name.replace(/#$/, ''), right: name.endsWith('#') } : name,
+  );
   const { heads, cells, wanted } = measured(columns, rows);
   const least = columns.map((column) => column.least ?? narrowest);
   const widths = width === undefined ? wanted : narrowed(wanted, least, width - gap * (columns.length - 1));
@@ -73,15 +89,28 @@ export function table(
   return [line(heads), rule, ...cells.map(line)].join('\n');
 }
 
+/** A table of names with a number each: by name, or the largest number first. */
+export function countsTable(
+  name: string,
+  what: string,
+  counts: Readonly<Record<string, number>>,
+  { largestFirst = false } = {},
+): string {
+  const rows = Object.entries(counts).sort(([a, one], [b, other]) =>
+    largestFirst ? other - one : a < b ? -1 : 1,
+  );
+  return rows.length === 0 ? '' : table([name, `${what}#`], rows, wide);
+}
+
 /** The width of a table in which nothing is cut. */
-export function tableWidth(columns: readonly Column[], rows: readonly (readonly string[])[]): number {
+export function fullWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number {
   return measured(columns, rows).wanted.reduce((sum, one) => sum + one + gap, -gap);
 }
 
 /** What is printed, and the width that each column needs for it. */
-function measured(columns: readonly Column[], rows: readonly (readonly string[])[]) {
+function measured(columns: readonly Column[], rows: readonly (readonly Cell[])[]) {
   const heads = columns.map((column) => printable(column.name));
-  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? '')));
+  const cells = rows.map((row) => columns.map((_, index) => printable(cellText(row[index] ?? null))));
   const wanted = heads.map((head, index) =>
     cells.reduce((most, row) => Math.max(most, widthOf(row[index] ?? '')), widthOf(head)),
   );
@@ -106,22 +135,22 @@ export function record(
   const lines = values.flatMap(([, value], index) =>
     value
       .split(/\r\n|\r|\n/)
-      .flatMap((line) => (room === undefined ? [printable(line)] : folded(printable(line), room)))
+      .flatMap((line) => (room === undefined ? [printable(line)] : wrapAnywhere(printable(line), room)))
       .map((line, at) => `${pad(at === 0 ? (names[index] ?? '') : '', column)} | ${line}`.trimEnd()),
   );
   return [`-[ RECORD ${number} ]`.padEnd(Math.min(width ?? 60, 60), '-'), ...lines].join('\n');
 }
 
 /** Like `wrap`, and breaks within words where a script has no spaces. A long address stays whole, to be copied. */
-function folded(text: string, columns: number): string[] {
+function wrapAnywhere(text: string, columns: number): string[] {
   return wrap(text, columns).flatMap((line) => {
     if (widthOf(line) <= columns || widthOf(line) === line.length) return [line];
     const lines: string[] = [];
     for (let rest = line; rest !== ''; ) {
-      const kept = widthOf(rest) <= columns ? rest : cut(rest, columns + 1).slice(0, -1);
-      if (kept === '') return [...lines, rest];
-      lines.push(kept);
-      rest = rest.slice(kept.length);
+      const piece = widthOf(rest) <= columns ? rest : cut(rest, columns + 1).slice(0, -1);
+      if (piece === '') return [...lines, rest];
+      lines.push(piece);
+      rest = rest.slice(piece.length);
     }
     return lines;
   });
@@ -149,12 +178,12 @@ function narrowed(wanted: readonly number[], least: readonly number[], room: num
   return widths;
 }
 
-/** Text in sections: a heading and the body under it. Empty sections are left out. */
-export function sections(parts: readonly (readonly [heading: string, body: string])[]): string {
-  return parts
-    .filter(([, body]) => body !== '')
-    .map(([heading, body]) => `${heading}\n${indent(body)}`)
-    .join('\n\n');
+/** A heading, and the text under it. */
+export type Section = readonly [heading: string, body: string | null];
+
+/** Text in sections. Empty ones are left out. */
+export function sections(parts: readonly Section[]): string {
+  return parts.flatMap(([heading, body]) => (body ? `${heading}\n${indent(body)}` : [])).join('\n\n');
 }
 
 /** Indents every line that is not empty by two spaces. */
@@ -171,12 +200,22 @@ export function list(items: readonly string[]): string {
     .join('\n');
 }
 
+/** The first few, and how many more there are. */
+export function some(items: readonly string[], few: number = most): readonly string[] {
+  const more = items.length - few;
+  return more <= 0 ? items : [...items.slice(0, few), `and ${count(more)} more (--json has them all)`];
+}
+
+/** A name with its value; a fact whose value is null is left out. */
+export type Fact = readonly [name: string, value: Cell];
+
 /** Names and values in two columns. */
-export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
+export function pairs(facts: readonly Fact[]): string {
+  const rows = facts.filter(([, value]) => value !== null);
   const width = Math.max(0, ...rows.map(([name]) => name.length));
   return rows
     .flatMap(([name, value]) =>
-      wrap(printable(value), 76 - width).map(
+      wrap(printable(cellText(value)), 76 - width).map(
         (line, index) => `${(index === 0 ? name : '').padEnd(width)}  ${line}`,
       ),
     )

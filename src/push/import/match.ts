@@ -1,10 +1,10 @@
-import { groupBy, portions } from '../../base/group-by.js';
+import { groupBy } from '../../base/group-by.js';
 import { noResult } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { archivedReason, type EntityType, type Field, type Value, type Values } from '../change.js';
 import { isSame } from '../compare.js';
-import { idsAtOnce, named, type Reference } from '../facts.js';
+import { named, type Reference, rowsAbout } from '../facts.js';
 import { folded, isFormulaError } from './cells.js';
 import type { Header } from './header.js';
 import type { ImportProblem } from './preview.js';
@@ -51,13 +51,9 @@ export async function storedEntities(
   const rows = new Map<string, Row>();
   let missing = [...ids];
   for (let step = 0; missing.length > 0 && step <= mostMerges; step += 1) {
-    const survivors = new Set<string>();
-    for (const some of portions(missing, idsAtOnce)) {
-      for (const row of await store.all<Row>(queries[entityType], { ids: some })) {
-        rows.set(row.id, row);
-        if (row.merged_into_id !== null) survivors.add(row.merged_into_id);
-      }
-    }
+    const found = await rowsAbout<Row>(store, queries[entityType], missing);
+    for (const row of found) rows.set(row.id, row);
+    const survivors = new Set(found.flatMap((row) => row.merged_into_id ?? []));
     missing = [...survivors].filter((id) => !rows.has(id));
   }
   return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
@@ -192,15 +188,11 @@ export async function wrongTitles(
       : [];
   });
   const ids = [...new Set(foreign.map(({ entity }) => entity.id))];
-  const rowsOfTitles: { readonly id: string; readonly title: string }[] = [];
-  for (const some of portions(ids, idsAtOnce))
-    rowsOfTitles.push(
-      ...(await store.all<{ id: string; title: string }>(earlierTitlesSql, {
-        ids: some,
-        entity_type: entityType,
-      })),
-    );
-  const earlier = groupBy(rowsOfTitles, ({ id }) => id);
+  const ofType = { entity_type: entityType };
+  const earlier = groupBy(
+    await rowsAbout<{ id: string; title: string }>(store, earlierTitlesSql, ids, ofType),
+    ({ id }) => id,
+  );
   const wrong = foreign.filter(
     ({ entity, text }) => !earlier.get(entity.id)?.some(({ title }) => isSameTitle(text, title)),
   );

@@ -12,8 +12,15 @@ import {
 import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
-import { type Cell, type Grid, maxFileBytes, maxRows } from '../../sheet/grid.js';
-import { readBytes, readRecords, readSheet, type SheetOptions, type SheetSource } from '../../sheet/read.js';
+import { type Cell, type Grid, maxRows } from '../../sheet/grid.js';
+import {
+  bytesOf,
+  readBytes,
+  readRecords,
+  readSheet,
+  type SheetOptions,
+  type SheetSource,
+} from '../../sheet/read.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
 import { parseHeader } from './header.js';
 import type { ImportReport, ImportRow } from './preview.js';
@@ -85,15 +92,7 @@ export async function fromStream(
   name: string,
   options: SheetOptions = {},
 ): Promise<ImportSource> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    chunks.push(chunk);
-    size += chunk.length;
-    // The reader then refuses it, with its own message.
-    if (size > maxFileBytes) break;
-  }
-  return fromSheet({ bytes: Buffer.concat(chunks), name }, options);
+  return fromSheet({ bytes: await bytesOf(stream, name), name }, options);
 }
 
 /** Reads the rows of one SELECT on the published file, numbered from 1. Raises UsageError. */

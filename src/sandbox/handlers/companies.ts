@@ -1,47 +1,38 @@
 import { messageOf } from '../../base/errors.js';
 import type { BodyOf } from '../../contract/endpoints.js';
 import { HttpError, invalid } from '../errors.js';
-import type { Touched } from '../stats.js';
-import { activityOf, companyItemJson, companyOf } from '../wire/companies.js';
-import { historyOf } from '../wire/history.js';
-import { without } from '../wire/renderer.js';
-import { type CompanyFields, patchCompany } from '../world/changes/index.js';
-import { answer, type Call, type Handlers, keyActor, requireCompany, requireHistory } from './call.js';
+import { patchCompany } from '../world/changes/index.js';
+import { companyCounts, peopleOfCompany } from '../world/counts.js';
+import type { StoredCompany, World } from '../world/types.js';
+import { type Handlers, keyActor, requireCompany } from './call.js';
+import { historyOf, requireHistory } from './history.js';
 import { pagedAnswer, visibleItems } from './lists.js';
+import { iso, type Renderer, without } from './renderer.js';
 
-export const companyHandlers: Pick<
-  Handlers,
-  'companies' | 'company' | 'company_activity' | 'company_history' | 'company_identities' | 'update_companies'
-> = {
+export const companyHandlers = {
   companies: (call) => {
-    const { query, renderer, world } = call;
-    const all = () => [...world.companies.values()];
-    const companies = visibleItems(call, 'companies', query, all, ({ id }) => id);
-    return pagedAnswer(call, query, companies, (company) => companyItemJson(renderer, company));
+    const companies = visibleItems(call, 'companies', () => [...call.world.companies.values()]);
+    return pagedAnswer(call, companies, (company) => companyItemJson(call.renderer, company));
   },
 
   company: ({ renderer, params, world }) =>
-    answer(companyOf(renderer, requireCompany(world, params.companyId))),
+    JSON.stringify(companyOf(renderer, requireCompany(world, params.companyId))),
 
   company_activity: ({ renderer, params, world }) =>
-    answer(activityOf(renderer, requireCompany(world, params.companyId))),
+    JSON.stringify(activityOf(renderer, requireCompany(world, params.companyId))),
 
-  company_history: ({ params, world }) => {
-    const records = requireHistory(world, 'company', params.companyId);
-    return answer(historyOf(world, 'company', params.companyId, records, records.length));
-  },
+  company_history: ({ params, world }) =>
+    historyOf(world, 'company', params.companyId, requireHistory(world, 'company', params.companyId)),
 
   company_identities: ({ params, world }) =>
-    answer({ identities: requireCompany(world, params.companyId).identities }),
+    JSON.stringify({ identities: requireCompany(world, params.companyId).identities }),
 
-  update_companies: (call) => {
-    const touched: Touched[] = [];
-    const results = call.body.companies.map(({ companyId, ...item }) => {
+  update_companies: ({ body, renderer, touched, world }) => {
+    const results = body.companies.map(({ companyId, ...item }) => {
       try {
-        const fields = changeCompany(call, companyId, item);
-        touched.push({ type: 'company', id: companyId, fields });
-        const company = requireCompany(call.world, companyId);
-        const data = without(companyOf(call.renderer, company), 'createdAt', 'isOrgCompany');
+        const company = requireCompany(world, companyId);
+        touched.push({ type: 'company', id: companyId, fields: changeCompany(world, companyId, item) });
+        const data = without(companyOf(renderer, company), 'createdAt', 'isOrgCompany');
         return { companyId, success: true, data };
       } catch (error) {
         // "A failing item has `success` false and an `error` string while the others proceed" (Errors).
@@ -49,20 +40,19 @@ export const companyHandlers: Pick<
         return { companyId, success: false, error: messageOf(error) };
       }
     });
-    return answer({ results }, touched);
+    return JSON.stringify({ results });
   },
-};
+} satisfies Partial<Handlers>;
 
 type Item = Omit<BodyOf<'update_companies'>['companies'][number], 'companyId'>;
 
-/** Changes one company of a batch; returns the names of the fields. @throws HttpError 400 or 404 */
-function changeCompany({ world }: Call<'update_companies'>, id: string, item: Item): string[] {
-  requireCompany(world, id);
+/** Changes one company of a batch; returns the names of the fields. @throws HttpError 400 */
+function changeCompany(world: World, id: string, item: Item): string[] {
   const names = Object.keys(item);
   if (names.length === 0) throw invalid('At least one field must be given');
   const { connections, ...fields } = item;
-  const given: CompanyFields = { ...fields, ...(connections && { connections: onlyTexts(connections) }) };
-  patchCompany(world, id, given, keyActor);
+  const given = { ...fields, ...(connections && { connections: onlyTexts(connections) }) };
+  patchCompany(world, { companyId: id, fields: given }, keyActor);
   return names;
 }
 
@@ -70,4 +60,37 @@ function changeCompany({ world }: Call<'update_companies'>, id: string, item: It
 function onlyTexts(values: Record<string, unknown>): Record<string, string> {
   const texts = Object.entries(values).filter(([, value]) => typeof value === 'string');
   return Object.fromEntries(texts) as Record<string, string>;
+}
+
+/** Company detail. */
+export function companyOf(renderer: Renderer, company: StoredCompany) {
+  return {
+    ...without(company, 'identities'),
+    createdAt: iso(company.createdAt),
+    logoUrl: renderer.url(company.logoUrl),
+  };
+}
+
+/** A company as it is embedded in people and topics; null without one. */
+export function embeddedCompany(renderer: Renderer, companyId: string | null) {
+  const company = renderer.world.companies.get(companyId ?? '');
+  if (company === undefined) return null;
+  const { id, name, primaryDomain: domain } = company;
+  return { domain, id, logoUrl: renderer.url(company.logoUrl), name };
+}
+
+/** Company list item as JSON text, with statistics over the company's people. */
+export function companyItemJson(renderer: Renderer, company: StoredCompany): string {
+  return renderer.json(`company-item:${company.id}`, () => {
+    const shared = without(companyOf(renderer, company), 'connections', 'createdAt');
+    const { lastSeenAt, messageCount } = companyCounts(renderer.world, company.id);
+    const personCount = peopleOfCompany(renderer.world, company.id).length;
+    return { ...shared, lastSeenAt: iso(lastSeenAt), messageCount, personCount };
+  });
+}
+
+/** `GET /companies/{companyId}/activity`. */
+export function activityOf(renderer: Renderer, company: StoredCompany) {
+  const { messageCount, sourceStats, weeklyActivity } = companyCounts(renderer.world, company.id);
+  return { messageCount, sourceStats, weeklyActivity };
 }

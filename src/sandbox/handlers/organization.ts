@@ -1,40 +1,9 @@
 import { notFound } from '../errors.js';
-import { channelOf, storyItem, storyOf, viewerRelevance } from '../wire/organization.js';
-import { iso } from '../wire/renderer.js';
-import type { StoredStory } from '../world/types.js';
-import { answer, type Handlers, required } from './call.js';
+import { channelCounts } from '../world/counts.js';
+import type { StoredChannel, StoredStory } from '../world/types.js';
+import { type Handlers, required } from './call.js';
 import { listAnswer } from './lists.js';
-
-/** The organization itself, its channels, automation templates and stories. */
-export const readService: Pick<
-  Handlers,
-  'whoami' | 'channels' | 'channel' | 'automation_templates' | 'automation_template'
-> = {
-  whoami: ({ world }) => {
-    const { id, name, slug } = world.organization;
-    return answer({ organization: { id, name, slug } });
-  },
-
-  channels: (call) => {
-    const form = { form: call.service.settings.forms.channels, property: 'channels' };
-    return listAnswer(call, form, call.query, [...call.world.channels.values()], (channel) =>
-      JSON.stringify(channelOf(call.renderer, channel)),
-    );
-  },
-
-  channel: ({ renderer, params, world }) =>
-    answer(channelOf(renderer, required(world.channels, 'Channel', params.channelId))),
-
-  automation_templates: (call) => {
-    const form = { form: call.service.settings.forms.templates, property: 'templates' };
-    return listAnswer(call, form, call.query, [...call.world.templates.values()], (template) =>
-      JSON.stringify(template),
-    );
-  },
-
-  automation_template: ({ params, world }) =>
-    answer(required(world.templates, 'Automation template', params.slug)),
-};
+import { iso, type Renderer } from './renderer.js';
 
 /** `GET /stories` without a `limit`; the document shows only its range. */
 const defaultLimit = 50;
@@ -47,14 +16,31 @@ const buckets: Record<'archived' | 'everything' | 'for-you' | 'unread', (story: 
   unread: (story) => story.archive === null && !story.isRead,
 };
 
-export const readStories: Pick<Handlers, 'stories' | 'story'> = {
+/** The organization itself, its channels, automation templates and stories. */
+export const organizationHandlers = {
+  whoami: ({ world }) => JSON.stringify({ organization: world.organization }),
+
+  channels: (call) =>
+    listAnswer(call, 'channels', [...call.world.channels.values()], (channel) =>
+      JSON.stringify(channelOf(call.renderer, channel)),
+    ),
+
+  channel: ({ renderer, params, world }) =>
+    JSON.stringify(channelOf(renderer, required(world.channels, 'Channel', params.channelId))),
+
+  automation_templates: (call) =>
+    listAnswer(call, 'templates', [...call.world.templates.values()], (template) => JSON.stringify(template)),
+
+  automation_template: ({ params, world }) =>
+    JSON.stringify(required(world.templates, 'Automation template', params.slug)),
+
   stories: ({ query, world }) => {
     const all = [...world.stories.values()].sort(
       (a, b) => b.createdAt - a.createdAt || (a.slug < b.slug ? -1 : 1),
     );
     const of = (bucket: keyof typeof buckets) => all.filter(buckets[bucket]);
-    const read = all.filter((story) => story.isRead);
-    return answer({
+    const lastRead = all.find((story) => story.isRead);
+    return JSON.stringify({
       archivedCount: of('archived').length,
       everythingCount: of('everything').length,
       forYouCount: of('for-you').length,
@@ -62,7 +48,7 @@ export const readStories: Pick<Handlers, 'stories' | 'story'> = {
       stories: of(query.bucket ?? 'everything')
         .slice(0, query.limit ?? defaultLimit)
         .map(storyItem),
-      visitedThrough: iso(read[0]?.createdAt ?? world.now),
+      visitedThrough: iso(lastRead?.createdAt ?? world.now),
     });
   },
 
@@ -71,6 +57,47 @@ export const readStories: Pick<Handlers, 'stories' | 'story'> = {
     // `?includeArchived` and `?includeArchived=` count as true: the document allows the empty value.
     const includeArchived = query.includeArchived === 'true' || query.includeArchived === '';
     if (!story || (story.archive !== null && !includeArchived)) throw notFound('Story', params.slug);
-    return answer({ story: storyOf(story) });
+    return JSON.stringify({ story: storyOf(story) });
   },
-};
+} satisfies Partial<Handlers>;
+
+/** Channel; `description` is absent when there is none. */
+export function channelOf(renderer: Renderer, { description, ...channel }: StoredChannel) {
+  const { lastSeenAt, messageCount } = channelCounts(renderer.world, channel.id);
+  return {
+    ...channel,
+    ...(description === null ? {} : { description }),
+    createdAt: iso(channel.createdAt),
+    updatedAt: iso(channel.updatedAt),
+    lastSeenAt: iso(lastSeenAt),
+    messageCount,
+  };
+}
+
+/** The fields that a story of the list and a single story share. */
+function core(story: StoredStory) {
+  const { archive } = story;
+  return {
+    archive: archive
+      ? { actor: archive.actor, archivedAt: iso(archive.archivedAt), reason: archive.reason }
+      : null,
+    createdAt: iso(story.createdAt),
+    draft: story.draft,
+  };
+}
+
+/** A story of `GET /stories`. */
+export function storyItem(story: StoredStory) {
+  return { ...core(story), isRead: story.isRead, viewerRelevance: viewerRelevance(story) ?? null };
+}
+
+/** The story of `GET /stories/{slug}`. */
+export function storyOf(story: StoredStory) {
+  return { ...core(story), relevantMembers: story.relevantMembers };
+}
+
+/** Why the story is relevant to the member that the API key stands for; undefined when it is not. */
+function viewerRelevance(story: StoredStory): Record<string, unknown> | undefined {
+  if (story.viewerMemberId === null) return undefined;
+  return story.relevantMembers.find((relevance) => relevance.memberId === story.viewerMemberId);
+}

@@ -1,37 +1,88 @@
-import { historyOf } from '../wire/history.js';
-import { identitiesOf, personItemJson, personOf } from '../wire/people.js';
-import { personCounts } from '../world/counts.js';
-import { answer, type Handlers, requireHistory, requirePerson } from './call.js';
+import { peopleOfCompany, personCounts } from '../world/counts.js';
+import { getOrThrow } from '../world/history.js';
+import type { StoredPerson } from '../world/types.js';
+import { type Handlers, requirePerson } from './call.js';
+import { embeddedCompany } from './companies.js';
+import { historyOf, requireHistory } from './history.js';
 import { listAnswer, visibleItems } from './lists.js';
+import { iso, type Renderer, without } from './renderer.js';
 
 /** `GET /people/{personId}/history`: the documented default of `limit`. */
 const historyLimit = 20;
 
-export const readPeople: Pick<
-  Handlers,
-  'people' | 'person' | 'person_history' | 'person_identities' | 'person_source_stats'
-> = {
+export const personHandlers = {
   people: (call) => {
-    const { query, renderer, service, world } = call;
-    const form = { form: service.settings.forms.people, property: 'people' };
-    const all = () => [...world.people.values()];
-    const people = visibleItems(call, 'people', query, all, ({ id }) => id);
-    return listAnswer(call, form, query, people, (person) => personItemJson(renderer, person));
+    const people = visibleItems(call, 'people', () => [...call.world.people.values()]);
+    return listAnswer(call, 'people', people, (person) => personItemJson(call.renderer, person));
   },
 
-  person: ({ renderer, params, world }) => answer(personOf(renderer, requirePerson(world, params.personId))),
+  person: ({ renderer, params, world }) =>
+    JSON.stringify(personOf(renderer, requirePerson(world, params.personId))),
 
   person_history: ({ params, query, world }) => {
-    const all = requireHistory(world, 'person', params.personId);
     const actors = query.changedByFilter ?? ['user', 'agent'];
+    const all = requireHistory(world, 'person', params.personId);
     const records = all.filter((record) => actors.includes(record.changedBy));
-    const latest = records.slice(0, query.limit ?? historyLimit);
-    return answer(historyOf(world, 'person', params.personId, latest, records.length));
+    return historyOf(world, 'person', params.personId, records, query.limit ?? historyLimit);
   },
 
   person_identities: ({ renderer, params, world }) =>
-    answer({ identities: identitiesOf(renderer, requirePerson(world, params.personId)) }),
+    JSON.stringify({ identities: identitiesOf(renderer, requirePerson(world, params.personId)) }),
 
-  person_source_stats: ({ params, world }) =>
-    answer({ sourceStats: personCounts(world, requirePerson(world, params.personId).id).sourceStats }),
-};
+  person_source_stats: ({ params, world }) => {
+    const { sourceStats } = personCounts(world, requirePerson(world, params.personId).id);
+    return JSON.stringify({ sourceStats });
+  },
+} satisfies Partial<Handlers>;
+
+/** Person, as `GET /people/{personId}` answers it, with stats over all identities. */
+export function personOf(renderer: Renderer, person: StoredPerson) {
+  const counts = personCounts(renderer.world, person.id);
+  const company = embeddedCompany(renderer, person.companyId);
+  return {
+    ...without(person, 'authorIds', 'companyId', 'isBot', 'isStaff', 'title'),
+    ...without(counts, 'groupIds', 'sourceStats'),
+    avatarUrl: renderer.url(person.avatarUrl),
+    company: company && { ...company, employees: employeesOf(renderer, company.id) },
+    conversationCount: counts.groupIds.length,
+    createdAt: iso(person.createdAt),
+    firstSeenAt: iso(counts.firstSeenAt),
+    identityCount: person.authorIds.length,
+    lastSeenAt: iso(counts.lastSeenAt),
+  };
+}
+
+function employeesOf(renderer: Renderer, companyId: string) {
+  return peopleOfCompany(renderer.world, companyId).map(({ avatarUrl, id, displayName }) => ({
+    avatarUrl: renderer.url(avatarUrl),
+    id,
+    name: displayName,
+  }));
+}
+
+/** What a table of people would not have: the document does not show the items of `GET /people`. */
+const notListed = [
+  'avgMessagesPerWeek',
+  'connections',
+  'description',
+  'ecosystemTags',
+  'expertiseTags',
+  'weeklyActivity',
+] as const;
+
+/** An item of `GET /people` as JSON. */
+function personItemJson(renderer: Renderer, person: StoredPerson): string {
+  return renderer.json(`person-item:${person.id}`, () => ({
+    ...without(personOf(renderer, person), ...notListed),
+    company: embeddedCompany(renderer, person.companyId),
+  }));
+}
+
+/** The identities of a person: their accounts in the source systems. */
+export function identitiesOf(renderer: Renderer, person: StoredPerson) {
+  return person.authorIds.map((authorId) => {
+    const author = getOrThrow(renderer.world.authors, 'author', authorId);
+    const { id, sourceName, sourceAuthorId, displayName } = author;
+    return { id, platform: sourceName, platformId: sourceAuthorId, platformUsername: displayName };
+  });
+}

@@ -1,44 +1,41 @@
 import { isObject } from '../../base/json.js';
 import { invalid } from '../errors.js';
-import { historyOf } from '../wire/history.js';
-import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
 import { archiveTopic, patchTopic, unarchiveTopic } from '../world/changes/index.js';
-import { listedTopics } from '../world/counts.js';
-import type { StoredTopic } from '../world/types.js';
-import { answer, type Handlers, keyActor, requireAnyTopic, requireHistory, requireTopic } from './call.js';
+import { listedTopics, topicCounts } from '../world/counts.js';
+import { getOrThrow } from '../world/history.js';
+import type { StoredAuthor, StoredTopic } from '../world/types.js';
+import { type Handlers, keyActor, required, requireTopic } from './call.js';
+import { embeddedCompany } from './companies.js';
+import { authorOf } from './groups.js';
+import { historyOf, requireHistory } from './history.js';
 import { pagedAnswer, visibleItems } from './lists.js';
+import { iso, type Renderer, without } from './renderer.js';
 
-export const topicHandlers: Pick<
-  Handlers,
-  'topics' | 'topic' | 'topic_people' | 'topic_history' | 'update_topic'
-> = {
+export const topicHandlers = {
   topics: (call) => {
     const { renderer, query, world } = call;
-    const all = () => listedTopics(world);
-    const topics = visibleItems(call, 'topics', query, all, ({ id }) => id);
+    const topics = visibleItems(call, 'topics', () => listedTopics(world));
     if (query.embeddingSearch !== undefined) {
-      const ranked = similarTo(query.embeddingSearch, topics);
-      return pagedAnswer(call, query, ranked, ([topic, similarity]) =>
+      return pagedAnswer(call, similarTo(query.embeddingSearch, topics), ([topic, similarity]) =>
         topicItemJson(renderer, topic, similarity),
       );
     }
     const words = query.search?.toLowerCase() ?? '';
     const found = topics.filter((topic) => textOf(topic).includes(words));
-    return pagedAnswer(call, query, found, (topic) => topicItemJson(renderer, topic));
+    return pagedAnswer(call, found, (topic) => topicItemJson(renderer, topic));
   },
 
-  topic: ({ renderer, params, world }) => answer(topicOf(renderer, requireTopic(world, params.topicId))),
+  topic: ({ renderer, params, world }) =>
+    JSON.stringify(topicOf(renderer, requireTopic(world, params.topicId))),
 
   // The document says "v1 or v2" here, so a migrated topic still returns its people.
   topic_people: ({ renderer, params, world }) =>
-    answer({ data: topicPeople(renderer, requireAnyTopic(world, params.topicId)) }),
+    JSON.stringify({ data: topicPeople(renderer, required(world.topics, 'Topic', params.topicId)) }),
 
-  topic_history: ({ params, world }) => {
-    const records = requireHistory(world, 'topic', params.topicId);
-    return answer(historyOf(world, 'topic', params.topicId, records, records.length));
-  },
+  topic_history: ({ params, world }) =>
+    historyOf(world, 'topic', params.topicId, requireHistory(world, 'topic', params.topicId)),
 
-  update_topic: ({ body, rawBody, renderer, params, world }) => {
+  update_topic: ({ body, rawBody, renderer, params, touched, world }) => {
     const topic = requireTopic(world, params.topicId);
     const { id } = topic;
     for (const derived of ['issueType', 'keywords']) {
@@ -47,12 +44,14 @@ export const topicHandlers: Pick<
     }
     const fields = Object.keys(body);
     if (fields.length === 0) throw invalid('At least one field must be given');
-    patchTopic(world, id, { priority: body.priority, lifecycleState: body.lifecycleState }, keyActor);
-    if (body.archived === true) archiveTopic(world, id, body.archivedReason, keyActor);
-    if (body.archived === false) unarchiveTopic(world, id, keyActor);
-    return answer(topicOf(renderer, topic), [{ type: 'topic', id, fields }]);
+    const { archived, archivedReason, lifecycleState, priority } = body;
+    patchTopic(world, { topicId: id, fields: { priority, lifecycleState } }, keyActor);
+    if (archived === true) archiveTopic(world, { topicId: id, reason: archivedReason }, keyActor);
+    if (archived === false) unarchiveTopic(world, { topicId: id }, keyActor);
+    touched.push({ type: 'topic', id, fields });
+    return JSON.stringify(topicOf(renderer, topic));
   },
-};
+} satisfies Partial<Handlers>;
 
 function textOf({ title, summary, keywords }: StoredTopic): string {
   return [title, summary, ...keywords].join('\n').toLowerCase();
@@ -74,4 +73,72 @@ function similarTo(
     })
     .filter(([, similarity]) => similarity > 0)
     .sort(([a, x], [b, y]) => y - x || (a.id < b.id ? -1 : 1));
+}
+
+/** Topic, as `GET /topics/{topicId}` and `PATCH` answer it. */
+export function topicOf(renderer: Renderer, topic: StoredTopic) {
+  const { eventCount, timeRangeStart, timeRangeEnd } = topicCounts(renderer.world, topic.id);
+  const successor = renderer.world.topics.get(topic.successorTopicId ?? '');
+  return {
+    ...without(topic, 'groupIds', 'isV2', 'linkedTicket', 'migrated', 'successorTopicId'),
+    eventCount,
+    archivedAt: iso(topic.archivedAt),
+    successorTopic: successor ? { id: successor.id, title: successor.title } : null,
+    supersededAt: iso(topic.supersededAt),
+    timeRangeStart: iso(timeRangeStart),
+    timeRangeEnd: iso(timeRangeEnd),
+    createdAt: iso(topic.createdAt),
+    updatedAt: iso(topic.updatedAt),
+  };
+}
+
+/** Topic list item as JSON text; `similarity` is 0 except in semantic search. */
+export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity = 0): string {
+  const item = renderer.json(`topic-item:${topic.id}`, () => itemOf(renderer, topic));
+  return `{"similarity":${similarity},${item.slice(1)}`;
+}
+
+function itemOf(renderer: Renderer, topic: StoredTopic) {
+  const { id, issueType, keywords, lifecycleState, lifecycleStateConfidence } = topic;
+  const { linkedTicket, priority, summary, title } = topic;
+  const { authorIds, people, timeRangeStart, timeRangeEnd, ...counts } = topicCounts(renderer.world, id);
+  return {
+    ...{ id, issueType, keywords, lifecycleState, lifecycleStateConfidence },
+    ...{ linkedTicket, priority, summary, title },
+    ...counts,
+    authors: authorsOf(renderer, authorIds).map((author) => authorOf(renderer, author)),
+    persons: people.map(({ personId }) => participant(renderer, personId)),
+    timeRangeStart: iso(timeRangeStart),
+    timeRangeEnd: iso(timeRangeEnd),
+    updatedAt: iso(topic.updatedAt),
+  };
+}
+
+function participant(renderer: Renderer, personId: string) {
+  const { people, companies } = renderer.world;
+  const { companyId, displayName, id, isBot, isStaff, ...person } = getOrThrow(people, 'person', personId);
+  const company = embeddedCompany(renderer, companyId);
+  const isOrgCompany = companies.get(companyId ?? '')?.isOrgCompany;
+  const avatarUrl = renderer.url(person.avatarUrl);
+  return { avatarUrl, company: company && { ...company, isOrgCompany }, displayName, id, isBot, isStaff };
+}
+
+/** `GET /topics/{topicId}/people`: the people who take part, most messages first. */
+export function topicPeople(renderer: Renderer, topic: StoredTopic) {
+  const { authorIds, people } = topicCounts(renderer.world, topic.id);
+  const accounts = authorsOf(renderer, authorIds);
+  return people.map(({ personId, messageCount, sources }) => {
+    const person = getOrThrow(renderer.world.people, 'person', personId);
+    const { companyId, displayName, id, isBot, isVip, title } = person;
+    const avatarUrl = renderer.url(person.avatarUrl);
+    const company = embeddedCompany(renderer, companyId);
+    const identities = accounts
+      .filter((account) => account.personId === personId)
+      .map((account) => ({ platform: account.sourceName, platformId: account.sourceAuthorId }));
+    return { avatarUrl, company, displayName, id, identities, isBot, isVip, messageCount, sources, title };
+  });
+}
+
+function authorsOf(renderer: Renderer, authorIds: readonly string[]): StoredAuthor[] {
+  return authorIds.map((id) => getOrThrow(renderer.world.authors, 'author', id));
 }

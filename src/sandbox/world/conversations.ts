@@ -1,7 +1,7 @@
 import { blankMessage } from './changes/conversations.js';
+import { groupBy } from './counts.js';
 import { sourceNamed } from './organization.js';
 import { type Random, Zipf } from './random.js';
-import { longText, messageText, type Role } from './speech.js';
 import { messageTexts, organizationTexts, type Source } from './texts.js';
 import { busyMoment, hourMs, minuteMs } from './time.js';
 import { capitalized, type Subject } from './topics.js';
@@ -9,31 +9,27 @@ import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } f
 
 /** Who can write where; a few busy authors and channels are drawn most often. */
 export interface Speakers {
-  /** Connected channels in whose source somebody has an account; empty when nobody can write. */
+  /** Connected channels in whose source somebody has an account. */
   readonly channels: Zipf<StoredChannel>;
   readonly customers: ReadonlyMap<string, Zipf<StoredAuthor>>;
   readonly staff: ReadonlyMap<string, readonly StoredAuthor[]>;
   readonly bots: ReadonlyMap<string, readonly StoredAuthor[]>;
 }
 
-/** The speakers of a world. It may be incomplete: only people, authors and channels are read. */
-export function speakersOf(world: Pick<World, 'people' | 'authors' | 'channels'>): Speakers {
-  const customers = new Map<string, StoredAuthor[]>();
-  const staff = new Map<string, StoredAuthor[]>();
-  const bots = new Map<string, StoredAuthor[]>();
-  for (const author of world.authors.values()) {
-    const isStaff = world.people.get(author.personId ?? '')?.isStaff === true;
-    const part = author.isBot ? bots : isStaff ? staff : customers;
-    const there = part.get(author.sourceName);
-    if (there === undefined) part.set(author.sourceName, [author]);
-    else there.push(author);
-  }
-  const open = [...world.channels.values()].filter((c) => c.isConnected && customers.has(c.sourceName));
+/** The speakers of a world, of which only people, authors and channels are read; undefined when nobody can write anywhere. */
+export function speakersOf({ authors, channels, people }: World): Speakers | undefined {
+  const roleOf = ({ isBot, personId }: StoredAuthor) =>
+    isBot ? 'bot' : people.get(personId ?? '')?.isStaff ? 'staff' : 'customer';
+  const bySource = (role: string) =>
+    groupBy(authors.values(), (author) => (roleOf(author) === role ? author.sourceName : null));
+  const customers = bySource('customer');
+  const open = [...channels.values()].filter((c) => c.isConnected && customers.has(c.sourceName));
+  if (open.length === 0) return undefined;
   return {
     channels: new Zipf(open, 2),
-    customers: new Map([...customers].map(([source, authors]) => [source, new Zipf(authors, 12)])),
-    staff,
-    bots,
+    customers: new Map([...customers].map(([source, all]) => [source, new Zipf(all, 12)])),
+    staff: bySource('staff'),
+    bots: bySource('bot'),
   };
 }
 
@@ -48,19 +44,15 @@ interface SoFar {
   readonly answered: boolean;
 }
 
-/** The next message of a conversation, before it is in the world. */
-interface MessageDraft {
-  readonly author: StoredAuthor;
-  readonly fields: Pick<StoredMessage, 'content' | 'isInternal' | 'replyToId' | 'threadId' | 'title'>;
-}
-
-/** Drafts the next message of a conversation. */
-export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar): MessageDraft {
+/** Drafts the next message of a conversation: who writes what, before it is in the world. */
+export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar) {
   const { subject, messages, opener } = soFar;
   const source = sourceNamed(soFar.source);
   const turn = messages.length;
   const staff = soFar.answered ? (speakers.staff.get(source.name) ?? []) : [];
   const bots = speakers.bots.get(source.name) ?? [];
+  const customers = speakers.customers.get(source.name);
+  if (customers === undefined) throw new RangeError(`nobody has an account in ${source.name}`);
   const role: Role =
     opener === undefined
       ? 'opener'
@@ -72,7 +64,10 @@ export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar): 
           note: staff.length > 0 && source.notes ? 9 : 0,
           bot: bots.length > 0 ? 4 : 0,
         });
-  const author = authorOf(random, speakers, role, soFar, { staff, bots });
+  let author = opener;
+  if (role === 'answer' || role === 'note') author = random.pick(staff);
+  else if (role === 'bot') author = random.pick(bots);
+  else if (author === undefined || role === 'echo') author = customers.draw(random);
   const isLong = role === 'opener' && subject.kind === 'bug' && random.chance(0.0012);
   const content = isLong ? longText(random, subject) : messageText(random, subject, role);
   const answered = turn > 0 && random.chance(0.4) ? random.whole(Math.max(0, turn - 4), turn - 1) : -1;
@@ -87,20 +82,6 @@ export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar): 
       title: titleOf(source, subject, messages[0]),
     },
   };
-}
-
-function authorOf(
-  random: Random,
-  speakers: Speakers,
-  role: Role,
-  { source, opener }: SoFar,
-  { staff, bots }: Readonly<Record<'staff' | 'bots', readonly StoredAuthor[]>>,
-): StoredAuthor {
-  const customers = speakers.customers.get(source);
-  if (customers === undefined) throw new RangeError(`nobody has an account in ${source}`);
-  if (role === 'answer' || role === 'note') return random.pick(staff);
-  if (role === 'bot') return random.pick(bots);
-  return opener === undefined || role === 'echo' ? customers.draw(random) : opener;
 }
 
 export interface Conversation {
@@ -154,11 +135,6 @@ export function makeConversation(random: Random, speakers: Speakers, plan: Conve
     group.messageIds.push(message.id);
   }
   return { group, messages };
-}
-
-/** Whether anybody can write anywhere. */
-export function hasSpeakers(speakers: Speakers): boolean {
-  return speakers.channels.size > 0;
 }
 
 /** How many messages a conversation has: most are short, a few are very long. */
@@ -220,4 +196,75 @@ function addLaterEvents(random: Random, message: StoredMessage, source: Source, 
     const content = [...message.content.slice(0, 160)].slice(0, 120).join('');
     message.quoteHighlights.push({ confidence: random.whole(50, 100) / 100, content });
   }
+}
+
+/** The role of a message: the first one, its author again, another customer, staff, an internal note, thanks, a bot. */
+type Role = 'opener' | 'detail' | 'echo' | 'answer' | 'note' | 'thanks' | 'bot';
+
+/**
+ * The text of a message about `subject` in that role: one main sentence, often with a sentence before or after it. About
+ * one in 30 is in another language or awkward to handle.
+ */
+function messageText(random: Random, subject: Subject, role: Role): string {
+  const { awkward, details, effects, foreign, greetings } = messageTexts;
+  const main = random.pick(linesOf(role, subject));
+  if (role === 'note' || role === 'bot' || role === 'thanks') return fill(random, main, subject);
+  const odd = random.unit();
+  if (odd < 0.018) return fill(random, random.pick(foreign), subject);
+  const sentences = [main];
+  if (odd < 0.035) sentences.push(random.pick(awkward));
+  if (role === 'opener') {
+    if (random.chance(0.35)) sentences.unshift(random.pick(greetings));
+    if (random.chance(0.55)) sentences.push(random.pick(effects));
+    if (random.chance(0.25)) sentences.push(random.pick(details[subject.kind]));
+  } else if (role === 'detail' && random.chance(0.3)) {
+    sentences.push(random.pick(effects));
+  } else if (role === 'answer' && random.chance(0.15)) {
+    sentences.unshift(random.pick(greetings));
+  }
+  return fill(random, sentences.join(random.chance(0.2) ? '\n\n' : ' '), subject);
+}
+
+/** A message with a pasted log of more than 20,000 characters. */
+function longText(random: Random, subject: Subject): string {
+  const lines = [fill(random, 'Here is the complete log. {Subject}.', subject), '```'];
+  let length = 0;
+  for (let line = 1; length < 21_000; line++) {
+    const level = random.weighted({ INFO: 8, WARN: 2, ERROR: 1 });
+    const worker = `${String(line).padStart(5, '0')} ${level} [worker-${random.whole(1, 8)}]`;
+    const request = `request=${random.uuid()} took=${random.whole(2, 9000)}ms`;
+    const text = `${worker} ${request} path="/v2/items?page=${line}&q=na\u00efve" \u2713`;
+    lines.push(text);
+    length += text.length + 1;
+  }
+  return [...lines, '```'].join('\n');
+}
+
+function linesOf(role: Role, { kind }: Subject): readonly string[] {
+  const { openers, details, echoes, answers, notes, thanks, botLines } = messageTexts;
+  const lines: Record<Role, readonly string[]> = {
+    opener: openers[kind],
+    detail: details[kind],
+    echo: echoes[kind],
+    answer: answers[kind],
+    note: notes,
+    thanks,
+    bot: botLines,
+  };
+  return lines[role];
+}
+
+function fill(random: Random, text: string, subject: Subject): string {
+  const values: Record<string, () => string> = {
+    subject: () => subject.phrase,
+    Subject: () => capitalized(subject.phrase),
+    area: () => subject.area,
+    n: () => String(random.whole(2, 60)),
+    ticket: () => `LUM-${random.whole(100, 9999)}`,
+    code: () => `E${random.whole(1000, 9999)}`,
+  };
+  return text.replace(/\{(\w+)\}/g, (slot, name: string) => {
+    const choices = messageTexts.slots[name];
+    return values[name]?.() ?? (choices === undefined ? slot : random.pick(choices));
+  });
 }

@@ -1,6 +1,6 @@
 import { getOrThrow } from './history.js';
 import { weekMs, weekStart } from './time.js';
-import type { StoredGroup, StoredMessage, StoredPerson, StoredTopic, World } from './types.js';
+import type { StoredMessage, StoredPerson, StoredTopic, World } from './types.js';
 
 /**
  * The numbers in answers, derived from the messages. A message that is marked as deleted is still an event and part of its
@@ -11,79 +11,21 @@ import type { StoredGroup, StoredMessage, StoredPerson, StoredTopic, World } fro
 /** How many weeks `weeklyActivity` covers, the current week last (assumed). */
 const activityWeeks = 12;
 
-export interface TopicCounts {
-  readonly eventCount: number;
-  readonly messageCount: number;
-  readonly staffResponseGroupCount: number;
-  /** Every conversation of the topic. */
-  readonly totalGroupCount: number;
-  readonly sources: readonly string[];
-  readonly timeRangeStart: number | null;
-  readonly timeRangeEnd: number | null;
-  /** The most active first. */
-  readonly authorIds: readonly string[];
-  /** The most active first. */
-  readonly people: readonly { personId: string; messageCount: number; sources: string[] }[];
-}
-
-export interface ActivityCounts {
-  /** Messages that are not deleted, internal notes included. */
-  readonly messageCount: number;
-  readonly firstSeenAt: number | null;
-  readonly lastSeenAt: number | null;
-  /** Alphabetical. */
-  readonly sources: string[];
-  /** Alphabetical by source. */
-  readonly sourceStats: { source: string; messageCount: number }[];
-  /** Messages of each of the last `activityWeeks` weeks (Monday to Sunday, UTC), oldest first. */
-  readonly weeklyActivity: number[];
-  /** The average per week, from the week of the first message to that of the last; one decimal digit. */
-  readonly avgMessagesPerWeek: number;
-  /** Conversations with a message of theirs, deleted or not; the latest message of theirs first. */
-  readonly groupIds: readonly string[];
-}
-
-/** The numbers of a world at one moment that were derived so far. */
-class Derived {
-  readonly at: number;
-  readonly topics = new Map<string, TopicCounts>();
-  readonly activities = new Map<string, ActivityCounts>();
-  #lookups: Lookups | undefined;
-
-  constructor(readonly world: World) {
-    this.at = world.now;
-  }
-
-  /** Made when they are first needed: the answer to a change of one topic needs none of them. */
-  get lookups(): Lookups {
-    const { groups, messages, people } = this.world;
-    this.#lookups ??= {
-      messagesByAuthor: groupBy(messages.values(), (message) => message.authorId),
-      peopleByCompany: groupBy(people.values(), (person) => person.companyId),
-      groupsByChannel: groupBy(groups.values(), (group) => group.channelId),
-    };
-    return this.#lookups;
-  }
-}
-
-interface Lookups {
-  readonly messagesByAuthor: ReadonlyMap<string, readonly StoredMessage[]>;
-  readonly peopleByCompany: ReadonlyMap<string, readonly StoredPerson[]>;
-  readonly groupsByChannel: ReadonlyMap<string, readonly StoredGroup[]>;
-}
-
-const latest = new WeakMap<World, Derived>();
+const latest = new WeakMap<World, { readonly at: number; readonly found: Map<string, unknown> }>();
 
 /** Every change moves `world.now`, so what was derived at another moment is derived again. */
-function derivedFrom(world: World): Derived {
-  const found = latest.get(world);
-  if (found?.at === world.now) return found;
-  const derived = new Derived(world);
-  latest.set(world, derived);
-  return derived;
+function derived<T>(world: World, key: string, derive: () => T): T {
+  let state = latest.get(world);
+  if (state?.at !== world.now) {
+    state = { at: world.now, found: new Map() };
+    latest.set(world, state);
+  }
+  if (!state.found.has(key)) state.found.set(key, derive());
+  return state.found.get(key) as T;
 }
 
-function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): Map<string, T[]> {
+/** The items by their key; those without one are left out. */
+export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const key = keyOf(item);
@@ -95,64 +37,53 @@ function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): Map<
   return groups;
 }
 
-/** The value under `key`, computed and stored when it is not there yet. */
-function cached<V>(map: Map<string, V>, key: string, compute: () => V): V {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const value = compute();
-  map.set(key, value);
-  return value;
-}
-
 /** The numbers of a topic. */
-export function topicCounts(world: World, topicId: string): TopicCounts {
-  const topic = getOrThrow(world.topics, 'topic', topicId);
-  return cached(derivedFrom(world).topics, topicId, () => countTopic(world, topic.groupIds));
+export function topicCounts(world: World, topicId: string): ReturnType<typeof countTopic> {
+  const { groupIds } = getOrThrow(world.topics, 'topic', topicId);
+  return derived(world, `topic:${topicId}`, () => countTopic(world, groupIds));
 }
 
 /** The numbers of a person, over all their accounts. */
 export function personCounts(world: World, personId: string): ActivityCounts {
-  const { authorIds } = getOrThrow(world.people, 'person', personId);
-  return activityOf(world, `person:${personId}`, (lookups) => messagesOf(lookups, authorIds));
+  const person = getOrThrow(world.people, 'person', personId);
+  return derived(world, `person:${personId}`, () => countActivity(world, messagesOf(world, [person])));
 }
 
 /** The numbers of a company, over the people who belong to it now. */
 export function companyCounts(world: World, companyId: string): ActivityCounts {
   const people = peopleOfCompany(world, companyId);
-  return activityOf(world, `company:${companyId}`, (lookups) =>
-    messagesOf(
-      lookups,
-      people.flatMap((person) => person.authorIds),
-    ),
-  );
+  return derived(world, `company:${companyId}`, () => countActivity(world, messagesOf(world, people)));
 }
 
 /** The numbers of a channel. */
 export function channelCounts(world: World, channelId: string): ActivityCounts {
   getOrThrow(world.channels, 'channel', channelId);
-  return activityOf(world, `channel:${channelId}`, (lookups) => {
-    const groups = lookups.groupsByChannel.get(channelId) ?? [];
-    return groups.flatMap((group) => messagesOfGroup(world, group.id));
+  return derived(world, `channel:${channelId}`, () => {
+    const byChannel = derived(world, 'groups by channel', () =>
+      groupBy(world.groups.values(), (group) => group.channelId),
+    );
+    const groups = byChannel.get(channelId) ?? [];
+    return countActivity(
+      world,
+      groups.flatMap((group) => messagesOfGroup(world, group.id)),
+    );
   });
 }
 
-function activityOf(
-  world: World,
-  key: string,
-  messagesIn: (lookups: Lookups) => StoredMessage[],
-): ActivityCounts {
-  const derived = derivedFrom(world);
-  return cached(derived.activities, key, () => countActivity(world, messagesIn(derived.lookups)));
-}
-
-function messagesOf({ messagesByAuthor }: Lookups, authorIds: readonly string[]): StoredMessage[] {
-  return authorIds.flatMap((id) => messagesByAuthor.get(id) ?? []);
+function messagesOf(world: World, people: readonly StoredPerson[]): StoredMessage[] {
+  const byAuthor = derived(world, 'messages by author', () =>
+    groupBy(world.messages.values(), (message) => message.authorId),
+  );
+  return people.flatMap(({ authorIds }) => authorIds.flatMap((id) => byAuthor.get(id) ?? []));
 }
 
 /** The people who belong to a company now. */
 export function peopleOfCompany(world: World, companyId: string): readonly StoredPerson[] {
   getOrThrow(world.companies, 'company', companyId);
-  return derivedFrom(world).lookups.peopleByCompany.get(companyId) ?? [];
+  const byCompany = derived(world, 'people by company', () =>
+    groupBy(world.people.values(), (person) => person.companyId),
+  );
+  return byCompany.get(companyId) ?? [];
 }
 
 /** When a conversation began and when its last message was written; null while it has none. */
@@ -179,7 +110,10 @@ function timeRange(live: readonly StoredMessage[]): [first: number | null, last:
   return [first, last];
 }
 
-function countActivity(world: World, messages: readonly StoredMessage[]): ActivityCounts {
+type ActivityCounts = ReturnType<typeof countActivity>;
+
+/** The numbers of whoever wrote these messages. Sources are in alphabetical order. */
+function countActivity(world: World, messages: readonly StoredMessage[]) {
   const live = messages.filter((message) => message.deletedAt === null);
   const [firstSeenAt, lastSeenAt] = timeRange(live);
   const bySource = [...groupBy(live, (message) => message.sourceName)].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -194,21 +128,26 @@ function countActivity(world: World, messages: readonly StoredMessage[]): Activi
   const present = weekStart(world.now);
   const weeks = (weekStart(lastSeenAt ?? 0) - weekStart(firstSeenAt ?? 0)) / weekMs + 1;
   return {
+    /** Messages that are not deleted, internal notes included. */
     messageCount: live.length,
     firstSeenAt,
     lastSeenAt,
     sources: bySource.map(([source]) => source),
     sourceStats: bySource.map(([source, theirs]) => ({ source, messageCount: theirs.length })),
+    /** Messages of each of the last weeks (Monday to Sunday, UTC), oldest first. */
     weeklyActivity: Array.from(
       { length: activityWeeks },
       (_, i) => byWeek.get(present - (activityWeeks - 1 - i) * weekMs) ?? 0,
     ),
+    /** The average per week, from the week of the first message to that of the last; one decimal digit. */
     avgMessagesPerWeek: Math.round((live.length / weeks) * 10) / 10,
+    /** Conversations with a message of theirs, deleted or not; the latest message of theirs first. */
     groupIds: [...lastIn].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id),
   };
 }
 
-function countTopic(world: World, groupIds: readonly string[]): TopicCounts {
+/** The numbers of a topic with these conversations. The most active authors and people come first. */
+function countTopic(world: World, groupIds: readonly string[]) {
   const messages = groupIds.flatMap((groupId) => messagesOfGroup(world, groupId));
   const live = messages.filter((message) => message.deletedAt === null);
   const [timeRangeStart, timeRangeEnd] = timeRange(live);

@@ -1,7 +1,6 @@
 import {
   type Conversation,
   conversationSize,
-  hasSpeakers,
   makeConversation,
   type Speakers,
   speakersOf,
@@ -22,21 +21,16 @@ import { Random } from './random.js';
 import { makeStories } from './stories.js';
 import { minuteMs, weekMs } from './time.js';
 import { distributeMessages, planTopics, subjectOf, type TopicPlan, topicText } from './topics.js';
-import type { EntityType, StoredOrganization, StoredPerson, World, WorldSizes } from './types.js';
+import {
+  type EntityType,
+  type StoredOrganization,
+  type World,
+  type WorldSizes,
+  worldSizes,
+} from './types.js';
 
-/** A medium-sized organization: what `signalhouse sandbox` generates without flags. */
-export const defaultSizes: WorldSizes = {
-  seed: 1,
-  topics: 400,
-  people: 1500,
-  companies: 120,
-  messages: 12_000,
-  channels: 24,
-  stories: 60,
-  templates: 8,
-  now: Date.UTC(2026, 10, 16, 9),
-  weeks: 26,
-};
+/** What `signalhouse sandbox` generates without flags. */
+export const defaultSizes = worldSizes.parse({});
 
 /** The share of messages that belongs to topics; the other conversations have no topic. */
 const topicShare = 0.86;
@@ -49,46 +43,34 @@ const topicShare = 0.86;
 export function generate(sizes: WorldSizes): World {
   const world = emptyWorld(makeOrganization(sizes.seed), sizes.now);
   world.seed = sizes.seed;
-  for (const member of makeMembers(sizes.seed)) world.members.set(member.id, member);
-  const duplicates = duplicatesOf(sizes);
+  addAll(world.members, makeMembers(sizes.seed));
+  const companies = makeCompanies(sizes, duplicatesOf(sizes.companies, 4, 60));
+  addAll(world.companies, companies);
+  const { authors, people } = makePeople(sizes, companies, duplicatesOf(sizes.people, 12, 150));
+  addAll(world.people, people);
+  addAll(world.authors, authors);
+  addAll(world.channels, makeChannels(sizes, companies.slice(0, sizes.companies)));
 
-  const companies = makeCompanies(sizes, { kept: sizes.companies, duplicates: duplicates.companies });
-  const made = makePeople(sizes, companies, { kept: sizes.people, duplicates: duplicates.people });
-  for (const company of companies) world.companies.set(company.id, company);
-  for (const person of made.people) world.people.set(person.id, person);
-  for (const author of made.authors) world.authors.set(author.id, author);
-  for (const channel of makeChannels(sizes, companies.slice(0, sizes.companies)))
-    world.channels.set(channel.id, channel);
-
-  const plans = planTopics(sizes, sizes.topics, duplicates.topics);
+  const plans = planTopics(sizes, sizes.topics, duplicatesOf(sizes.topics, 12, 60));
   addConversations(world, sizes, plans);
   backdateToFirstMessage(world);
-  for (const { topic } of plans) world.topics.set(topic.id, topic);
-  sortByCreation(world.companies);
-  sortByCreation(world.people);
-  sortByCreation(world.topics);
+  const topics = plans.map(({ topic }) => topic);
+  addAll(world.topics, topics);
+  for (const map of [world.companies, world.people, world.topics]) sortByCreation<Dated>(map);
 
-  const kept = plans.slice(0, sizes.topics).map((plan) => plan.topic);
+  const kept = topics.slice(0, sizes.topics);
   const graph = pastOfSupersededAndMigrated(world, kept);
   const moved = new Set(graph.map((event) => event.key));
-  const merged = (kind: EntityType, extras: readonly Dated[], targets: readonly Dated[]) =>
-    pastOfMerges(world, kind, extras, targets);
+  const customers = people.slice(0, sizes.people).filter(({ isBot, isStaff }) => !isBot && !isStaff);
+  const staying = kept.filter(({ id }) => !moved.has(id));
   replay(world, [
     ...creationEvents(world),
     ...pastOfPeopleAndCompanies(world),
     ...plans.flatMap((plan) => pastOfTopic(world, plan)),
     ...graph,
-    ...merged(
-      'topic',
-      plans.slice(sizes.topics).map(({ topic }) => topic),
-      kept.filter(({ id }) => !moved.has(id)),
-    ),
-    ...merged(
-      'person',
-      made.people.slice(sizes.people),
-      made.people.slice(0, sizes.people).filter(isCustomer),
-    ),
-    ...merged('company', companies.slice(sizes.companies), companies.slice(1, sizes.companies)),
+    ...pastOfMerges(world, 'topic', topics.slice(sizes.topics), staying),
+    ...pastOfMerges(world, 'person', people.slice(sizes.people), customers),
+    ...pastOfMerges(world, 'company', companies.slice(sizes.companies), companies.slice(1, sizes.companies)),
   ]);
 
   for (const story of makeStories(world, sizes.stories)) world.stories.set(story.slug, story);
@@ -96,23 +78,19 @@ export function generate(sizes: WorldSizes): World {
   return world;
 }
 
-/** How many were merged away; none when there is nothing to merge them into. */
-function duplicatesOf(sizes: WorldSizes) {
-  return {
-    topics: sizes.topics < 12 ? 0 : Math.ceil(sizes.topics / 60),
-    people: sizes.people < 12 ? 0 : Math.ceil(sizes.people / 150),
-    companies: sizes.companies < 4 ? 0 : Math.ceil(sizes.companies / 60),
-  };
+/** How many of a kind were merged away, one of `per`; none when there is nothing to merge them into. */
+function duplicatesOf(count: number, least: number, per: number): number {
+  return count < least ? 0 : Math.ceil(count / per);
 }
 
-function isCustomer(person: StoredPerson): boolean {
-  return !person.isBot && !person.isStaff;
+function addAll<T extends { readonly id: string }>(map: Map<string, T>, entities: readonly T[]): void {
+  for (const entity of entities) map.set(entity.id, entity);
 }
 
 /** Adds conversations in the order in which they began, and sets when topics were created and updated. */
 function addConversations(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]): void {
   const speakers = speakersOf(world);
-  if (!hasSpeakers(speakers)) return;
+  if (speakers === undefined) return;
   const topical = plans.length === 0 ? 0 : Math.round(sizes.messages * topicShare);
   const shares = distributeMessages(plans, topical);
   const all: Conversation[] = [];
@@ -185,16 +163,14 @@ function backdateToFirstMessage(world: World): void {
   }
 }
 
-interface Created {
-  readonly id: string;
-  createdAt: number;
-  updatedAt?: number;
-}
-
 /** The creation of every company, person and topic, as events. */
 function creationEvents(world: World): PastEvent[] {
   const list: PastEvent[] = [];
-  const add = (type: EntityType, entity: Created, actor: Actor) => {
+  const add = (
+    type: EntityType,
+    entity: { id: string; createdAt: number; updatedAt?: number },
+    actor: Actor,
+  ) => {
     const apply = () => {
       entity.createdAt = tick(world);
       if (entity.updatedAt !== undefined) entity.updatedAt = Math.max(entity.updatedAt, entity.createdAt);
@@ -211,7 +187,7 @@ function creationEvents(world: World): PastEvent[] {
 function sortByCreation<T extends Dated>(map: Map<string, T>): void {
   const sorted = [...map.values()].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   map.clear();
-  for (const entity of sorted) map.set(entity.id, entity);
+  addAll(map, sorted);
 }
 
 function firstOf(one: Conversation): number {
@@ -240,5 +216,6 @@ export function emptyWorld(organization: StoredOrganization, now: number): World
     templates: new Map(),
     history: new Map(),
     merges: [],
+    deleted: new Map(),
   };
 }

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { Random } from './random.js';
-import type { EntityType, StoredHistory, StoredMerge, World } from './types.js';
+import type { DeletedEntity, EntityType, StoredHistory, StoredMerge, World } from './types.js';
 
 /** Who makes a change: `changedBy` of the history record, and the member if it is a user. */
 export interface Actor {
@@ -14,6 +15,14 @@ export const agentActor: Actor = { by: 'agent', userId: null };
 export function randomMember(world: World, random: Random): Actor {
   const members = [...world.members.keys()];
   return { by: 'user', userId: members.length === 0 ? null : random.pick(members) };
+}
+
+/** A change of the organization: the schema of what it needs, and the function that makes it. */
+export function defineChange<S extends z.ZodRawShape, R>(
+  shape: S,
+  make: (world: World, given: z.infer<z.ZodObject<S>>, actor: Actor) => R,
+) {
+  return Object.assign(make, { schema: z.strictObject(shape) });
 }
 
 /** The entity does not exist (any more); the API answers 404. */
@@ -85,11 +94,8 @@ export function record(
   actor: Actor,
 ): void {
   const key = `${type}:${entityId}`;
-  let records = world.history.get(key);
-  if (records === undefined) {
-    records = [];
-    world.history.set(key, records);
-  }
+  const records = world.history.get(key) ?? [];
+  world.history.set(key, records);
   records.push({
     id: newId(world, `history of ${key} ${records.length}`),
     entityType: type,
@@ -140,22 +146,65 @@ export function merge<T extends { readonly id: string }>(
   return merged;
 }
 
+type Fields = Record<string, unknown>;
+
 /**
- * Sets the fields of `wanted` that differ on `entity`. Returns their new and previous values, or undefined when nothing
- * differs. Fields that are undefined in `wanted` stay as they are.
+ * Sets the fields of `wanted` that differ on `entity`, at a new moment, and records them with times as the API writes them.
+ * Fields that are undefined in `wanted` stay as they are. Returns whether anything differed.
  */
-export function assignChanged<T extends object>(
+export function update<T extends { readonly id: string }>(
+  world: World,
+  type: EntityType,
   entity: T,
   wanted: { [K in keyof T]?: T[K] | undefined },
-): { changes: Record<string, unknown>; previous: Record<string, unknown> } | undefined {
-  const changes: Record<string, unknown> = {};
-  const previous: Record<string, unknown> = {};
+  actor: Actor,
+): boolean {
+  const changes: Fields = {};
+  const previous: Fields = {};
   for (const key of Object.keys(wanted) as (keyof T & string)[]) {
     const value = wanted[key];
     if (value === undefined || JSON.stringify(value) === JSON.stringify(entity[key])) continue;
-    previous[key] = entity[key];
-    changes[key] = value;
+    previous[key] = written(key, entity[key]);
+    changes[key] = written(key, value);
     entity[key] = value as T[typeof key];
   }
-  return Object.keys(changes).length === 0 ? undefined : { changes, previous };
+  if (Object.keys(changes).length === 0) return false;
+  tick(world);
+  record(world, type, entity.id, 'UPDATE', changes, previous, actor);
+  return true;
+}
+
+function written(key: string, value: unknown): unknown {
+  return key.endsWith('At') && typeof value === 'number' ? new Date(value).toISOString() : value;
+}
+
+/** Takes an entity out of the world: not listed, 404 by id. It is kept for `bringBack`, with the ids that belonged to it. */
+export function takeOut<T extends DeletedEntity['entity']>(
+  world: World,
+  entities: Map<string, T>,
+  { type, entity, members }: DeletedEntity & { readonly type: EntityType },
+  name: Fields,
+  actor: Actor,
+): void {
+  entities.delete(entity.id);
+  world.deleted.set(`${type}:${entity.id}`, { entity, members });
+  record(world, type, entity.id, 'DELETE', {}, name, actor);
+}
+
+/** Puts a deleted entity back, without what belonged to it; returns both. */
+export function bringBack<T extends DeletedEntity['entity']>(
+  world: World,
+  type: EntityType,
+  entities: Map<string, T>,
+  id: string,
+  actor: Actor,
+): { readonly entity: T; readonly members: readonly string[] } {
+  const deleted = world.deleted.get(`${type}:${id}`);
+  if (deleted === undefined) throw new UnknownEntityError(`deleted ${type}`, id);
+  const { entity, members } = deleted;
+  world.deleted.delete(`${type}:${id}`);
+  tick(world);
+  entities.set(id, entity as T);
+  record(world, type, id, 'UPDATE', { restored: true }, null, actor);
+  return { entity: entity as T, members };
 }

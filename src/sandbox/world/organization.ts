@@ -61,20 +61,16 @@ export function pickSource(random: Random): string {
   return random.weighted(Object.fromEntries(organizationTexts.sources.map((s) => [s.name, s.weight])));
 }
 
+const accountIds: Readonly<Record<string, (random: Random) => string>> = {
+  slack: (random) => `U${random.bits().toString(36).toUpperCase().padStart(7, '0')}${random.whole(100, 999)}`,
+  discord: (random) => random.digits(18),
+  github: (random) => random.digits(8),
+  intercom: (random) => random.uuid().replaceAll('-', '').slice(0, 24),
+};
+
 /** An account id in the format of its source. */
 export function accountId(random: Random, source: string): string {
-  switch (source) {
-    case 'slack':
-      return `U${random.bits().toString(36).toUpperCase().padStart(7, '0')}${random.whole(100, 999)}`;
-    case 'discord':
-      return random.digits(18);
-    case 'github':
-      return random.digits(8);
-    case 'intercom':
-      return random.uuid().replaceAll('-', '').slice(0, 24);
-    default:
-      return random.digits(10);
-  }
+  return accountIds[source]?.(random) ?? random.digits(10);
 }
 
 /** The address of a message in its source system; an email has none. */

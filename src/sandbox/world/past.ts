@@ -1,6 +1,6 @@
 import * as changes from './changes/index.js';
 import { type Actor, agentActor, getOrThrow, randomMember, systemActor } from './history.js';
-import { Random } from './random.js';
+import { Random, weightsOf } from './random.js';
 import { topicTexts } from './texts.js';
 import { busyMoment, dayMs, hourMs } from './time.js';
 import type { TopicPlan } from './topics.js';
@@ -42,8 +42,8 @@ export function pastOfTopic(world: World, { topic, index }: TopicPlan): PastEven
     if (moment < present) list.push({ at: moment, key: id, apply });
     return moment;
   };
-  const patch = (fields: Parameters<typeof changes.patchTopic>[2], actor: Actor) => () =>
-    changes.patchTopic(world, id, fields, actor);
+  const patch = (fields: Parameters<typeof changes.patchTopic>[1]['fields'], actor: Actor) => () =>
+    changes.patchTopic(world, { topicId: id, fields }, actor);
   const someone = () => randomMember(world, random);
 
   if (random.chance(0.86)) {
@@ -78,10 +78,10 @@ export function pastOfTopic(world: World, { topic, index }: TopicPlan): PastEven
   if (random.chance(0.07)) {
     const reason = random.pick(topicTexts.archiveReasons);
     const [archiver, from] = [someone(), createdAt + dayMs];
-    const archived = at(from, present, () => changes.archiveTopic(world, id, reason, archiver));
+    const archived = at(from, present, () => changes.archiveTopic(world, { topicId: id, reason }, archiver));
     if (random.chance(0.2)) {
       const other = someone();
-      at(archived + hourMs, present, () => changes.unarchiveTopic(world, id, other));
+      at(archived + hourMs, present, () => changes.unarchiveTopic(world, { topicId: id }, other));
     }
   }
   return list;
@@ -99,14 +99,16 @@ export function pastOfSupersededAndMigrated(world: World, topics: readonly Store
     // Index 5 is always migrated and index 9 superseded, so that the smallest organizations have one of each.
     if (index === 5 || (draw < 0.07 && createdAt < endOfMigration)) {
       const migratedAt = Math.min(world.now - 1, Math.max(createdAt + 1, endOfMigration));
-      list.push({ at: migratedAt, key: id, apply: () => changes.migrateTopic(world, id) });
+      const apply = () => changes.migrateTopic(world, { topicId: id }, systemActor);
+      list.push({ at: migratedAt, key: id, apply });
     } else if (index === 9 || draw > 0.97) {
       const drawn = random.chance(0.8) ? topics[random.whole(0, topics.length - 1)] : undefined;
       const successor = drawn !== undefined && drawn.createdAt < at ? drawn : undefined;
       const apply = () => {
         // The successor may have gone by then; conversations never move to a topic that is not live.
         const isLive = successor?.graphStatus === 'active';
-        changes.supersedeTopic(world, id, isLive ? successor.id : null);
+        const given = { topicId: id, successorId: isLive ? successor.id : null };
+        changes.supersedeTopic(world, given, systemActor);
       };
       list.push({ at, key: id, apply });
     }
@@ -128,31 +130,31 @@ export function pastOfPeopleAndCompanies(world: World): PastEvent[] {
   };
   for (const person of world.people.values()) {
     const { random, user, add } = past('person', person);
-    const { id, isVip, companyId, title } = person;
+    const { id: personId, isVip, companyId, title } = person;
     if (isVip) {
       person.isVip = false;
-      add(() => changes.patchPerson(world, id, { isVip }, user));
+      add(() => changes.patchPerson(world, { personId, fields: { isVip } }, user));
     }
     if (companyId !== null && random.chance(0.3)) {
       person.companyId = null;
       // The agent finds out where a person works, unless that company was merged away in the meantime.
-      add(() => world.companies.has(companyId) && changes.employ(world, id, companyId, agentActor));
+      add(() => world.companies.has(companyId) && changes.employ(world, { personId, companyId }, agentActor));
     }
     if (title !== null && random.chance(0.15)) {
       person.title = null;
-      add(() => changes.patchPerson(world, id, { title }, systemActor));
+      add(() => changes.patchPerson(world, { personId, fields: { title } }, systemActor));
     }
   }
   for (const company of world.companies.values()) {
     const { random, user, add } = past('company', company);
-    const { id, isVip, logoUrl } = company;
+    const { id: companyId, isVip, logoUrl } = company;
     if (isVip) {
       company.isVip = false;
-      add(() => changes.patchCompany(world, id, { isVip }, user));
+      add(() => changes.patchCompany(world, { companyId, fields: { isVip } }, user));
     }
     if (logoUrl !== null && random.chance(0.4)) {
       company.logoUrl = null;
-      add(() => changes.patchCompany(world, id, { logoUrl }, agentActor));
+      add(() => changes.patchCompany(world, { companyId, fields: { logoUrl } }, agentActor));
     }
   }
   return list;
@@ -180,7 +182,7 @@ export function pastOfMerges(
     return {
       at: Math.max(since, busyMoment(random, Math.min(since, world.now - 2), world.now - 1)),
       key: extra.id,
-      apply: () => merge(world, [extra.id], target.id, actor),
+      apply: () => merge(world, { sourceIds: [extra.id], targetId: target.id }, actor),
     };
   });
 }
@@ -188,8 +190,7 @@ export function pastOfMerges(
 /** A priority as the agent scores it, with its reasons. */
 export function score(random: Random): { priority: Priority; priorityReasoning: string } {
   const { scores } = topicTexts;
-  const weights = Object.entries(scores).map(([name, { weight }]) => [name, weight]);
-  const priority = random.weighted<Priority>(Object.fromEntries(weights));
+  const priority = random.weighted<Priority>(weightsOf(scores));
   const people = `${random.whole(2, 40)} people took part in ${random.whole(1, 25)} conversations.`;
   return { priority, priorityReasoning: `${scores[priority].reason} ${people}` };
 }

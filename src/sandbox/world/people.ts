@@ -5,26 +5,15 @@ import { organizationTexts } from './texts.js';
 import { dayMs, weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
 
-interface MadePeople {
-  readonly people: StoredPerson[];
-  readonly authors: StoredAuthor[];
-}
-
 /** For every so many people there is one account that belongs to no person. */
 const peoplePerUnknownAuthor = 9;
 
 /** People and companies from this index on are duplicates that were merged away until today. */
 const duplicatesFrom = 1_000_000;
 
-/** How many exist now, and how many duplicates were merged away. */
-export interface Headcount {
-  readonly kept: number;
-  readonly duplicates: number;
-}
-
-/** Companies, the organization's own first. Names may repeat, domains do not. */
-export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompany[] {
-  return indexesFor(count).map((i) => {
+/** The companies that exist now, the organization's own first, then the duplicates. Names may repeat, domains do not. */
+export function makeCompanies(sizes: WorldSizes, duplicates: number): StoredCompany[] {
+  return indexesOf(sizes.companies, duplicates).map((i) => {
     const random = new Random(sizes.seed, 'company', i);
     const own = i === 0;
     const name = own ? organizationTexts.name : companyName(random);
@@ -56,23 +45,21 @@ export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompan
 
 /** What other systems know a company as. */
 function recordsElsewhere(random: Random, handle: string): StoredCompany['identities'] {
-  const salesforce = {
-    id: random.uuid(),
-    platform: 'salesforce',
-    platformId: `001${random.digits(12)}`,
-    platformUsername: null,
+  const known = (platform: string, prefix: string, digits: number, platformUsername: string | null) => {
+    return { id: random.uuid(), platform, platformId: prefix + random.digits(digits), platformUsername };
   };
-  if (!random.chance(0.3)) return [salesforce];
-  const id = random.uuid();
-  return [salesforce, { id, platform: 'hubspot', platformId: random.digits(9), platformUsername: handle }];
+  const records = [known('salesforce', '001', 12, null)];
+  if (random.chance(0.3)) records.push(known('hubspot', '', 9, handle));
+  return records;
 }
 
 /** People with their accounts in the sources, and accounts that belong to no person. */
-export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count: Headcount): MadePeople {
-  const made: MadePeople = { people: [], authors: [] };
+export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[], duplicates: number) {
+  const people: StoredPerson[] = [];
+  const authors: StoredAuthor[] = [];
   const own = companies[0];
   const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
-  for (const i of indexesFor(count)) {
+  for (const i of indexesOf(sizes.people, duplicates)) {
     const random = new Random(sizes.seed, 'person', i);
     // The first of every sixty is staff, so that any number of people includes staff; bots are rarer.
     const isStaff = own !== undefined && i < duplicatesFrom && i % 60 === 0;
@@ -82,20 +69,18 @@ export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count:
     for (const source of chosenSources(random, isStaff, isBot)) {
       const author = makeAuthor(random, source, person);
       person.authorIds.push(author.id);
-      made.authors.push(author);
+      authors.push(author);
     }
-    made.people.push(person);
+    people.push(person);
   }
-  for (let i = 0; i < Math.ceil(count.kept / peoplePerUnknownAuthor); i++)
-    made.authors.push(makeUnknownAuthor(sizes.seed, i));
-  return made;
+  for (let i = 0; i < Math.ceil(sizes.people / peoplePerUnknownAuthor); i++)
+    authors.push(makeUnknownAuthor(sizes.seed, i));
+  return { people, authors };
 }
 
-function indexesFor(count: Headcount): number[] {
-  return [
-    ...Array.from({ length: count.kept }, (_, i) => i),
-    ...Array.from({ length: count.duplicates }, (_, i) => duplicatesFrom + i),
-  ];
+function indexesOf(count: number, duplicates: number): number[] {
+  const from = (first: number, length: number) => Array.from({ length }, (_, i) => first + i);
+  return [...from(0, count), ...from(duplicatesFrom, duplicates)];
 }
 
 function makePerson(
@@ -140,8 +125,7 @@ function makePerson(
 /** Staff has an account in every source; others have one, some two or three. */
 function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string[] {
   if (isStaff) return organizationTexts.sources.map((source) => source.name);
-  const wanted = isBot ? 1 : random.weighted({ one: 70, two: 22, three: 8 });
-  const count = wanted === 'three' ? 3 : wanted === 'two' ? 2 : 1;
+  const count = isBot ? 1 : Number(random.weighted({ 1: 70, 2: 22, 3: 8 }));
   const chosen = new Set<string>();
   while (chosen.size < count) chosen.add(pickSource(random));
   return [...chosen];

@@ -87,6 +87,12 @@ export class Random {
   }
 }
 
+/** The weights of things that have one, by name. */
+export function weightsOf<K extends string>(things: Readonly<Record<K, { readonly weight: number }>>) {
+  const entries = Object.entries<{ readonly weight: number }>(things);
+  return Object.fromEntries(entries.map(([name, { weight }]) => [name, weight])) as Record<K, number>;
+}
+
 /** Draws from a list with a Zipf distribution: the first items are by far the most likely. */
 export class Zipf<T> {
   readonly #items: readonly T[];
@@ -100,10 +106,6 @@ export class Zipf<T> {
       sum += 1 / (rank + flatness);
       this.#sums.push(sum);
     }
-  }
-
-  get size(): number {
-    return this.#items.length;
   }
 
   /** One item; the list must not be empty. */

@@ -30,14 +30,19 @@ export function makeStory(world: World, random: Random, tag: string, createdAt: 
   const summary = clip(lead?.summary ?? 'Nothing stood out.', 400);
   const slug = slugOf(`${clip(slugOf(subject), 80) || 'story'}-${tag}`);
   const readers = random.sample([...world.members.values()], random.whole(0, 3));
+  const facts = chosen.map((topic) => factsOf(world, topic));
   return {
     slug,
     createdAt,
     isRead: random.chance(0.5),
     archive: random.chance(0.2) ? archiveOf(world, random, createdAt) : null,
     draft: {
-      detail: { main: mainLayout(world, random, chosen), sidebar: sidebarLayout(world, chosen), title },
-      list: listLayout(summary),
+      detail: {
+        main: layoutOf(summary, [...facts, 'Nothing else'], random.pick(['lg', 'md', 'sm', 'xs'])),
+        sidebar: layoutOf('Who reads it', [...readers.map(({ name }) => name), 'Nobody else']),
+        title,
+      },
+      list: layoutOf(summary, [title]),
       slug,
       sourceRefs: sourceRefs(world, random, chosen),
       summary,
@@ -61,50 +66,21 @@ function archiveOf(world: World, random: Random, createdAt: number): StoredStory
   };
 }
 
-type Element = Readonly<Record<'type' | 'props' | 'children', unknown>>;
-
-function element(type: string, props: Record<string, unknown>, children: readonly string[] = []): Element {
-  return { type, props, children };
-}
-
-function mainLayout(world: World, random: Random, topics: readonly StoredTopic[]) {
-  const sections = topics.length === 0 ? ['empty'] : topics.map((_, i) => `topic-${i + 1}`);
-  const gap = random.pick(['lg', 'md', 'sm', 'xs']);
-  const elements: Record<string, Element> = {
-    root: element('Stack', { direction: 'vertical', gap }, sections),
+/** A layout of a text and bullet points, within the limits of the document (Limits, story layout). */
+function layoutOf(text: string, items: readonly string[], gap = 'sm') {
+  const facts = items.slice(0, 8).map((item) => clip(item, 240));
+  const elements = {
+    root: { type: 'Stack', props: { direction: 'vertical', gap }, children: ['text', 'facts'] },
+    text: { type: 'Text', props: { text: clip(text, 1200), variant: 'body' }, children: [] },
+    facts: { type: 'Bullets', props: { items: facts }, children: [] },
   };
-  topics.forEach((topic, i) => {
-    const counts = topicCounts(world, topic.id);
-    const section = `topic-${i + 1}`;
-    const facts = [
-      `${counts.messageCount} messages in ${counts.totalGroupCount} conversations`,
-      `${counts.people.length} people took part`,
-      `Priority: ${topic.priority.replaceAll('_', ' ')}`,
-      ...counts.sources.map((source) => `Heard on ${source}`),
-    ];
-    const subtitle = i === 0 ? { subtitle: clip(topic.summary, 220) } : {};
-    const children = [`${section}_text`, `${section}_facts`];
-    const variant = i === 0 ? 'emphasis' : 'body';
-    elements[section] = element('Section', { title: clip(topic.title, 120), ...subtitle }, children);
-    elements[`${section}_text`] = element('Text', { text: clip(topic.summary, 1200), variant });
-    elements[`${section}_facts`] = element('Bullets', { items: facts.slice(0, 8) });
-  });
-  if (topics.length === 0) elements.empty = element('Text', { text: 'Nothing stood out.', variant: 'muted' });
   return { elements, root: 'root' };
 }
 
-function sidebarLayout(world: World, topics: readonly StoredTopic[]) {
-  const names = topics
-    .flatMap((topic) => topicCounts(world, topic.id).people.slice(0, 3))
-    .flatMap(({ personId }) => world.people.get(personId)?.displayName || []);
-  const items = [...new Set(names), 'Nobody else'].slice(0, 8).map((name) => clip(name, 240));
-  const side = element('Stack', { direction: 'horizontal', gap: 'sm', wrap: true }, ['who']);
-  return { elements: { side, who: element('Bullets', { items }) }, root: 'side' };
-}
-
-function listLayout(summary: string) {
-  const line = element('Text', { text: clip(summary, 1200), variant: 'caption' });
-  return { elements: { card: element('Stack', {}, ['line']), line }, root: 'card' };
+function factsOf(world: World, { id, priority, title }: StoredTopic): string {
+  const { messageCount, totalGroupCount } = topicCounts(world, id);
+  const level = priority.replaceAll('_', ' ');
+  return `${title}: ${messageCount} messages in ${totalGroupCount} conversations, priority ${level}`;
 }
 
 /** References of every type that the document names, if the topics have them. */

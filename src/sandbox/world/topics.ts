@@ -1,5 +1,5 @@
 import { blankTopic } from './changes/topics.js';
-import { Random } from './random.js';
+import { Random, weightsOf } from './random.js';
 import { type Area, type Kind, topicTexts } from './texts.js';
 import { dayMs, minuteMs, weekMs } from './time.js';
 import type { StoredTopic, WorldSizes } from './types.js';
@@ -13,23 +13,12 @@ export interface Subject {
   readonly area: string;
 }
 
-interface TopicText extends Subject {
-  readonly title: string;
-  readonly summary: string;
-  readonly issueType: string;
-  readonly keywords: string[];
-}
-
 const { kinds } = topicTexts;
 const kindNames = Object.keys(kinds) as Kind[];
-const kindWeights = Object.fromEntries(kindNames.map((kind) => [kind, kinds[kind].weight])) as Record<
-  Kind,
-  number
->;
 
 /** The text of one topic: title, summary and keywords that belong together. */
-export function topicText(random: Random): TopicText {
-  const kind = random.weighted(kindWeights);
+export function topicText(random: Random) {
+  const kind = random.weighted<Kind>(weightsOf(kinds));
   const area = random.pick(topicTexts.areas);
   const { circumstances, issueType, titlePrefix } = kinds[kind];
   const phrase = `${phraseOf(random, kind, area)} ${random.pick(circumstances)}`;
@@ -50,11 +39,7 @@ export function topicText(random: Random): TopicText {
  * The subject of a topic, derived from its title and keywords, so that new messages fit every topic: generated, created
  * by a request, or renamed.
  */
-export function subjectOf(topic: {
-  title: string;
-  issueType: string | null;
-  keywords: readonly string[];
-}): Subject {
+export function subjectOf(topic: Pick<StoredTopic, 'title' | 'issueType' | 'keywords'>): Subject {
   const { title } = topic;
   const hasPrefix = (kind: Kind) => title.startsWith(kinds[kind].titlePrefix);
   const kind =
@@ -95,15 +80,8 @@ function uncapitalized(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** A topic before it has conversations: its size, and when they take place. */
-export interface TopicPlan {
-  readonly topic: StoredTopic;
-  readonly index: number;
-  /** Relative size: few are huge, most are small. */
-  readonly weight: number;
-  readonly from: number;
-  readonly to: number;
-}
+/** A topic before it has conversations: its relative size (`weight`), and when they take place. */
+export type TopicPlan = ReturnType<typeof planTopic>;
 
 /** Out of so many topics, one has a title that is awkward to handle. */
 const awkwardEvery = 27;
@@ -113,13 +91,12 @@ export function planTopics(sizes: WorldSizes, count: number, duplicates: number)
   const titles = new Set<string>();
   const plans: TopicPlan[] = [];
   for (let index = 0; index < count; index++) plans.push(planTopic(sizes, 'topic', index, titles));
-  for (let index = 0; index < duplicates; index++)
-    plans.push(planTopic(sizes, 'duplicate topic', index, titles));
+  for (let i = 0; i < duplicates; i++) plans.push(planTopic(sizes, 'duplicate topic', i, titles));
   return plans;
 }
 
 /** The text of a topic whose title is not in `taken`. */
-export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): TopicText {
+export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): ReturnType<typeof topicText> {
   let text = topicText(random);
   for (let tries = 0; taken.has(text.title) && tries < 12; tries++) text = topicText(random);
   // When an organization has more topics than there are titles, titles get a number.
@@ -128,7 +105,7 @@ export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): Top
   return text;
 }
 
-function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>): TopicPlan {
+function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>) {
   const random = new Random(sizes.seed, name, index);
   const text = uniqueTopicText(random, titles);
   const awkward =

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import type { priority } from '../../contract/topics.js';
+
 /**
  * The state of the sandbox's organization. It is not in the form of the API's answers: counters and embedded copies are
  * derived when a request is answered, so that they never contradict each other. All times are milliseconds since the
@@ -10,7 +13,7 @@ export interface StoredOrganization {
   slug: string;
 }
 
-export type Priority = 'very_low' | 'low' | 'default' | 'high' | 'very_high';
+export type Priority = z.infer<typeof priority>;
 
 export interface StoredTopic {
   id: string;
@@ -49,12 +52,6 @@ export interface StoredGroup {
   messageIds: string[];
 }
 
-interface StoredReaction {
-  identifier: string;
-  unicode: string | null;
-  count: number;
-}
-
 export interface StoredMessage {
   id: string;
   groupId: string;
@@ -73,7 +70,7 @@ export interface StoredMessage {
   sourceUrl: string | null;
   title: string | null;
   quoteHighlights: { confidence: number; content: string }[];
-  reactions: StoredReaction[];
+  reactions: { identifier: string; unicode: string | null; count: number }[];
 }
 
 /** An author of messages in one source system; the identity of at most one person. */
@@ -177,6 +174,12 @@ export interface StoredMerge {
   sources: { id: string; name: string }[];
 }
 
+/** What was deleted, with the ids of its conversations, accounts or people, so that it can be restored. */
+export interface DeletedEntity {
+  readonly entity: StoredTopic | StoredPerson | StoredCompany;
+  readonly members: readonly string[];
+}
+
 /** The whole organization, held in memory. Maps keep insertion order, which is the order of creation. */
 export interface World {
   seed: number;
@@ -196,33 +199,43 @@ export interface World {
   /** By entity type and id (`topic:…`), oldest first. */
   history: Map<string, StoredHistory[]>;
   merges: StoredMerge[];
+  /** By entity type and id, like `history`. */
+  deleted: Map<string, DeletedEntity>;
 }
 
-/** The seed and size of a generated organization. The same values give the same bytes. */
-export interface WorldSizes {
-  seed: number;
-  topics: number;
-  people: number;
-  companies: number;
-  messages: number;
-  channels: number;
-  stories: number;
-  templates: number;
-  /** The last day that is generated, as milliseconds since the epoch; the organization's present. */
-  now: number;
-  /** How many weeks of conversations come before it. */
-  weeks: number;
-}
+const whole = (least: number) => z.number().int().min(least);
 
-/** How much happens in one advanced day, as shares of what exists; each may be 0. */
-export interface DayShape {
-  /** Share of topics that get new messages. */
-  activeTopics: number;
-  newTopics: number;
-  edits: number;
-  deletions: number;
-  reactions: number;
-  merges: number;
-  archives: number;
-  priorityChanges: number;
-}
+/** The seed and sizes of a generated organization: a medium-sized one by default. The same values give the same bytes. */
+export const worldSizes = z.strictObject({
+  seed: whole(0).default(1),
+  topics: whole(0).default(400),
+  people: whole(0).default(1500),
+  companies: whole(0).default(120),
+  messages: whole(0).default(12_000),
+  channels: whole(0).default(24),
+  stories: whole(0).default(60),
+  templates: whole(0).default(8),
+  /** How many weeks of conversations there are. */
+  weeks: whole(1).default(26),
+  /** When the data end: the organization's present, as a date or in milliseconds since the epoch. */
+  now: z
+    .union([z.number(), z.union([z.iso.date(), z.iso.datetime()]).transform(Date.parse)])
+    .default(Date.UTC(2026, 10, 16, 9)),
+});
+export type WorldSizes = z.output<typeof worldSizes>;
+
+const share = z.number().min(0).max(1);
+
+/** How much happens in one advanced day: edits, deletions and reactions as shares of all messages, the others of all topics. */
+export const dayShape = z.strictObject({
+  /** Topics that get new messages. */
+  activeTopics: share.default(0.06),
+  newTopics: share.default(0.006),
+  edits: share.default(0.0006),
+  deletions: share.default(0.0003),
+  reactions: share.default(0.001),
+  merges: share.default(0.003),
+  archives: share.default(0.006),
+  priorityChanges: share.default(0.015),
+});
+export type DayShape = z.output<typeof dayShape>;

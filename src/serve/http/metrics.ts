@@ -1,8 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { millis } from '../../base/clock.js';
 import { ageMinutes, type Facts } from '../../base/facts.js';
-import { outcomes, type RunRecord } from '../schedule/record.js';
-import type { ScheduleView } from '../schedule/view.js';
+import { outcomes, type RunRecord, type ScheduleView } from '../schedule/record.js';
 
 const prefix = 'signalhouse_';
 

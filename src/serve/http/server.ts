@@ -5,40 +5,24 @@ import type { Facts, RunDetails } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
-import type { RequestedRun } from '../schedule/scheduler.js';
-import type { ScheduleView } from '../schedule/view.js';
-import { answerTo, HttpError, refuseConnection } from './errors.js';
-import { hostGuard, secure } from './guard.js';
+import type { ScheduleView } from '../schedule/record.js';
+import type { Scheduler } from '../schedule/scheduler.js';
+import { answerTo, HttpError, hostGuard, refuseConnection, secure } from './guard.js';
 import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
 
 /** Limits on what a client sends, and on how long it takes. */
-interface HttpLimits {
-  readonly maxSheetBytes: number;
-  /** Timeout for the headers of a request. */
-  readonly headersMs: number;
-  /** Timeout for the whole request. */
-  readonly requestMs: number;
-  /** Timeout of an idle connection. */
-  readonly idleMs: number;
-  readonly keepAliveMs: number;
-  readonly connections: number;
-}
-
-const defaultLimits: HttpLimits = {
+const defaultLimits = {
   maxSheetBytes: 5_000_000,
+  /** Timeout for the headers of a request. */
   headersMs: 5_000,
+  /** Timeout for the whole request. */
   requestMs: 15_000,
+  /** Timeout of an idle connection. */
   idleMs: 120_000,
   keepAliveMs: 5_000,
   connections: 256,
 };
-
-/** The part of the scheduler that HTTP uses. */
-interface ScheduleControl {
-  view(): ScheduleView;
-  ask(job: string): RequestedRun;
-}
 
 /** The report since a date, and what a browser may do with it; null when nothing was published yet. */
 type ReportSource = (
@@ -60,12 +44,12 @@ export interface ServerOptions {
   readonly report?: ReportSource | undefined;
   /** Reads one run of the published snapshot; null when it does not have it. */
   readonly run: (runId: string) => Promise<RunDetails | null>;
-  readonly schedule: ScheduleControl;
+  readonly schedule: Pick<Scheduler, 'view' | 'ask'>;
   readonly metrics: Metrics;
   readonly version: string;
   readonly log: Log;
   readonly clock?: Clock | undefined;
-  readonly limits?: Partial<HttpLimits> | undefined;
+  readonly limits?: Partial<typeof defaultLimits> | undefined;
   /** How often the page refreshes itself; default 5000. */
   readonly refreshMs?: number | undefined;
 }

@@ -1,29 +1,23 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { isObject } from '../../base/json.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
-import { HttpError } from './errors.js';
-import { bearer } from './guard.js';
+import { bearer, HttpError } from './guard.js';
 
 /** A sheet of changes to queue, under the same rules as `changes import`. */
 type Sheet =
   | { readonly kind: 'rows'; readonly rows: readonly Readonly<Record<string, unknown>>[] }
   | { readonly kind: 'csv'; readonly text: string };
 
-/** The result of a sheet, which is the body of the answer. */
-interface IntakeAnswer {
-  /** How many changes were queued. */
-  readonly queued: number;
-  /** Why rows were not queued, one entry per row. */
-  readonly problems: readonly unknown[];
-}
-
-/** Imports a sheet. Throws UsageError for one that cannot be read, LockedError while the warehouse is in use. */
-export type Intake = (sheet: Sheet, by: string | null, options?: IntakeOptions) => Promise<IntakeAnswer>;
-
-interface IntakeOptions {
-  /** Change what a topic or company was merged into; by default the setting decides. */
-  readonly followMerges?: boolean;
-}
+/**
+ * Imports a sheet. With `followMerges`, what a topic or company was merged into is changed; by default the setting decides.
+ * Returns the body of the answer: how many changes were queued, and why rows were not, one entry per row. Throws UsageError
+ * for a sheet that cannot be read, LockedError while the warehouse is in use.
+ */
+export type Intake = (
+  sheet: Sheet,
+  by: string | null,
+  followMerges?: boolean,
+) => Promise<{ readonly queued: number; readonly problems: readonly unknown[] }>;
 
 export interface WriteOptions {
   readonly token: string;
@@ -88,9 +82,9 @@ function readSheets(app: FastifyInstance): void {
   });
 }
 
-function followMerges(given: string | string[] | undefined): IntakeOptions {
-  if (given === undefined) return {};
-  if (given === 'true' || given === 'false') return { followMerges: given === 'true' };
+function followMerges(given: string | string[] | undefined): boolean | undefined {
+  if (given === undefined) return undefined;
+  if (given === 'true' || given === 'false') return given === 'true';
   throw new HttpError(400, 'bad_request', 'followMerges must be true or false.');
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js';
+import { backoffMs, retrying } from '../../base/retry.js';
 import type { Level, Subject } from './state.js';
 
 /** What is sent, and how it is sent: the parts that every channel shares. */
@@ -10,36 +11,30 @@ import type { Level, Subject } from './state.js';
 export type Deliver = (message: Message, stop: AbortSignal) => Promise<string | null>;
 
 /** A message was not delivered. Never names an address, a user or a password: those of a webhook are secrets. */
-export class DeliveryError extends Error {}
-
-/** One attempt: delivered (with what was wrong, or null), or not, and whether another attempt may help. */
-export type Attempted =
-  | { readonly note: string | null }
-  | { readonly reason: string; readonly isTransient: boolean };
-
-export interface DeliveryOptions {
-  readonly clock: Clock;
-  /** Timeout of one attempt. */
-  readonly timeoutMs: number;
-  readonly attempts: number;
+export class DeliveryError extends Error {
+  constructor(
+    message: string,
+    /** Whether another attempt may help. */
+    readonly isTransient: boolean,
+  ) {
+    super(message);
+  }
 }
 
+const mostAttempts = 3;
 const waitMs = 2_000;
 
-/** Makes attempts until one succeeds or another one cannot help. */
-export function delivering(
-  attempt: (message: Message, signal: AbortSignal) => Promise<Attempted>,
-  { clock, timeoutMs, attempts }: DeliveryOptions,
-): Deliver {
-  return async (message, stop) => {
-    for (let count = 1; ; count++) {
-      const made = await attempt(message, AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]));
-      if ('note' in made) return made.note;
-      stop.throwIfAborted();
-      if (!made.isTransient || count >= attempts) throw new DeliveryError(made.reason);
-      await clock.sleep(waitMs * 2 ** (count - 1), stop);
-    }
-  };
+/** Makes attempts, each within `timeoutMs`, until one succeeds or another one cannot help. */
+export function delivering(clock: Clock, timeoutMs: number, attempt: Deliver): Deliver {
+  const pauseAfter = (error: unknown, failures: number) =>
+    error instanceof DeliveryError && error.isTransient && failures < mostAttempts
+      ? backoffMs(failures, waitMs)
+      : undefined;
+  return (message, signal) =>
+    retrying(() => attempt(message, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])), pauseAfter, {
+      clock,
+      signal,
+    });
 }
 
 /** A notification, before a channel gives it its form. */

@@ -1,8 +1,8 @@
-import { type Clock, systemClock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { counted } from '../../base/units.js';
-import { type Attempted, type Deliver, delivering, type Message } from './deliver.js';
+import { type Deliver, DeliveryError, delivering, type Message } from './deliver.js';
 
 /** How notifications are sent by e-mail, in the shape of the configuration. */
 export interface EmailSettings {
@@ -16,12 +16,10 @@ export interface EmailSettings {
 
 export interface EmailOptions {
   readonly settings: EmailSettings;
-  readonly password?: string | undefined;
-  readonly clock?: Clock | undefined;
+  readonly password: string | undefined;
+  readonly clock: Clock;
   /** Timeout of one attempt; default 20000. */
   readonly timeoutMs?: number | undefined;
-  /** Default 3. */
-  readonly attempts?: number | undefined;
 }
 
 /** Whether e-mail is sent at all: without a server it is not. */
@@ -47,10 +45,8 @@ export function emailProblems(
   if (from === undefined) add('from', 'is required to send e-mail: the address of the sender');
   if (to.length === 0) add('to', 'is required to send e-mail: a list of addresses');
   if (user !== undefined && password === undefined) {
-    problems.push({
-      setting: 'SIGNALHOUSE_SMTP_PASSWORD',
-      problem: 'is required with serve.notify.email.user',
-    });
+    const problem = 'is required with serve.notify.email.user';
+    problems.push({ setting: 'SIGNALHOUSE_SMTP_PASSWORD', problem });
   }
   if (user === undefined && password !== undefined) add('user', 'is required with SIGNALHOUSE_SMTP_PASSWORD');
   if (password !== undefined && security === 'none' && !isLoopback(host ?? '')) {
@@ -63,18 +59,10 @@ export function emailProblems(
  * E-mail by SMTP: one plain text message per notification, to all addresses. A transient failure (no answer, 4xx) is
  * retried twice. What the server says is never repeated, because it may quote the user.
  */
-export function email({
-  settings,
-  password,
-  clock = systemClock,
-  timeoutMs = 20_000,
-  attempts = 3,
-}: EmailOptions): Deliver {
-  return delivering((message, signal) => send(settings, password, message, { signal, timeoutMs }), {
-    clock,
-    timeoutMs,
-    attempts,
-  });
+export function email({ settings, password, clock, timeoutMs = 20_000 }: EmailOptions): Deliver {
+  return delivering(clock, timeoutMs, (message, signal) =>
+    send(settings, password, message, { signal, timeoutMs }),
+  );
 }
 
 async function send(
@@ -82,7 +70,7 @@ async function send(
   password: string | undefined,
   message: Message,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<Attempted> {
+): Promise<string | null> {
   // Loaded only where e-mail is sent: it takes 150 ms and 15 MB.
   const { createTransport } = await import('nodemailer');
   const transport = createTransport({
@@ -101,17 +89,17 @@ async function send(
       text: textOf(message),
       headers: { 'Auto-Submitted': 'auto-generated' },
     });
-    if (rejected.length === 0) return { note: null };
-    return { note: `the server refused ${rejected.length} of ${counted(to.length, 'address', 'addresses')}` };
+    if (rejected.length === 0) return null;
+    return `the server refused ${rejected.length} of ${counted(to.length, 'address', 'addresses')}`;
   } catch (error) {
-    return failed(error);
+    throw failed(error);
   } finally {
     transport.close();
   }
 }
 
 /** Only codes: the texts of a server contain addresses and names. */
-function failed(error: unknown): Attempted {
+function failed(error: unknown): DeliveryError {
   const { name, code, originalCode, responseCode, permanent } = error as Error & {
     readonly code?: string;
     readonly originalCode?: string;
@@ -125,9 +113,9 @@ function failed(error: unknown): Attempted {
       ETLS: 'no encrypted connection; see serve.notify.email.security',
     };
     const hint = hints[code ?? ''];
-    return { reason: `${hint ?? 'no answer'} (${which})`, isTransient: hint === undefined };
+    return new DeliveryError(`${hint ?? 'no answer'} (${which})`, hint === undefined);
   }
-  return { reason: `it answered ${responseCode} (${which})`, isTransient: permanent === false };
+  return new DeliveryError(`it answered ${responseCode} (${which})`, permanent === false);
 }
 
 function textOf({ detail, since, event, kind, subject }: Message): string {

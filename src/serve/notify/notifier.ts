@@ -57,7 +57,7 @@ export class Notifier {
   }
 
   /** Resolves when everything recorded so far is stored, and is sent or has failed for now. */
-  settled(): Promise<void> {
+  idle(): Promise<void> {
     return this.#work;
   }
 

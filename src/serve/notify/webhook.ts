@@ -1,17 +1,15 @@
 import { type Clock, systemClock } from '../../base/clock.js';
 import { UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
-import { type Attempted, type Deliver, delivering, lineOf, type Message } from './deliver.js';
+import { type Deliver, DeliveryError, delivering, lineOf, type Message } from './deliver.js';
 
 export interface WebhookOptions {
   readonly url: string;
   /** Default `slack`. */
-  readonly format?: WebhookFormat | undefined;
+  readonly format?: keyof typeof bodies | undefined;
   readonly clock?: Clock | undefined;
   /** Timeout of one attempt; default 10000. */
   readonly timeoutMs?: number | undefined;
-  /** Default 3. */
-  readonly attempts?: number | undefined;
 }
 
 /** What is wrong with the address of a webhook, or undefined; never quotes it. */
@@ -32,22 +30,18 @@ export function webhook({
   format = 'slack',
   clock = systemClock,
   timeoutMs = 10_000,
-  attempts = 3,
 }: WebhookOptions): Deliver {
   const problem = webhookProblem(url);
   if (problem !== undefined) {
     throw new UsageError('The webhook cannot be used.', [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]);
   }
-  return delivering((message, signal) => post(url, bodies[format](message), signal), {
-    clock,
-    timeoutMs,
-    attempts,
-  });
+  return delivering(clock, timeoutMs, (message, signal) => post(url, bodies[format](message), signal));
 }
 
-async function post(url: string, body: object, signal: AbortSignal): Promise<Attempted> {
+async function post(url: string, body: object, signal: AbortSignal): Promise<null> {
+  let answer: Response;
   try {
-    const answer = await fetch(url, {
+    answer = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -56,12 +50,12 @@ async function post(url: string, body: object, signal: AbortSignal): Promise<Att
     });
     // An unread body would keep the connection busy.
     await answer.body?.cancel();
-    if (answer.ok) return { note: null };
-    const { status } = answer;
-    return { reason: `it answered ${status}`, isTransient: status === 429 || status >= 500 };
   } catch (error) {
-    return { reason: `no answer (${codeOf(error)})`, isTransient: true };
+    throw new DeliveryError(`no answer (${codeOf(error)})`, true);
   }
+  const { ok, status } = answer;
+  if (ok) return null;
+  throw new DeliveryError(`it answered ${status}`, status === 429 || status >= 500);
 }
 
 /** Only a code: the messages of fetch contain addresses. */
@@ -70,9 +64,8 @@ function codeOf(error: unknown): string {
   return typeof cause?.code === 'string' ? cause.code : name;
 }
 
+/** The forms of the messages of a webhook. */
 const bodies = { slack, json, teams };
-/** The form of the messages of a webhook. */
-type WebhookFormat = keyof typeof bodies;
 
 /** Slack and compatible services show `text`; other programs read the rest. */
 function slack(message: Message): object {
@@ -92,13 +85,8 @@ function json(message: Message): object {
  * texts are runs, which Teams shows as they are; in a TextBlock they would be Markdown, and an error could hold a link.
  */
 function teams({ from, title, detail, event, since }: Message): object {
-  const colors = {
-    failed: 'attention',
-    stale: 'attention',
-    incomplete: 'warning',
-    recovered: 'good',
-    test: 'accent',
-  };
+  const bad = { failed: 'attention', stale: 'attention', incomplete: 'warning' };
+  const colors = { ...bad, recovered: 'good', test: 'accent' };
   const text = (run: object) => ({ type: 'RichTextBlock', inlines: [{ type: 'TextRun', ...run }] });
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',

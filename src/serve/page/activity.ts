@@ -2,7 +2,7 @@ import { millis } from '../../base/clock.js';
 import type { Facts } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, duration } from '../../base/units.js';
-import type { JobView, LiveRun, ScheduleView } from '../schedule/view.js';
+import type { JobView, LiveRun, ScheduleView } from '../schedule/record.js';
 import { badge, section, type Times, table } from './html.js';
 import { otherHolder, outcomeBadge } from './runs.js';
 
@@ -116,7 +116,7 @@ export function jobsSection({ jobs }: ScheduleView, times: Times): Html | null {
       ? html`${outcomeBadge(job.last.outcome)} ${times.since(job.last.endedAt)}${lastSuccess(job, times)}`
       : html`<span class="quiet">not yet</span>`,
   ]);
-  const columns = [{ name: 'Job' }, { name: 'Next run' }, { name: 'Schedule' }, { name: 'Last run' }];
+  const columns = ['Job', 'Next run', 'Schedule', 'Last run'];
   return section('jobs', 'Jobs', table('jobs-table', 'Jobs, by next run', columns, rows));
 }
 

@@ -1,9 +1,8 @@
-import { type Facts, freshnessState } from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState } from '../../base/facts.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { JobKind } from '../schedule/job.js';
-import type { RunRecord } from '../schedule/record.js';
-import type { ScheduleView } from '../schedule/view.js';
+import type { ScheduleView } from '../schedule/record.js';
 import { listed, section, type Times } from './html.js';
 import { allRuns, otherHolder, type RunLine } from './runs.js';
 
@@ -18,44 +17,34 @@ export interface Attention {
   readonly runId?: string | undefined;
 }
 
-interface Known {
-  readonly facts: Facts | null;
-  readonly problem: string | null;
-  readonly schedule: ScheduleView;
+function bad(title: string, reason: string, ...commands: readonly string[]): Attention {
+  return { tone: 'bad', title, reason, commands };
 }
 
-/** What needs attention, the worst first; empty when all is well. */
-export function attention(known: Known, times: Times): Attention[] {
+function warning(title: string, reason: string, ...commands: readonly string[]): Attention {
+  return { tone: 'warn', title, reason, commands };
+}
+
+/** What needs attention, the worst first; empty when all is well. `problem` is why the facts cannot be read. */
+export function attention(
+  known: { readonly facts: Facts | null; readonly problem: string | null; readonly schedule: ScheduleView },
+  times: Times,
+): Attention[] {
   const { facts, problem, schedule } = known;
-  const runs = allRuns(facts, schedule);
   const items = [
-    ...unreadable(problem),
+    ...(problem === null ? [] : [bad('The warehouse cannot be read', problem, 'signalhouse doctor')]),
     ...outage(schedule),
     ...failedJobs(schedule),
-    ...failedCommands(runs),
+    ...failedCommands(allRuns(facts, schedule)),
     ...(facts === null ? [] : ofFacts(facts, schedule, times)),
   ];
   return items.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
 }
 
-function unreadable(problem: string | null): Attention[] {
-  if (problem === null) return [];
-  const title = 'The warehouse cannot be read';
-  return [{ tone: 'bad', title, reason: problem, commands: ['signalhouse doctor'] }];
-}
-
 function outage({ running }: ScheduleView): Attention[] {
   if (!running?.outage) return [];
-  const { reason } = running.outage;
-  const title = 'The API does not answer';
-  return [
-    {
-      tone: 'bad',
-      title,
-      reason: `${running.job} waits for it: ${reason}`,
-      commands: ['signalhouse doctor'],
-    },
-  ];
+  const reason = `${running.job} waits for it: ${running.outage.reason}`;
+  return [bad('The API does not answer', reason, 'signalhouse doctor')];
 }
 
 const commandOf: Readonly<Record<JobKind, string>> = {
@@ -67,179 +56,136 @@ const commandOf: Readonly<Record<JobKind, string>> = {
 };
 
 function failedJobs({ jobs, history }: ScheduleView): Attention[] {
-  return jobs.flatMap(({ name, run }): Attention[] => {
+  return jobs.flatMap(({ name, run }) => {
     const last = history.find(
       ({ job, outcome }) => job === name && outcome !== 'skipped' && outcome !== 'interrupted',
     );
     if (last === undefined) return [];
-    const about = { reason: last.message, runId: last.runIds?.at(-1) };
-    if (last.outcome === 'failed')
-      return [{ tone: 'bad', title: `${name} failed`, ...about, commands: [remedy(last, commandOf[run])] }];
-    return last.outcome === 'incomplete'
-      ? [{ tone: 'warn', title: `${name} is incomplete`, ...about, commands: ['signalhouse status'] }]
-      : [];
+    const { outcome, exitCode, message, runIds } = last;
+    // A refused key or a wrong setting does not get better by itself; everything else is worth another run.
+    const again = exitCode === 5 || exitCode === 2 ? 'signalhouse doctor' : commandOf[run];
+    return ended(name, outcome, message, again, runIds?.at(-1));
   });
-}
-
-/** A refused key or a wrong setting does not get better by itself; everything else is worth another run. */
-function remedy({ exitCode }: RunRecord, again: string): string {
-  return exitCode === 5 || exitCode === 2 ? 'signalhouse doctor' : again;
 }
 
 /** The last sync and the last push, where no job of serve made them. */
 function failedCommands(runs: readonly RunLine[]): Attention[] {
-  return (['sync', 'push'] as const).flatMap((command): Attention[] => {
+  return (['sync', 'push'] as const).flatMap((command) => {
     const last = runs.find(
       (run) => run.command === command && run.stored !== null && run.outcome !== 'running',
     );
     if (last === undefined || last.job !== null || last.id === null) return [];
-    const about = { reason: last.message ?? 'Its page shows what happened.', runId: last.id };
-    if (last.outcome === 'failed')
-      return [{ tone: 'bad', title: `The last ${command} failed`, ...about, commands: [commandOf[command]] }];
-    return last.outcome === 'incomplete'
-      ? [
-          {
-            tone: 'warn',
-            title: `The last ${command} is incomplete`,
-            ...about,
-            commands: ['signalhouse status'],
-          },
-        ]
-      : [];
+    const reason = last.message ?? 'Its page shows what happened.';
+    return ended(`The last ${command}`, last.outcome, reason, commandOf[command], last.id);
   });
+}
+
+/** A run that did not end well; `again` is the command that does its work again. */
+function ended(
+  what: string,
+  outcome: string,
+  reason: string,
+  again: string,
+  runId: string | undefined,
+): Attention[] {
+  if (outcome === 'failed') return [{ ...bad(`${what} failed`, reason, again), runId }];
+  if (outcome !== 'incomplete') return [];
+  return [{ ...warning(`${what} is incomplete`, reason, 'signalhouse status'), runId }];
 }
 
 function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[] {
   if (facts.contents === null) {
     if (schedule.running !== null || otherHolder(facts) !== null) return [];
-    return [
-      {
-        tone: 'warn',
-        title: 'There is no data yet',
-        reason:
-          'No sync has ended yet. The first one fetches everything, which takes about an hour for 8,000 requests.',
-        commands: ['signalhouse plan', 'signalhouse sync'],
-      },
-    ];
+    const reason =
+      'No sync has ended yet. The first one fetches everything, which takes about an hour for 8,000 requests.';
+    return [warning('There is no data yet', reason, 'signalhouse plan', 'signalhouse sync')];
   }
+  const { contents, foreignLogs = [] } = facts;
   return [
     ...freshness(facts, times),
-    ...fused(facts),
+    ...heldBack(contents),
     ...changes(facts, schedule),
-    ...rejected(facts),
-    ...brokenViews(facts),
-    ...foreignLogs(facts),
+    ...rejected(contents),
+    ...contents.userViews.flatMap(({ file, error }) => {
+      const reason = `${error}. Correct the file in views/ of the data directory; the next publish reads it again.`;
+      return error === null
+        ? []
+        : warning(`The view file ${file} was left out`, reason, 'signalhouse status');
+    }),
+    ...foreignLogs.map((name) =>
+      warning(
+        `Another program left ${name}`,
+        'It opened the published file for writing. Readers may see its changes, or fail, until the next publication removes the log.',
+        'signalhouse sync',
+      ),
+    ),
   ];
-}
-
-function foreignLogs({ foreignLogs = [] }: Facts): Attention[] {
-  return foreignLogs.map((name) => ({
-    tone: 'warn',
-    title: `Another program left ${name}`,
-    reason:
-      'It opened the published file for writing. Readers may see its changes, or fail, until the next publication removes the log.',
-    commands: ['signalhouse sync'],
-  }));
-}
-
-function brokenViews({ contents }: Facts): Attention[] {
-  return (contents?.userViews ?? []).flatMap(({ file, error }): Attention[] =>
-    error === null
-      ? []
-      : [
-          {
-            tone: 'warn',
-            title: `The view file ${file} was left out`,
-            reason: `${error}. Correct the file in views/ of the data directory; the next publish reads it again.`,
-            commands: ['signalhouse status'],
-          },
-        ],
-  );
 }
 
 function freshness(facts: Facts, times: Times): Attention[] {
   const inState = (state: 'stale' | 'never') =>
     facts.freshness.filter((one) => freshnessState(one, times.now) === state).map(({ resource }) => resource);
-  const [stale, never] = [inState('stale'), inState('never')];
-  const command = (names: readonly string[]) => [`signalhouse sync --only ${names.join(',')}`];
-  const items: Attention[] = [];
-  if (stale.length > 0) {
-    items.push({
-      tone: 'bad',
-      title: `The ${listed(stale)} ${stale.length === 1 ? 'list is' : 'lists are'} stale`,
-      reason: 'No scan was complete and verified within the time that serve.freshness allows.',
-      commands: command(stale),
-    });
-  }
-  if (never.length > 0) {
-    items.push({
-      tone: 'bad',
-      title: `The ${listed(never)} ${never.length === 1 ? 'list was' : 'lists were'} never read completely`,
-      reason: 'No scan was complete and verified yet; what was read is in the tables.',
-      commands: command(never),
-    });
-  }
-  return items;
+  const item = (names: readonly string[], is: string, are: string, reason: string) => {
+    const title = `The ${listed(names)} ${names.length === 1 ? `list ${is}` : `lists ${are}`}`;
+    return names.length === 0 ? [] : [bad(title, reason, `signalhouse sync --only ${names.join(',')}`)];
+  };
+  return [
+    ...item(
+      inState('stale'),
+      'is stale',
+      'are stale',
+      'No scan was complete and verified within the time that serve.freshness allows.',
+    ),
+    ...item(
+      inState('never'),
+      'was never read completely',
+      'were never read completely',
+      'No scan was complete and verified yet; what was read is in the tables.',
+    ),
+  ];
 }
 
-function fused({ contents }: Facts): Attention[] {
-  const names = (contents?.fused ?? []).map(({ endpoint }) => endpoint);
-  if (names.length === 0) return [];
+function heldBack({ fused }: Contents): Attention[] {
+  if (fused.length === 0) return [];
   return [
-    {
-      tone: 'warn',
-      title: `Deletions of ${listed(names)} are held back`,
-      reason:
-        'The last sync missed more of them than the fuse allows. If they are really gone, accept the deletions.',
-      commands: ['signalhouse sync --accept-deletes'],
-    },
+    warning(
+      `Deletions of ${listed(fused.map(({ endpoint }) => endpoint))} are held back`,
+      'The last sync missed more of them than the fuse allows. If they are really gone, accept the deletions.',
+      'signalhouse sync --accept-deletes',
+    ),
   ];
 }
 
 function changes({ queue }: Facts, { jobs }: ScheduleView): Attention[] {
   const items: Attention[] = [];
   const { conflict = 0, failed = 0, queued = 0 } = queue;
-  const be = (number: number) => (number === 1 ? 'is' : 'are');
   if (conflict > 0) {
-    items.push({
-      tone: 'warn',
-      title: `${counted(conflict, 'change')} ${be(conflict)} in conflict`,
-      reason: 'The API has another value than the one that the change was based on. Decide each one.',
-      commands: ['signalhouse changes list --status conflict'],
-    });
+    const title = `${counted(conflict, 'change')} ${conflict === 1 ? 'is' : 'are'} in conflict`;
+    const reason = 'The API has another value than the one that the change was based on. Decide each one.';
+    items.push(warning(title, reason, 'signalhouse changes list --status conflict'));
   }
   if (failed > 0) {
-    items.push({
-      tone: 'warn',
-      title: `${counted(failed, 'change')} failed`,
-      reason: 'The API refused them, or did not show the wanted value afterwards.',
-      commands: ['signalhouse changes list --status failed'],
-    });
+    const reason = 'The API refused them, or did not show the wanted value afterwards.';
+    const title = `${counted(failed, 'change')} failed`;
+    items.push(warning(title, reason, 'signalhouse changes list --status failed'));
   }
   if (queued > 0 && !jobs.some(({ run }) => run === 'push' || run === 'sync+push')) {
-    items.push({
-      tone: 'warn',
-      title: `${counted(queued, 'change')} ${queued === 1 ? 'waits' : 'wait'} to be sent`,
-      reason: 'No job sends changes.',
-      commands: ['signalhouse push'],
-    });
+    const title = `${counted(queued, 'change')} ${queued === 1 ? 'waits' : 'wait'} to be sent`;
+    items.push(warning(title, 'No job sends changes.', 'signalhouse push'));
   }
   return items;
 }
 
-function rejected({ contents }: Facts): Attention[] {
-  const all = contents?.rejected ?? [];
+function rejected({ rejected: all }: Contents): Attention[] {
   const records = all.reduce((sum, one) => sum + one.records, 0);
   if (records === 0) return [];
+  const places = listed(all.slice(0, 3).map(({ endpoint }) => endpoint));
   return [
-    {
-      tone: 'warn',
-      title: `${counted(records, 'record')} of ${listed(all.slice(0, 3).map(({ endpoint }) => endpoint))} ${records === 1 ? 'is' : 'are'} rejected`,
-      reason: `The API returned them in an unexpected form, so the tables do not have them. Example: ${all[0]?.example ?? ''}`,
-      commands: [
-        'signalhouse sql "SELECT endpoint, id, path, reason FROM ops.rejected_records WHERE resolved_at IS NULL"',
-      ],
-    },
+    warning(
+      `${counted(records, 'record')} of ${places} ${records === 1 ? 'is' : 'are'} rejected`,
+      `The API returned them in an unexpected form, so the tables do not have them. Example: ${all[0]?.example ?? ''}`,
+      'signalhouse sql "SELECT endpoint, id, path, reason FROM ops.rejected_records WHERE resolved_at IS NULL"',
+    ),
   ];
 }
 

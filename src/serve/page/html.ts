@@ -1,6 +1,6 @@
 import { type Iso, millis } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
-import { ago, duration } from '../../base/units.js';
+import { ago, count, duration } from '../../base/units.js';
 import { wallAt } from '../schedule/zone.js';
 
 /** A state, shown as a word with a mark, never by colour alone. */
@@ -63,30 +63,27 @@ export class Times {
   }
 }
 
-export interface Column {
-  readonly name: string;
-  readonly number?: boolean;
-}
-
 /**
- * A table. On a narrow screen each row becomes a block, and each value carries the name of its column; the roles say that
+ * A table; a column whose name ends in # holds numbers. On a narrow screen each row becomes a block, and each value carries the name of its column; the roles say that
  * it is a table all the same.
  */
-export function table(id: string, label: string, columns: readonly Column[], rows: readonly Row[]): Html {
+export function table(id: string, label: string, columns: readonly string[], rows: readonly Row[]): Html {
+  const names = columns.map((name) => name.replace(/#$/, ''));
+  const kinds = columns.map((name) => (name.endsWith('#') ? 'number' : 'text'));
   const cell = (piece: Piece, index: number) => {
-    const { name = '', number = false } = columns[index] ?? {};
-    const kind = number ? 'number' : 'text';
+    const kind = kinds[index] ?? 'text';
+    const shown = typeof piece === 'number' ? count(piece) : piece;
     return index === 0
-      ? html`<th scope="row" role="rowheader" class="${kind}">${piece}</th>`
-      : html`<td role="cell" class="${kind}" data-name="${name}">${piece}</td>`;
+      ? html`<th scope="row" role="rowheader" class="${kind}">${shown}</th>`
+      : html`<td role="cell" class="${kind}" data-name="${names[index] ?? ''}">${shown}</td>`;
   };
   return html`<table id="${id}" role="table" aria-label="${label}">
-<thead role="rowgroup"><tr role="row">${columns.map(({ name, number }) => html`<th scope="col" role="columnheader" class="${number ? 'number' : 'text'}">${name}</th>`)}</tr></thead>
+<thead role="rowgroup"><tr role="row">${names.map((name, index) => html`<th scope="col" role="columnheader" class="${kinds[index] ?? 'text'}">${name}</th>`)}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => html`<tr role="row">${row.map(cell)}</tr>\n`)}</tbody>
 </table>`;
 }
 
-type Row = readonly Piece[];
+export type Row = readonly Piece[];
 
 /** A section labelled by its heading, for screen readers. */
 export function section(id: string, heading: string, ...content: readonly Piece[]): Html {

@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { canonicalZone } from '../../base/clock.js';
-import { type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
-import { count, counted } from '../../base/units.js';
-import type { ScheduleView } from '../schedule/view.js';
-
+import { bytes, count, counted, duration } from '../../base/units.js';
+import type { ScheduleView } from '../schedule/record.js';
 import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
 import { type Attention, attention, attentionSection } from './attention.js';
 import { durationsChart, freshnessChart, requestsChart } from './charts.js';
-import { section, Times, type Tone } from './html.js';
+import { badge, type Row, section, Times, type Tone, table } from './html.js';
 import { runDetails } from './run-details.js';
 import { allRuns, otherHolder, type RunLine, runsTable } from './runs.js';
-import { backlog, driftSection, failingSection, queueSection, rejectedSection, sizes } from './warehouse.js';
 
 export interface PageContent {
   /** Null until they were read for the first time. */
@@ -240,6 +238,86 @@ function published(facts: Facts | null, times: Times): Html {
   return facts?.publishedAt
     ? html`Data published ${times.since(facts.publishedAt)}`
     : html`Nothing published yet`;
+}
+
+/** The most lines of a list; the tables of the schema ops have all of them. */
+const most = 20;
+
+/** What the last sync left due; null when nothing is known to be left. */
+function backlog({ contents }: Facts): Html | null {
+  const left = contents?.left ?? null;
+  if (left === null || left.due === 0) return null;
+  return html`<p id="backlog">The last sync left ${counted(left.due, 'fetch', 'fetches')} due: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}. The next one continues there.</p>`;
+}
+
+const queueTones: Readonly<Record<string, Tone>> = {
+  queued: 'busy',
+  sending: 'busy',
+  applied: 'good',
+  unchanged: 'good',
+  conflict: 'warn',
+  failed: 'bad',
+};
+
+/** How many changes are in which status; null when there are none. */
+function queueSection({ queue }: Facts): Html | null {
+  const entries = Object.entries(queue).filter(([, changes]) => changes > 0);
+  if (entries.length === 0) return null;
+  const items = entries.map(
+    ([status, changes]) => html`<li>${badge(queueTones[status] ?? 'quiet', status)} ${count(changes)}</li>\n`,
+  );
+  return section('queue', 'Changes to push', html`<ul class="counts">${items}</ul>`);
+}
+
+/** What failed when it was requested last: the next run tries it again. */
+function failingSection({ contents }: Facts): Html | null {
+  const rows = (contents?.failing ?? []).map(({ endpoint, entities, error }) => [
+    endpoint,
+    entities,
+    html`<span class="message">${error}</span>`,
+  ]);
+  const columns = ['Endpoint', 'Entities#', 'Most common error'];
+  return details('failing', 'Failed when last requested', columns, rows);
+}
+
+/** Records that are still rejected, by endpoint; null when there are none. */
+function rejectedSection({ contents }: Facts, times: Times): Html | null {
+  const rows = (contents?.rejected ?? []).map(({ endpoint, records, last_seen_at, example }) => [
+    endpoint,
+    records,
+    times.since(last_seen_at),
+    html`<span class="message">${example}</span>`,
+  ]);
+  return details('rejected', 'Rejected records', ['Endpoint', 'Records#', 'Last seen', 'Example'], rows);
+}
+
+/** Where the answers of the API differ from its documentation; null when they do not. */
+function driftSection({ contents }: Facts, times: Times): Html | null {
+  const rows = (contents?.drift ?? []).map(({ endpoint, path, kind, occurrences, first_seen_at }) => [
+    html`${endpoint} <code>${path}</code>`,
+    kind.replaceAll('_', ' '),
+    occurrences,
+    times.since(first_seen_at),
+  ]);
+  const columns = ['Where', 'Difference', 'Times#', 'First seen'];
+  return details('drift', 'Differences from the API documentation', columns, rows);
+}
+
+/** A table that is closed until somebody wants it; null when it is empty. */
+function details(id: string, heading: string, columns: readonly string[], rows: readonly Row[]): Html | null {
+  if (rows.length === 0) return null;
+  const more = rows.length - most;
+  return html`<details id="${id}"><summary>${heading} <span class="quiet">(${count(rows.length)})</span></summary>
+${table(`${id}-table`, heading, columns, rows.slice(0, most))}${
+  more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null
+}</details>\n`;
+}
+
+/** The warehouse in one line. */
+function sizes({ files, rows }: Pick<Facts, 'files'> & { rows: Contents['rows'] }): string {
+  const size = (file: Facts['files'][keyof Facts['files']]) => (file === null ? 'none' : bytes(file.bytes));
+  const total = Object.values(rows).reduce((sum, number) => sum + number, 0);
+  return `${counted(total, 'row')} in ${counted(Object.keys(rows).length, 'table')}; published file ${size(files.published)}, live file ${size(files.worker)}`;
 }
 
 /** A file of the page, kept in memory: the path of a request is never looked up on the disk. */

@@ -90,36 +90,28 @@ ${list(
 }
 
 function facts(run: RunDetails, line: RunLine | null, { left }: Summary, times: Times): [string, Piece][] {
-  const { started_at, ended_at, requests, rate_limited, rejected } = run;
-  const result: [string, Piece][] = [
+  const { started_at, ended_at, requests, rate_limited, rejected, rows_new, left_due } = run;
+  const refused = rate_limited
+    ? html` <span class="quiet">(${count(rate_limited)} answered 429)</span>`
+    : null;
+  const cost = left && left_due ? `, about ${duration(left.minutes * 60_000)}` : '';
+  const facts: [string, Piece][] = [
     ['Started', html`${times.at(started_at)} <span class="quiet">(${times.since(started_at)})</span>`],
-  ];
-  if (ended_at !== null)
-    result.push(['Duration', duration(Math.max(0, Date.parse(ended_at) - Date.parse(started_at)))]);
-  result.push(['Started by', line?.job == null ? 'a command' : `job ${line.job} (${line.trigger})`]);
-  if (requests !== null) {
-    const refused = rate_limited
-      ? html` <span class="quiet">(${count(rate_limited)} answered 429)</span>`
-      : null;
-    result.push(['Requests', html`${count(requests)}${refused}`]);
-  }
-  if (run.rows_new !== null) {
-    result.push([
+    ['Duration', ended_at && duration(Math.max(0, Date.parse(ended_at) - Date.parse(started_at)))],
+    ['Started by', line?.job == null ? 'a command' : `job ${line.job} (${line.trigger})`],
+    ['Requests', requests === null ? null : html`${count(requests)}${refused}`],
+    [
       'Rows',
-      `${count(run.rows_new)} new, ${count(run.rows_changed ?? 0)} changed, ${count(run.rows_removed ?? 0)} removed`,
-    ]);
-  }
-  if (rejected) result.push(['Rejected', counted(rejected, 'record')]);
-  if (run.left_due !== null) {
-    const cost = left && run.left_due > 0 ? `, about ${duration(left.minutes * 60_000)}` : '';
-    result.push([
-      'Left due',
-      run.left_due === 0 ? 'nothing' : `${counted(run.left_due, 'fetch', 'fetches')}${cost}`,
-    ]);
-  }
-  if (run.exit_code !== null) result.push(['Exit code', String(run.exit_code)]);
-  if (run.program_version !== null) result.push(['Version', run.program_version]);
-  return result;
+      rows_new === null
+        ? null
+        : `${count(rows_new)} new, ${count(run.rows_changed ?? 0)} changed, ${count(run.rows_removed ?? 0)} removed`,
+    ],
+    ['Rejected', rejected ? counted(rejected, 'record') : null],
+    ['Left due', left_due === 0 ? 'nothing' : left_due && `${counted(left_due, 'fetch', 'fetches')}${cost}`],
+    ['Exit code', run.exit_code],
+    ['Version', run.program_version],
+  ];
+  return facts.filter(([, value]) => value !== null);
 }
 
 function failure({ endpoint, entityId, message, hint }: NonNullable<Summary['failures']>[number]): Html {
@@ -161,33 +153,30 @@ function pushed({ applied, unchanged = 0, conflict = 0, failed, left }: Summary)
   ];
   const shown = counts.filter(([, changes]) => changes > 0);
   if (shown.length === 0) return null;
-  const columns = [{ name: 'Result' }, { name: 'Changes', number: true }];
-  const lines = shown.map(([name, changes]): Piece[] => [name, count(changes)]);
-  return section('changes', 'Changes', table('changes-table', 'Changes by result', columns, lines));
+  return section(
+    'changes',
+    'Changes',
+    table('changes-table', 'Changes by result', ['Result', 'Changes#'], shown),
+  );
 }
 
 function rows({ rows: all = {} }: Summary): Html | null {
   const touched = Object.entries(all).filter(([, one]) => one.new + one.changed + one.removed > 0);
   if (touched.length === 0) return null;
-  const columns = [
-    { name: 'Table' },
-    ...['New', 'Changed', 'Removed'].map((name) => ({ name, number: true })),
-  ];
   const lines = touched
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, one]): Piece[] => [name, ...[one.new, one.changed, one.removed].map(orDash)]);
+  const columns = ['Table', 'New#', 'Changed#', 'Removed#'];
   return section('rows', 'Rows', table('rows-table', 'Rows by table', columns, lines));
 }
 
 function requests({ requests: { byEndpoint } = { byEndpoint: {} } }: Summary): Html | null {
-  const lines = Object.entries(byEndpoint)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([endpoint, requested]): Piece[] => [endpoint, count(requested)]);
+  const lines = Object.entries(byEndpoint).toSorted(([, a], [, b]) => b - a);
   if (lines.length === 0) return null;
-  const columns = [{ name: 'Endpoint' }, { name: 'Requests', number: true }];
+  const columns = ['Endpoint', 'Requests#'];
   return section('requests', 'Requests', table('requests-table', 'Requests by endpoint', columns, lines));
 }
 
 function orDash(value: number): Piece {
-  return value === 0 ? html`<span class="quiet">-</span>` : count(value);
+  return value === 0 ? html`<span class="quiet">-</span>` : value;
 }

@@ -2,10 +2,9 @@ import { hostname } from 'node:os';
 import { type Iso, millis } from '../../base/clock.js';
 import type { Facts, StoredRun } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
-import { count, duration } from '../../base/units.js';
-import type { RunRecord } from '../schedule/record.js';
-import type { ScheduleView } from '../schedule/view.js';
-import { badge, type Column, type Times, type Tone, table } from './html.js';
+import { duration } from '../../base/units.js';
+import type { RunRecord, ScheduleView } from '../schedule/record.js';
+import { badge, type Times, type Tone, table } from './html.js';
 
 /** A run as the lists show it: of a command, or of a job of serve that made no run in the warehouse. */
 export interface RunLine {
@@ -71,19 +70,10 @@ export function allRuns(facts: Facts | null, { history, jobs, running }: Schedul
   });
   const others = history
     .filter((record) => !stored.some((run) => made(record, run)))
-    .map(
-      (record): RunLine => ({
-        id: null,
-        command: jobs.find(({ name }) => name === record.job)?.run ?? 'job',
-        job: record.job,
-        trigger: record.trigger,
-        startedAt: record.startedAt,
-        endedAt: record.endedAt,
-        outcome: record.outcome,
-        stored: null,
-        message: record.message,
-      }),
-    );
+    .map(({ job, trigger, startedAt, endedAt, outcome, message }): RunLine => {
+      const command = jobs.find(({ name }) => name === job)?.run ?? 'job';
+      return { id: null, command, job, trigger, startedAt, endedAt, outcome, stored: null, message };
+    });
   const at = (line: RunLine) => millis(line.startedAt ?? line.endedAt) ?? 0;
   return [...lines, ...others].toSorted((a, b) => at(b) - at(a));
 }
@@ -101,17 +91,6 @@ export function runMs({ startedAt, endedAt }: RunLine): number | null {
   return from === null || to === null ? null : Math.max(0, to - from);
 }
 
-const columns: readonly Column[] = [
-  { name: 'Run' },
-  { name: 'Started' },
-  { name: 'Outcome' },
-  { name: 'Duration', number: true },
-  { name: 'Requests', number: true },
-  { name: 'New rows', number: true },
-  { name: 'Changed', number: true },
-  { name: 'Removed', number: true },
-];
-
 /** Runs as a table. `link` makes the address of a page that keeps the chosen time zone. */
 export function runsTable(lines: readonly RunLine[], times: Times, link: (path: string) => string): Html {
   const rows = lines.map((line): Piece[] => {
@@ -124,14 +103,14 @@ export function runsTable(lines: readonly RunLine[], times: Times, link: (path: 
       times.at(line.startedAt ?? line.endedAt),
       html`${outcomeBadge(line.outcome)}${message === null ? null : html`<span class="message" title="${message}">${message}</span>`}`,
       ms === null ? none : duration(ms),
-      ...[stored?.requests, stored?.rows_new, stored?.rows_changed, stored?.rows_removed].map(orNone),
+      stored?.requests ?? none,
+      stored?.rows_new ?? none,
+      stored?.rows_changed ?? none,
+      stored?.rows_removed ?? none,
     ];
   });
-  return table('runs-table', 'Runs, newest first', columns, rows);
+  const numbers = ['Duration#', 'Requests#', 'New rows#', 'Changed#', 'Removed#'];
+  return table('runs-table', 'Runs, newest first', ['Run', 'Started', 'Outcome', ...numbers], rows);
 }
 
 const none = html`<span class="quiet none">-</span>`;
-
-function orNone(value: number | null | undefined): Piece {
-  return value == null ? none : count(value);
-}

@@ -27,11 +27,11 @@ export class Agenda {
   readonly #first = new Map<string, { after: number; due: number | null }>();
 
   /**
-   * Starts with a job that is settled up to `settled` (null: it never ran). Returns the last due time if it was missed,
+   * Starts with a job that is handled up to `handled` (null: it never ran). Returns the last due time if it was missed,
    * otherwise null.
    */
-  begin(job: Job, settled: number | null, now: number): number | null {
-    const trusted = settled !== null && settled > now + aheadMs ? null : settled;
+  begin(job: Job, handled: number | null, now: number): number | null {
+    const trusted = handled !== null && handled > now + aheadMs ? null : handled;
     const last = lastDue(job, now);
     this.#handedOut.set(job.name, Math.max(last ?? now, trusted ?? Number.NEGATIVE_INFINITY));
     return last !== null && (trusted === null || last > trusted) ? last : null;

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Iso } from '../../base/clock.js';
 import { ExitCode } from '../../base/errors.js';
+import { backoffMs } from '../../base/retry.js';
 import type { Store } from '../store.js';
+import type { JobKind } from './job.js';
 
 /** Why a run started: it was due, it was missed, an outage ended the last one, somebody requested it, or `serve --once`. */
 const triggers = ['schedule', 'catch-up', 'retry', 'manual', 'once'] as const;
@@ -55,7 +57,7 @@ const retryPauses = { firstMinutes: 5, mostMinutes: 60 };
 /** The pause before try number `count` (1 for the first) of a job that an outage ended. */
 export function retryPauseMs(count: number): number {
   const { firstMinutes, mostMinutes } = retryPauses;
-  return Math.min(mostMinutes, firstMinutes * 2 ** Math.min(count - 1, 30)) * 60_000;
+  return backoffMs(count, firstMinutes * 60_000, mostMinutes * 60_000);
 }
 
 /** How many runs are remembered. */
@@ -67,8 +69,8 @@ export interface ScheduleMemory {
     Record<
       string,
       {
-        /** The latest due time that is settled; a later one that passed was missed. */
-        readonly settledDue: Iso | null;
+        /** The latest due time that is handled; a later one that passed was missed. */
+        readonly handledDue: Iso | null;
         readonly lastSuccessAt: Iso | null;
         readonly retry?: Retry | null | undefined;
       }
@@ -85,7 +87,7 @@ export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
   jobs: z.record(
     z.string(),
     z.object({
-      settledDue: moment.nullable(),
+      handledDue: moment.nullable(),
       lastSuccessAt: moment.nullable(),
       retry: z.object({ at: moment, count: z.number().int().min(1) }).nullish(),
     }),
@@ -113,7 +115,7 @@ export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
 }
 
 /**
- * The memory after a run. Every run but an interrupted one settles its due time. A run that ended by itself decides
+ * The memory after a run. Every run but an interrupted one handles its due time. A run that ended by itself decides
  * whether there is a retry.
  */
 export function remembered(
@@ -121,15 +123,15 @@ export function remembered(
   record: RunRecord,
   next: Retry | null = null,
 ): ScheduleMemory {
-  const { settledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
+  const { handledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
   const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
-  const settles = record.dueAt !== null && record.outcome !== 'interrupted';
+  const handles = record.dueAt !== null && record.outcome !== 'interrupted';
   const succeeded = record.outcome === 'done' || record.outcome === 'stopped';
   return {
     jobs: {
       ...memory.jobs,
       [record.job]: {
-        settledDue: settles ? later(settledDue, record.dueAt) : settledDue,
+        handledDue: handles ? later(handledDue, record.dueAt) : handledDue,
         lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
         retry: endedByItself ? next : retry,
       },
@@ -141,4 +143,58 @@ export function remembered(
 function later(one: Iso | null, other: Iso | null): Iso | null {
   if (one === null || other === null) return one ?? other;
   return Date.parse(one) > Date.parse(other) ? one : other;
+}
+
+/** The progress of a running job. */
+export interface Progress {
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number | null;
+}
+
+/** The API does not answer, and the running job waits for it. */
+export interface OutageView {
+  /** When the first attempt failed. */
+  readonly since: Iso;
+  /** When the run stops waiting. */
+  readonly until: Iso;
+  /** What the last attempt met. */
+  readonly reason: string;
+}
+
+/** A run that is running, or waits for another one. */
+export interface LiveRun {
+  readonly job: string;
+  readonly trigger: Trigger;
+  readonly dueAt: Iso | null;
+  /** When it started to run, or to wait. */
+  readonly since: Iso;
+  readonly progress: Progress | null;
+  /** Null while the API answers. */
+  readonly outage: OutageView | null;
+}
+
+/** A job with its last and its next run. */
+export interface JobView {
+  readonly name: string;
+  readonly run: JobKind;
+  readonly cron: string;
+  readonly timezone: string;
+  /** When it starts next, including jitter; null when it never does. */
+  readonly nextAt: Iso | null;
+  readonly last: RunRecord | null;
+  readonly lastSuccessAt: Iso | null;
+  /** The first time since its last success at which it was due; null while that is to come. */
+  readonly overdueSince: Iso | null;
+}
+
+/** Past, running and next runs. */
+export interface ScheduleView {
+  readonly stopping: boolean;
+  readonly running: LiveRun | null;
+  /** In the order of their start. */
+  readonly waiting: readonly LiveRun[];
+  readonly jobs: readonly JobView[];
+  /** The last runs of all jobs, newest first. */
+  readonly history: readonly RunRecord[];
 }

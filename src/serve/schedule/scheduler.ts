@@ -13,19 +13,21 @@ import type { Outage } from '../../base/observer.js';
 import { moment } from '../../base/units.js';
 import { Agenda } from './agenda.js';
 import { type Job, jobProblems } from './job.js';
-import { Lane } from './lane.js';
 import {
   type JobResult,
+  type LiveRun,
+  type OutageView,
   type Outcome,
+  type Progress,
   type Retry,
   type RunRecord,
   remembered,
   retryPauseMs,
   type ScheduleMemory,
   type ScheduleStore,
+  type ScheduleView,
   type Trigger,
 } from './record.js';
-import type { LiveRun, OutageView, Progress, ScheduleView } from './view.js';
 
 /** What a job is given for one run. */
 export interface RunContext {
@@ -53,7 +55,7 @@ export interface SchedulerOptions {
   /** How long a running job may take to end after `stop`. */
   readonly shutdownSeconds: number;
   /** Called for every run that ended or was skipped. */
-  readonly onSettled?: ((record: RunRecord) => void) | undefined;
+  readonly onEnd?: ((record: RunRecord) => void) | undefined;
 }
 
 /** The answer to a requested run. */
@@ -74,7 +76,7 @@ export class Scheduler {
   readonly #clock: Clock;
   readonly #agenda: Agenda;
   readonly #createdAt: number;
-  readonly #lane = new Lane<Entry>((entry) => this.#run(entry));
+  readonly #queue = new RunQueue((entry) => this.#run(entry));
   readonly #stop = new AbortController();
   readonly #kill = new AbortController();
   /** Ends the sleep of `#watch`. */
@@ -97,12 +99,12 @@ export class Scheduler {
     if (this.#stop.signal.aborted) return;
     const now = this.#clock.now();
     for (const job of this.#options.jobs) {
-      const settled = this.#settledDue(job);
-      const missed = this.#agenda.begin(job, settled, now);
+      const handled = this.#handledDue(job);
+      const missed = this.#agenda.begin(job, handled, now);
       if (missed === null) continue;
       if (job.catchUp !== false) this.#offer(job, 'catch-up', missed);
       // A job that never ran has missed nothing.
-      else if (settled !== null) await this.#missedForGood(job, missed);
+      else if (handled !== null) await this.#missedForGood(job, missed);
     }
     void this.#watch();
   }
@@ -113,10 +115,10 @@ export class Scheduler {
     const now = this.#clock.now();
     const before = this.#memory.history;
     for (const job of this.#options.jobs) {
-      const missed = this.#agenda.begin(job, this.#settledDue(job), now);
-      if (missed !== null && !this.#stop.signal.aborted) this.#lane.add(this.#entry(job, 'once', missed));
+      const missed = this.#agenda.begin(job, this.#handledDue(job), now);
+      if (missed !== null && !this.#stop.signal.aborted) this.#queue.add(this.#entry(job, 'once', missed));
     }
-    await this.#lane.idle();
+    await this.#queue.idle();
     return this.#memory.history.filter((record) => !before.includes(record)).reverse();
   }
 
@@ -125,9 +127,8 @@ export class Scheduler {
     const job = this.#options.jobs.find((one) => one.name === name);
     if (!job) return 'unknown';
     if (this.#stop.signal.aborted) return 'stopping';
-    const { running, waiting } = this.#lane;
-    if (running?.job === job || waiting.some((entry) => entry.job === job)) return 'busy';
-    this.#lane.add(this.#entry(job, 'manual', null));
+    if (this.#queue.has(job)) return 'busy';
+    this.#queue.add(this.#entry(job, 'manual', null));
     return 'accepted';
   }
 
@@ -143,12 +144,12 @@ export class Scheduler {
         hint: 'Try again when it has ended; the status page shows its progress.',
       });
     }
-    return this.#lane.visit(name, work);
+    return this.#queue.visit(name, work);
   }
 
   /** Past, running and next runs. */
   view(): ScheduleView {
-    const { running, waiting } = this.#lane;
+    const { running, waiting } = this.#queue;
     return {
       stopping: this.#stop.signal.aborted,
       running: running && liveRun(running),
@@ -181,7 +182,7 @@ export class Scheduler {
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     this.#alarm.abort(reason);
-    for (const { job } of this.#lane.clear()) {
+    for (const { job } of this.#queue.clear()) {
       log.info({ job: job.name }, `${job.name} was waiting: it will run at the next start`);
     }
     if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
@@ -191,10 +192,10 @@ export class Scheduler {
     return { finished: await this.#within(giveUpMs) };
   }
 
-  /** Whether the lane was free within that time. */
+  /** Whether the queue was empty within that time. */
   async #within(ms: number): Promise<boolean> {
     const done = new AbortController();
-    const idle = this.#lane.idle().then(() => true);
+    const idle = this.#queue.idle().then(() => true);
     const over = this.#clock.sleep(ms, done.signal).then(
       () => false,
       () => true,
@@ -229,13 +230,11 @@ export class Scheduler {
   #retryIfDue(job: Job, now: number): void {
     const at = this.#retryAt(job);
     if (at === null || at > now) return;
-    const { running, waiting } = this.#lane;
-    if (running?.job === job || waiting.some((entry) => entry.job === job)) return;
-    this.#lane.add(this.#entry(job, 'retry', null));
+    if (!this.#queue.has(job)) this.#queue.add(this.#entry(job, 'retry', null));
   }
 
   #offer(job: Job, trigger: Trigger, dueAt: number): void {
-    const { running, waiting } = this.#lane;
+    const { running, waiting } = this.#queue;
     const busy = [...(running ? [running] : []), ...waiting];
     const same = waiting.find((entry) => entry.job === job);
     if (same)
@@ -245,7 +244,7 @@ export class Scheduler {
     const holder = this.#holder();
     if (isLate && job.overlap === 'skip') return void this.#skip(job, trigger, dueAt, holder ?? 'busy');
     if (holder !== null) this.#options.log.info({ job: job.name }, `${job.name} is due and waits: ${holder}`);
-    this.#lane.add(this.#entry(job, trigger, dueAt));
+    this.#queue.add(this.#entry(job, trigger, dueAt));
   }
 
   #missedForGood(job: Job, dueAt: number): Promise<void> {
@@ -254,16 +253,9 @@ export class Scheduler {
 
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
     this.#options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
-    const endedAt = iso(this.#clock.now());
-    await this.#settle({
-      job: job.name,
-      trigger,
-      outcome: 'skipped',
-      dueAt: iso(dueAt),
-      startedAt: null,
-      endedAt,
-      exitCode: null,
-      message: why,
+    await this.#recordEnd({
+      ...{ job: job.name, trigger, outcome: 'skipped', exitCode: null, message: why },
+      ...{ dueAt: iso(dueAt), startedAt: null, endedAt: iso(this.#clock.now()) },
     });
   }
 
@@ -288,17 +280,11 @@ export class Scheduler {
       : result.message;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
-      job: job.name,
-      trigger,
-      outcome,
+      ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
       dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
-      startedAt: iso(entry.since),
-      endedAt: iso(this.#clock.now()),
-      exitCode: result.exitCode,
-      message,
-      runIds: result.runIds ?? [],
+      ...{ startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
     };
-    await this.#settle(record, retry);
+    await this.#recordEnd(record, retry);
     if (retry) this.#alarm.abort(new Error('a retry is due'));
   }
 
@@ -318,11 +304,11 @@ export class Scheduler {
     return wasStopped && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
   }
 
-  async #settle(record: RunRecord, retry: Retry | null = null): Promise<void> {
-    const { log, memory, onSettled } = this.#options;
+  async #recordEnd(record: RunRecord, retry: Retry | null = null): Promise<void> {
+    const { log, memory, onEnd } = this.#options;
     this.#memory = remembered(this.#memory, record, retry);
     try {
-      onSettled?.(record);
+      onEnd?.(record);
     } catch (error) {
       log.error({ err: error }, 'a listener for runs failed');
     }
@@ -335,8 +321,8 @@ export class Scheduler {
     this.#memory = (await this.#options.memory.load()) ?? this.#memory;
   }
 
-  #settledDue(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.settledDue ?? null);
+  #handledDue(job: Job): number | null {
+    return millis(this.#memory.jobs[job.name]?.handledDue ?? null);
   }
 
   #nextAt(job: Job): string | null {
@@ -370,14 +356,95 @@ export class Scheduler {
   }
 
   #holder(): string | null {
-    const { running, guest } = this.#lane;
+    const { running, visitor } = this.#queue;
     if (running) return `${running.job.name} has been running since ${iso(running.since)}`;
-    return guest === null ? null : `${guest} is in progress`;
+    return visitor === null ? null : `${visitor} is in progress`;
+  }
+}
+
+/**
+ * Runs entries one at a time, in order of arrival: everything that holds the warehouse goes through it. `run` must not
+ * reject.
+ */
+class RunQueue {
+  readonly #run: (entry: Entry) => Promise<void>;
+  readonly #waiting: Entry[] = [];
+  #running: Entry | null = null;
+  #visitor: string | null = null;
+  #idle: (() => void)[] = [];
+
+  constructor(run: (entry: Entry) => Promise<void>) {
+    this.#run = run;
+  }
+
+  get running(): Entry | null {
+    return this.#running;
+  }
+
+  get waiting(): readonly Entry[] {
+    return this.#waiting;
+  }
+
+  /** The name of the work that holds the warehouse without being an entry; null for none. */
+  get visitor(): string | null {
+    return this.#visitor;
+  }
+
+  /** Whether a job is running or waiting. */
+  has(job: Job): boolean {
+    return this.#running?.job === job || this.#waiting.some((entry) => entry.job === job);
+  }
+
+  get busy(): boolean {
+    return this.#running !== null || this.#visitor !== null;
+  }
+
+  add(entry: Entry): void {
+    this.#waiting.push(entry);
+    this.#next();
+  }
+
+  /** Removes everything that waits, and returns it. */
+  clear(): Entry[] {
+    return this.#waiting.splice(0);
+  }
+
+  /** Holds the warehouse for work that is not an entry. The caller has checked that it is not busy. */
+  async visit<R>(name: string, work: () => Promise<R>): Promise<R> {
+    this.#visitor = name;
+    try {
+      return await work();
+    } finally {
+      this.#visitor = null;
+      this.#next();
+    }
+  }
+
+  /** Resolves as soon as nothing runs and nothing waits. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.busy) return;
+    const entry = this.#waiting.shift();
+    if (entry === undefined) {
+      for (const resolve of this.#idle.splice(0)) resolve();
+      return;
+    }
+    this.#running = entry;
+    void this.#run(entry).finally(() => {
+      this.#running = null;
+      this.#next();
+    });
   }
 }
 
 /** A run that is running or waiting. */
-export interface Entry {
+interface Entry {
   readonly job: Job;
   readonly trigger: Trigger;
   readonly dueAt: number | null;

@@ -2,10 +2,13 @@ import { groupBy } from '../../base/group-by.js';
 import { isObject } from '../../base/json.js';
 import type { DocumentModel, Models } from '../load/models.js';
 import { projection, storedDocuments } from '../load/models.js';
+import { relationLabel } from '../privacy/classes.js';
 import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
+import { entities } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
+import { type OwnColumns, ownColumnsIn } from './own-columns.js';
 import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
@@ -180,12 +183,6 @@ export interface OtherRow {
   readonly values: Readonly<Record<string, string | null>>;
 }
 
-/** Columns of versions that are removed with the entity of their row. */
-const ofEntity: Readonly<Record<string, { key: string; part: 'person' | 'company'; fields: string[] }>> = {
-  people_versions: { key: 'person_id', part: 'person', fields: ['display_name'] },
-  company_versions: { key: 'company_id', part: 'company', fields: ['name', 'primary_domain'] },
-};
-
 /** These hold fingerprints and checksums only. */
 const withoutTexts: ReadonlySet<string> = new Set(['ops.forgotten', 'ops.migrations']);
 
@@ -213,6 +210,7 @@ export async function findOtherRows(
     const [first] = texts;
     if (!first) continue;
     const { schema, table } = first;
+    const own = schema === 'main' ? ownColumnsIn(table) : [];
     const select = texts.map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`);
     const from = `${identifier(schema)}.${identifier(table)}`;
     for await (const rows of portionsOfTable(
@@ -221,7 +219,7 @@ export async function findOtherRows(
       from,
     )) {
       for (const row of rows) {
-        const values = strippedRow(forgotten, name, texts, row);
+        const values = strippedRow(forgotten, name, texts, own, row);
         if (Object.keys(values).length > 0) found.push({ schema, table, rid: Number(row.rid), values });
       }
     }
@@ -247,6 +245,7 @@ function strippedRow(
   forgotten: Fingerprints,
   table: string,
   columns: readonly { readonly name: string; readonly type: string }[],
+  own: readonly OwnColumns[],
   row: TextRow,
 ): Record<string, string | null> {
   const values: Record<string, string | null> = {};
@@ -260,16 +259,16 @@ function strippedRow(
     else if (/(?:^|_)id$/.test(name)) set(name, forgotten.redactId(value));
     else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
   }
-  const versions = ofEntity[table.replace('main.', '')];
-  if (versions && forgotten.has(versions.part, row[versions.key])) {
-    for (const field of versions.fields) set(field, null);
-  }
+  // The rows of versions that are about the entity itself.
+  for (const { of, id, columns: fields } of own)
+    if (forgotten.has(of, row[id])) for (const { name } of fields) set(name, null);
   if (table === 'ops.rejected_records') stripRejection(forgotten, row, set);
   if (table === 'ops.requests' || table === 'ops.change_attempts') {
     if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
   }
   // Their examples may be of anybody, and nothing says of whom.
-  if (table === 'ops.schema_drift' && forgottenExamples.has(String(row.endpoint))) set('example', null);
+  if (table === 'ops.schema_drift' && entities().personalKinds.has(String(row.endpoint)))
+    set('example', null);
   // A short hash of a name is in there.
   if (table === 'ops.coverage' && entityParts.some((part) => forgotten.has(part, row.entity_id)))
     set('counters', null);
@@ -286,21 +285,6 @@ function strippedRow(
 }
 
 const entityParts = ['person', 'company', 'conversation'] as const;
-
-/** The kinds of documents that have personal fields. */
-const forgottenExamples: ReadonlySet<string> = new Set([
-  ...['people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_identities'],
-  ...['person_history', 'person_merges', 'authors', 'messages', 'companies', 'company', 'company_identities'],
-  ...[
-    'company_history',
-    'company_merges',
-    'topic_groups',
-    'company_groups',
-    'person_groups',
-    'stories',
-    'story',
-  ],
-]);
 
 function stripRejection(
   forgotten: Fingerprints,
@@ -360,10 +344,7 @@ export function withoutStrings(json: string): string {
 
 /** Writes the new values of other tables' rows; returns how many rows of each table. */
 export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<Held> {
-  const changed: Record<string, number> = {};
   for (const { schema, table, rid, values } of rows) {
-    const name = schema === 'main' ? table : `${schema}.${table}`;
-    changed[name] = (changed[name] ?? 0) + 1;
     const names = Object.keys(values);
     const set = names.map((column, index) => `${identifier(column)} = $${index + 1}`).join(', ');
     await tx.run(
@@ -371,14 +352,14 @@ export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]
       names.map((column) => values[column] ?? null),
     );
   }
-  return changed;
+  return countOther(rows);
 }
 
 /** How many rows of each table the other rows are. */
 export function countOther(rows: readonly OtherRow[]): Held {
   const counts: Record<string, number> = {};
   for (const { schema, table } of rows) {
-    const name = schema === 'main' ? table : `${schema}.${table}`;
+    const name = relationLabel(schema, table);
     counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;

@@ -1,8 +1,10 @@
 import type { Models } from '../load/models.js';
-import { sqlFile } from '../sql.js';
+import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Session } from '../store/session.js';
 import { findDocuments, type Held, replaceDocuments } from './apply.js';
+import { entities } from './entities.js';
 import type { Fingerprints } from './fingerprints.js';
+import { ownColumns, storedOf } from './own-columns.js';
 import { recordId, storeRecord } from './records.js';
 
 /**
@@ -15,9 +17,10 @@ export async function expireDeleted(
   forgotten: Fingerprints,
   { before, now }: { readonly before: Date; readonly now: Date },
 ): Promise<Held> {
-  const due = await session.all<{ kind: 'person' | 'message'; id: string }>(sqlFile('forget/expired'), {
-    before,
-  });
+  const due = await session.all<{ kind: 'person' | 'message'; id: string }>(
+    substitute(sqlFile('forget/expired'), { stored: storedOf('person') }),
+    { before },
+  );
   if (due.length === 0) return {};
   const people = due.flatMap(({ kind, id }) => (kind === 'person' ? id : []));
   const messages = due.flatMap(({ kind, id }) => (kind === 'message' ? id : []));
@@ -25,24 +28,29 @@ export async function expireDeleted(
   const rows = await session.all<{ rid: number }>(sqlFile('forget/expired_documents'), {
     people,
     messages,
+    ...entities().kindsOfPeople,
   });
   const rowIds = rows.map(({ rid }) => rid);
   const findings = await findDocuments(session, forgotten, { expired, rowIds });
   return session.transaction(async (tx) => {
     const held: Record<string, number> = { ...(await replaceDocuments(tx, models, findings)) };
-    const versions = await tx.run(
-      `UPDATE people_versions SET display_name = NULL
-        WHERE display_name IS NOT NULL AND person_id IN (SELECT unnest($people::VARCHAR[]))`,
-      { people },
-    );
-    if (versions > 0) held.people_versions = versions;
+    const versions = new Set(models.documents.map((model) => model.versions?.table));
+    for (const { table, id, columns } of ownColumns('person')) {
+      if (!versions.has(table)) continue;
+      const names = columns.map(({ name }) => identifier(name));
+      const changed = await tx.run(
+        `UPDATE ${identifier(table)} SET ${names.map((name) => `${name} = NULL`).join(', ')}
+          WHERE coalesce(${names.join(', ')}) IS NOT NULL AND ${identifier(id)} IN (SELECT unnest($people::VARCHAR[]))`,
+        { people },
+      );
+      if (changed > 0) held[table] = changed;
+    }
     const rejected = await tx.run(
       `UPDATE ops.rejected_records SET body = 'null'::JSON
         WHERE body::VARCHAR <> 'null' AND (endpoint = 'messages' AND id IN (SELECT unnest($messages::VARCHAR[]))
-           OR endpoint IN ('people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_merges')
-              AND id IN (SELECT unnest($people::VARCHAR[]))
-           OR endpoint LIKE 'person\\_%' ESCAPE '\\' AND parent_id IN (SELECT unnest($people::VARCHAR[])))`,
-      { people, messages },
+           OR endpoint IN (SELECT unnest($own::VARCHAR[])) AND id IN (SELECT unnest($people::VARCHAR[]))
+           OR endpoint IN (SELECT unnest($within::VARCHAR[])) AND parent_id IN (SELECT unnest($people::VARCHAR[])))`,
+      { people, messages, ...entities().kindsOfPeople },
     );
     if (rejected > 0) held['ops.rejected_records'] = rejected;
     if (Object.keys(held).length > 0) {

@@ -1,5 +1,5 @@
 import type { Models } from '../load/models.js';
-import { sqlFile } from '../sql.js';
+import { sqlFile, substitute } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import {
   countHeld,
@@ -13,6 +13,7 @@ import {
   replaceOtherRows,
 } from './apply.js';
 import { type Fingerprint, Fingerprints, noBlanks, type Part, wordsOf } from './fingerprints.js';
+import { recognizedBy, storedOf } from './own-columns.js';
 import { type AuditRecord, type Step, settleLearned, storeFingerprints, storeRecord } from './records.js';
 
 /** Forgetting people, companies and conversations: who is meant, what is held, and its removal in one transaction. */
@@ -166,20 +167,11 @@ async function findEverywhere(session: Statements, forgotten: Fingerprints): Pro
   }
 }
 
-/** The people and companies of which a name is stored. */
-const named = {
-  person: `SELECT id FROM people WHERE coalesce(display_name, primary_email) IS NOT NULL
-    UNION SELECT person_id FROM people_versions WHERE display_name IS NOT NULL
-    UNION SELECT person_id FROM topic_people WHERE display_name IS NOT NULL`,
-  company: `SELECT id FROM companies WHERE coalesce(name, primary_domain) IS NOT NULL
-    UNION SELECT company_id FROM company_versions WHERE name IS NOT NULL`,
-} as const;
-
-/** Adds the fingerprints of those that were forgotten by their ids and are still stored with a name. Returns the new ones. */
+/** Adds the fingerprints of those that were forgotten by their ids and are still stored with anything personal. Returns the new ones. */
 async function addStored(session: Statements, forgotten: Fingerprints): Promise<Fingerprint[]> {
   const before = forgotten.rows().length;
   for (const type of ['person', 'company'] as const) {
-    const rows = await session.all<{ id: string }>(named[type]);
+    const rows = await session.all<{ id: string }>(`SELECT DISTINCT id FROM (${storedOf(type)})`);
     const ids = rows.flatMap(({ id }) => (forgotten.mayTouch(id) && forgotten.has(type, id) ? id : []));
     if (ids.length > 0) await addFingerprints(session, forgotten, type, ids);
   }
@@ -196,6 +188,11 @@ const mostQuoted = 20_000;
 /** A sentence of it must have more words: short ones are said by everybody. */
 const fewestInSentence = 6;
 
+function sharedSql(): string {
+  const [person, company] = [recognizedBy('person'), recognizedBy('company')];
+  return substitute(sqlFile('forget/shared'), { person, company });
+}
+
 /** Adds the fingerprints of the entities; returns how many names and addresses somebody else has as well. */
 async function addFingerprints(
   session: Statements,
@@ -204,13 +201,15 @@ async function addFingerprints(
   ids: readonly string[],
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  const rows = await session.all<{ part: Part; value: string }>(sqlFile(`forget/${type}`), { ids });
+  const recognized = type === 'person' || type === 'company' ? recognizedBy(type) : '';
+  const query = substitute(sqlFile(`forget/${type}`), { recognized });
+  const rows = await session.all<{ part: Part; value: string }>(query, { ids });
   const authors = rows.flatMap(({ part, value }) => (part === 'author' ? value : []));
   const texts = rows.filter(({ part }) => ownTexts.has(part));
   const others =
     type === 'conversation'
       ? []
-      : await session.all<{ value: string }>(sqlFile('forget/shared'), {
+      : await session.all<{ value: string }>(sharedSql(), {
           type: type === 'account' ? 'person' : type,
           ids,
           authors,

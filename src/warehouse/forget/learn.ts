@@ -1,5 +1,6 @@
 import { isObject } from '../../base/json.js';
 import type { DocumentKey } from '../load/batch.js';
+import { type Entity, entities } from './entities.js';
 import { type Fingerprint, type Fingerprints, isPseudonym, type Part } from './fingerprints.js';
 
 /**
@@ -10,7 +11,8 @@ export function learnedFrom(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
 ): Fingerprint[] {
-  const learn = learners[document.endpoint];
+  const entity = entities().about.get(document.endpoint)?.entity;
+  const learn = merges[document.endpoint] ?? (entity && learners[entity]);
   if (!learn) return [];
   const item: unknown = JSON.parse(document.body);
   if (!isObject(item)) return [];
@@ -34,14 +36,13 @@ const person: Learn = (forgotten, item, { id }) => {
   return isForgotten ? [['person', id], ...address(item.primaryEmail), ...accountsIn(item.identities)] : [];
 };
 
-const personAccount: Learn = (forgotten, item, { parentId }) =>
-  forgotten.has('person', parentId) || isAccount(forgotten, item)
-    ? [['person', parentId], ...accountsIn([item])]
-    : [];
-
 /** A company is known by its id alone: its accounts may be addresses of people. */
-const companyAccount: Learn = (forgotten, item, { parentId }) =>
-  forgotten.has('company', parentId) ? accountsIn([item]) : [];
+const account: Learn = (forgotten, item, { endpoint, parentId }) => {
+  if (entities().about.get(endpoint)?.parent === 'company')
+    return forgotten.has('company', parentId) ? accountsIn([item]) : [];
+  const isForgotten = forgotten.has('person', parentId) || isAccount(forgotten, item);
+  return isForgotten ? [['person', parentId], ...accountsIn([item])] : [];
+};
 
 function isAccount(forgotten: Fingerprints, identity: unknown): boolean {
   if (!isObject(identity) || typeof identity.platformId !== 'string') return false;
@@ -79,15 +80,9 @@ function merged(part: 'person' | 'company', target: string, sources: string): Le
   };
 }
 
-const learners: Readonly<Record<string, Learn>> = {
-  people: person,
-  person,
-  topic_people: person,
-  topic_persons: person,
-  person_identities: personAccount,
-  company_identities: companyAccount,
-  authors: author,
-  messages: message,
+const learners: Readonly<Partial<Record<Entity, Learn>>> = { person, author, message, identity: account };
+
+const merges: Readonly<Record<string, Learn>> = {
   person_merges: merged('person', 'targetPerson', 'sourcePersons'),
   company_merges: merged('company', 'targetCompany', 'sourceCompanies'),
 };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { appendLines, readJsonLines } from '../../base/atomic-file.js';
 import { StorageError } from '../../base/errors.js';
+import { Journal } from '../../base/journal.js';
 import type { Statements } from '../store/session.js';
 import { type Fingerprint, Fingerprints } from './fingerprints.js';
 
@@ -129,7 +129,7 @@ export function forgottenJournalPath(dataDir: string): string {
 
 /** Appends a request; it is on the disk when this returns. */
 export function appendForgotten(dataDir: string, line: JournalLine): void {
-  appendLines(forgottenJournalPath(dataDir), [JSON.stringify(line)]);
+  new Journal(forgottenJournalPath(dataDir)).append([line]);
 }
 
 /**
@@ -143,7 +143,7 @@ export async function openForgotten(
 ): Promise<{ forgotten: Fingerprints; missing: JournalLine[]; hasLearned: boolean }> {
   const { stored, hasLearned } = await readForgotten(session);
   // A line that a kill cut off is skipped: nothing was removed because of it.
-  const lines = readJsonLines<JournalLine>(forgottenJournalPath(dataDir));
+  const lines = new Journal(forgottenJournalPath(dataDir)).values<JournalLine>();
   const [first] = lines;
   if (!first) return { forgotten: stored, missing: [], hasLearned };
   const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);

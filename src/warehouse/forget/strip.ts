@@ -1,4 +1,5 @@
 import type { DocumentKey } from '../load/batch.js';
+import { type About, type Entity, entities, entityNamed } from './entities.js';
 import { type Fingerprints, isPseudonym, removed, type TextOptions } from './fingerprints.js';
 import { type JsonNode, type JsonObject, objectOf, parseJson, textOf } from './json-edit.js';
 
@@ -6,100 +7,15 @@ import { type JsonNode, type JsonObject, objectOf, parseJson, textOf } from './j
  * Takes what was forgotten out of a document, wherever it is embedded: the document of the person itself, the people of a
  * topic, employees, authors, messages and their copies in other messages, histories, merges, stories.
  *
- * Of an entity that was forgotten only the fields in `kept` stay, so that a field that is new in the API is removed too.
+ * Of an entity that was forgotten only the fields in `kept` of entities.ts stay, so that a field that is new in the API is removed too.
  * Elsewhere names, addresses and quotes are cut out of texts.
  */
-
-type Entity = 'person' | 'author' | 'company' | 'conversation' | 'message' | 'identity';
-
-/** The fields that stay of an entity: its id, what it counts, and what refers to others. Everything else is removed. */
-const kept: Readonly<Record<Entity, ReadonlySet<string>>> = {
-  person: new Set([
-    ...['id', 'type', 'company', 'identities', 'identityCount', 'conversationCount', 'messageCount'],
-    ...['avgMessagesPerWeek', 'weeklyActivity', 'sources', 'isBot', 'isStaff', 'isVip'],
-    ...['firstSeenAt', 'lastSeenAt', 'createdAt'],
-  ]),
-  author: new Set(['id', 'type', 'isBot', 'sourceName', 'sourceAuthorId']),
-  company: new Set([
-    ...['id', 'type', 'isOrgCompany', 'isVip', 'personCount', 'messageCount', 'employees'],
-    ...['weeklyActivity', 'sourceStats', 'lastSeenAt', 'createdAt'],
-  ]),
-  conversation: new Set([
-    ...['id', 'type', 'startTimestamp', 'endTimestamp', 'archivedAt', 'similarityAtAssignment'],
-  ]),
-  message: new Set([
-    ...['id', 'type', 'author', 'channel', 'createdAt', 'editedAt', 'deletedAt', 'isInternal', 'replyToId'],
-    ...['threadId', 'sourceName', 'sourceMessageType', 'reactions', 'replyTo', 'thread', 'quoteHighlights'],
-  ]),
-  identity: new Set(['platform', 'platformId']),
-};
-
-/** What stays of a message that the API deleted besides: where it is in its source says nothing of what was written. */
-const keptOfDeleted: ReadonlySet<string> = new Set([
-  ...kept.message,
-  ...['sourceMessageId', 'sourceUrl', 'sourceReplyToId', 'sourceThreadId'],
-]);
-
-/** What an object is, by the name of the member that holds it. */
-const entityOfMember: Readonly<Record<string, Entity>> = {
-  person: 'person',
-  persons: 'person',
-  employees: 'person',
-  targetPerson: 'person',
-  sourcePersons: 'person',
-  company: 'company',
-  targetCompany: 'company',
-  sourceCompanies: 'company',
-  author: 'author',
-  authors: 'author',
-  replyTo: 'message',
-  thread: 'message',
-  message: 'message',
-  messages: 'message',
-  group: 'conversation',
-  identities: 'identity',
-};
-
-/** What a document is, by its kind. */
-const entityOfKind: Readonly<Record<string, Entity>> = {
-  people: 'person',
-  person: 'person',
-  topic_people: 'person',
-  topic_persons: 'person',
-  company_employees: 'person',
-  companies: 'company',
-  company: 'company',
-  person_identities: 'identity',
-  company_identities: 'identity',
-  authors: 'author',
-  messages: 'message',
-};
-
-/** What the parent of a kind of documents is. */
-const parentOfKind: Readonly<Record<string, 'person' | 'company' | 'conversation'>> = {
-  person_identities: 'person',
-  person_history: 'person',
-  company_identities: 'company',
-  company_history: 'company',
-  messages: 'conversation',
-};
-
-/** The types of a story's references to entities. */
-const entityOfType: Readonly<Record<string, Entity>> = {
-  person: 'person',
-  company: 'company',
-  author: 'author',
-  message: 'message',
-};
 
 /** The fields of a message that name another one in its source, beside its id and the copy of it. */
 const referringFields: Readonly<Record<string, { readonly id: string; readonly copy: string }>> = {
   sourceReplyToId: { id: 'replyToId', copy: 'replyTo' },
   sourceThreadId: { id: 'threadId', copy: 'thread' },
 };
-
-/** Fields in which an entity has its own name. */
-const nameFields: ReadonlySet<string> = new Set(['displayName', 'name', 'platformUsername', 'label']);
 
 /** What is removed besides what has a fingerprint: entities that the API deleted, by their ids. */
 export interface Expired {
@@ -166,8 +82,8 @@ export function documentId(
   id: string,
   parentId: string | null,
 ): string {
-  const parent = parentOfKind[endpoint];
-  if (entityOfKind[endpoint] !== 'identity' || parent === undefined) return id;
+  const { entity, parent } = entities().about.get(endpoint) ?? {};
+  if (entity !== 'identity' || parent === undefined) return id;
   const colon = id.indexOf(':');
   if (colon < 0 || isPseudonym(id.slice(colon + 1))) return id;
   const isForgotten =
@@ -198,6 +114,7 @@ class Stripping {
   readonly #forgotten: Fingerprints;
   readonly #document: DocumentKey & { readonly body: string };
   readonly #expired: Expired | undefined;
+  readonly #about: About;
   readonly #parentForgotten: boolean;
 
   constructor(
@@ -208,7 +125,8 @@ class Stripping {
     this.#forgotten = forgotten;
     this.#document = document;
     this.#expired = expired;
-    const parent = parentOfKind[document.endpoint];
+    this.#about = entities().about.get(document.endpoint) ?? {};
+    const { parent } = this.#about;
     this.#parentForgotten =
       parent !== undefined &&
       (forgotten.has(parent, document.parentId) ||
@@ -216,8 +134,8 @@ class Stripping {
   }
 
   run(): string {
-    const { endpoint, body } = this.#document;
-    const entity = entityOfKind[endpoint];
+    const { body } = this.#document;
+    const { entity } = this.#about;
     return this.#write(parseJson(body), { ...nowhere, entity, ofForgotten: this.#parentForgotten }, '');
   }
 
@@ -246,7 +164,7 @@ class Stripping {
       return id === value ? source : JSON.stringify(id);
     }
     const options: TextOptions = {
-      isName: nameFields.has(field) && inside.entity !== undefined,
+      isName: entities().nameFields.has(field) && inside.entity !== undefined,
       isWhole: (field === 'content' || field === 'title') && inside.entity === 'message',
       conversation: this.#document.endpoint === 'messages' ? (this.#document.parentId ?? '') : '',
     };
@@ -255,13 +173,14 @@ class Stripping {
   }
 
   #writeObject(node: JsonObject, inside: Inside): string {
-    const entity = inside.entity ?? entityOfType[textOf(node, 'type') ?? ''];
+    const entity = inside.entity ?? entityNamed(textOf(node, 'type') ?? '');
     const isDeleted = entity === 'message' && this.#isDeleted(node);
     const isGone = entity !== undefined && this.#isForgotten(node, entity, inside);
     const isForgotten = isGone || isDeleted;
     const isRoot = node.from === 0 || this.#document.body.slice(0, node.from).trim() === '';
+    const { kept, keptOfDeleted } = entities();
     const members = node.members.filter(({ name }) => {
-      if (isForgotten) return (isGone ? kept[entity] : keptOfDeleted).has(name);
+      if (isForgotten) return (isGone ? kept.get(entity) : keptOfDeleted)?.has(name);
       // The id of a message in its source, where that message was forgotten.
       const of = referringFields[name];
       if (!of) return true;
@@ -316,7 +235,7 @@ class Stripping {
     const isEntity = value.kind === 'object' || value.kind === 'array';
     const next: Inside = isEntity
       ? {
-          entity: entityOfMember[name],
+          entity: entities().ofMember.get(name),
           ofForgotten: name === 'identities' && isForgotten,
           withoutTexts: inside.withoutTexts,
           isFreeForm: inside.isFreeForm || name === 'metadata',
@@ -335,7 +254,7 @@ class Stripping {
     const { endpoint, id: documentId, parentId, body } = this.#document;
     const isRoot = body.slice(0, node.from).trim() === '';
     // The answer about one entity need not repeat its id.
-    const own = isRoot && entityOfKind[endpoint] === entity ? documentId : undefined;
+    const own = isRoot && this.#about.entity === entity ? documentId : undefined;
     const id = this.#idIn(node) ?? own;
     const has = this.#forgotten;
     switch (entity) {

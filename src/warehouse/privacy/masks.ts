@@ -1,5 +1,6 @@
+import type { Kind } from '../../contract/privacy.js';
 import { identifier, literal } from '../sql.js';
-import { classesFile, columnsByName, type Method } from './classes.js';
+import { classesFile, columnsByName, type Method, type RowKinds } from './classes.js';
 import type { Policy } from './policy.js';
 
 /** A column of a table, as duckdb_columns() describes it. */
@@ -60,14 +61,9 @@ function maskedColumn(
   const mixed = classesFile().mixed[`${relation}.${name}`];
   const expression =
     method === undefined && mixed
-      ? byRow(
-          mixed.by,
-          mixed,
-          (kind) => maskExpression(policy.methodOfKind(kind), plain, type, redact),
-          plain,
-        )
+      ? byRow(mixed, (kind) => maskExpression(policy.methodOfKind(kind), plain, type, redact), plain)
       : method === 'fields'
-        ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? '', plain, redact)
+        ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? 'document', plain, redact)
         : maskExpression(method, plain, type, redact) +
           (method === 'day' ? inOrder(classesFile().ordered[`${relation}.${name}`], plain) : '');
   return { name, expression, isMasked: expression !== plain };
@@ -88,22 +84,20 @@ function dayOf(time: string): string {
 
 /** One expression for each value of `by`, or `plain` alone where none of them masks. */
 function byRow(
-  by: string,
-  kinds: Readonly<Record<string, string>>,
-  expressionOf: (kind: string) => string,
+  { by, otherwise, rows }: RowKinds,
+  expressionOf: (kind: Kind) => string,
   plain: string,
 ): string {
-  const { by: _, otherwise = 'document', ...rest } = kinds;
   const others = expressionOf(otherwise);
-  const cases = Object.entries(rest).map(([value, kind]) => [value, expressionOf(kind)] as const);
+  const cases = Object.entries(rows).map(([value, kind]) => [value, expressionOf(kind)] as const);
   if (cases.every(([, expression]) => expression === plain) && others === plain) return plain;
   const whens = cases.map(([value, expression]) => `WHEN ${literal(value)} THEN ${expression}`);
   return `CASE ${by} ${whens.join(' ')} ELSE ${others} END`;
 }
 
 /** Of a JSON object, the fields that sql/privacy.yaml names for the kind of the row, each masked like a column of its kind. */
-function allowedFields(policy: Policy, kind: string, plain: string, redact: RedactText | undefined): string {
-  const { by = 'NULL', ...rows } = classesFile().fields[kind] ?? {};
+function allowedFields(policy: Policy, kind: Kind, plain: string, redact: RedactText | undefined): string {
+  const { by = 'NULL', rows = {} } = classesFile().fields[kind] ?? {};
   const whens = Object.entries(rows).map(([value, fields]) => {
     const parts = Object.entries(fields).map(([field, ofField]) => {
       const path = literal(`$.${field}`);
@@ -116,7 +110,7 @@ function allowedFields(policy: Policy, kind: string, plain: string, redact: Reda
     });
     return `WHEN ${literal(value)} THEN concat('{', concat_ws(',', ${parts.join(', ')}), '}')::JSON`;
   });
-  return `CASE WHEN json_type(${plain}) = 'OBJECT' THEN CASE ${String(by)} ${whens.join(' ')} END END`;
+  return `CASE WHEN json_type(${plain}) = 'OBJECT' THEN CASE ${by} ${whens.join(' ')} END END`;
 }
 
 /** The expression that masks a value; of a list, each of its elements. */

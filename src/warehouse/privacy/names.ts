@@ -1,3 +1,4 @@
+import type { Kind } from '../../contract/privacy.js';
 import { identifier, literal } from '../sql.js';
 import type { Session } from '../store/session.js';
 import { classesFile, columnClasses, relationLabel } from './classes.js';
@@ -16,7 +17,10 @@ const dense = String.raw`\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Thai}`;
 const word = String.raw`[\p{L}\p{N}]+`;
 
 /** The kinds of columns whose values are names, by the kind that is masked. */
-const namesOf = { person_name: ['person_name', 'account_name'], company_name: ['company_name'] };
+const namesOf: readonly { readonly masked: Kind; readonly names: readonly Kind[] }[] = [
+  { masked: 'person_name', names: ['person_name', 'account_name'] },
+  { masked: 'company_name', names: ['company_name'] },
+];
 
 /** A shorter name stands in too many words. */
 const shortestName = 4;
@@ -37,8 +41,8 @@ export async function findNames(
   policy: Policy,
   tables: readonly SourceTable[],
 ): Promise<RedactText | undefined> {
-  const kinds = Object.entries(namesOf).flatMap(([kind, names]) =>
-    policy.methodOfKind(kind) === undefined ? [] : names,
+  const kinds = namesOf.flatMap(({ masked, names }) =>
+    policy.methodOfKind(masked) === undefined ? [] : names,
   );
   if (kinds.length === 0) return undefined;
   const texts = textsIn(source, policy, tables);
@@ -96,7 +100,7 @@ function textsIn(source: string, policy: Policy, tables: readonly SourceTable[])
 }
 
 /** A query for every column with such names. */
-function namesIn(source: string, tables: readonly SourceTable[], kinds: readonly string[]): string[] {
+function namesIn(source: string, tables: readonly SourceTable[], kinds: readonly Kind[]): string[] {
   const { mixed } = classesFile();
   return tables.flatMap(({ schema, table, columns }) => {
     const relation = relationLabel(schema, table);
@@ -108,8 +112,8 @@ function namesIn(source: string, tables: readonly SourceTable[], kinds: readonly
         `SELECT ${identifier(column)} ${from} ${has('is_bot') ? 'WHERE NOT coalesce(is_bot, false)' : ''}`,
     );
     const byRow = columns.flatMap(({ name }) => {
-      const { by = '', otherwise: _, ...rest } = mixed[`${relation}.${name}`] ?? {};
-      const values = Object.entries(rest).filter(([, kind]) => kinds.includes(kind));
+      const { by = '', rows = {} } = mixed[`${relation}.${name}`] ?? {};
+      const values = Object.entries(rows).filter(([, kind]) => kinds.includes(kind));
       const list = values.map(([value]) => literal(value)).join(', ');
       return values.length === 0 ? [] : [`SELECT ${identifier(name)} ${from} WHERE ${by} IN (${list})`];
     });

@@ -1,4 +1,5 @@
 import type { Problem } from '../../base/errors.js';
+import type { Kind } from '../../contract/privacy.js';
 import { type Classes, type ColumnClass, classesFile, columnsByName, type Method } from './classes.js';
 
 /** What a file leaves out and masks, as the settings say it: `publish`, one of `publish.also`, or the lake. */
@@ -21,7 +22,7 @@ export interface Policy {
   /** How a column is masked; undefined where it stays as it is, or its kind depends on the row. */
   readonly methodOf: (relation: string, column: string) => Method | undefined;
   /** How the values of a kind are masked. */
-  readonly methodOfKind: (kind: string) => Method | undefined;
+  readonly methodOfKind: (kind: Kind) => Method | undefined;
 }
 
 const everything: Policy = {
@@ -67,13 +68,14 @@ function methodsOf(
   { kinds }: Classes,
   columns: ReadonlyMap<string, ColumnClass>,
   excluded: ReadonlySet<string>,
-): { ofColumn: Map<string, Method>; ofKind: Map<string, Method> } {
-  const ofKind = new Map<string, Method>();
+): { ofColumn: Map<string, Method>; ofKind: Map<Kind, Method> } {
+  const ofKind = new Map<Kind, Method>();
   const ofColumn = new Map<string, Method>();
-  const chosen = new Set<string>();
+  const chosen = new Set<Kind>();
   /** Kinds of which a column is masked alone. */
-  const partly = new Set<string>();
-  for (const [name, kind] of Object.entries(kinds)) {
+  const partly = new Set<Kind>();
+  const all = Object.entries(kinds) as [Kind, Classes['kinds'][Kind]][];
+  for (const [name, kind] of all) {
     const method = profile === 'none' ? undefined : kind[profile];
     if (method) ofKind.set(name, method);
   }
@@ -83,7 +85,7 @@ function methodsOf(
     const method = methodCalled(text);
     if (name === undefined || column === undefined || method === undefined) continue;
     ofColumn.set(name, method);
-    if (kinds[column.kind]?.apart || column.class === 'none') partly.add(column.kind);
+    if (kinds[column.kind].apart || column.class === 'none') partly.add(column.kind);
     else if (!chosen.has(column.kind) || method === 'null') ofKind.set(column.kind, method);
     chosen.add(column.kind);
   }
@@ -95,10 +97,10 @@ function methodsOf(
     if (kind.apart) partly.add(column.kind);
     else ofKind.set(column.kind, 'null');
   }
-  const isMasked = (kind: string) => ofKind.has(kind) || partly.has(kind);
+  const isMasked = (kind: Kind) => ofKind.has(kind) || partly.has(kind);
   for (let before = -1; before !== ofKind.size; ) {
     before = ofKind.size;
-    for (const [name, { holds, withHeld }] of Object.entries(kinds)) {
+    for (const [name, { holds, withHeld }] of all) {
       if (withHeld === undefined || chosen.has(name)) continue;
       const own = ofKind.get(name);
       const isHolder = holds === 'any' ? ofKind.size + partly.size > 0 : holds.some(isMasked);
@@ -163,7 +165,7 @@ function maskProblem(
   if (method === undefined) return `must be ${methods}, not ${text}`;
   const { kind, class: ofClass } = column;
   if (column.relation in file.views) return 'is in a view: mask the columns of the tables that it reads';
-  if (file.kinds[kind]?.joins && method !== 'hash')
+  if (file.kinds[kind].joins && method !== 'hash')
     return `is a key that rows are joined by: mask it with hash, or leave it out with exclude`;
   if (['document', 'history_values', 'change_values'].includes(kind) && method !== 'null')
     return 'is JSON with anything in it: mask it with null, or leave it out with exclude';
@@ -181,16 +183,14 @@ function unknown(name: string, file: Classes): string {
 }
 
 function columnsOf(relation: string, { tables, views }: Classes): string {
-  return Object.values(tables[relation] ?? views[relation] ?? {})
-    .flat()
-    .join(', ');
+  return Object.keys(tables[relation] ?? views[relation] ?? {}).join(', ');
 }
 
 function relationsOf({ tables, views }: Classes): string[] {
   return [...Object.keys(tables), ...Object.keys(views)];
 }
 
-/** A table or view as sql/privacy.yaml names it; `main.` may stand in front. */
+/** A table or view as sql/columns.json names it; `main.` may stand in front. */
 function relationCalled(name: string, file: Classes): string | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
   return relationsOf(file).includes(bare) ? bare : undefined;

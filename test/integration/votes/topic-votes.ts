@@ -1,9 +1,14 @@
 import { z } from 'zod';
-import { id, integer, text, when } from '../../../src/contract/fields.js';
+import { id, integer, object, text, when } from '../../../src/contract/fields.js';
 import { byTopic, type ResourceEntry } from '../../../src/contract/resource-entry.js';
 
 /** One vote for a topic: `GET /topics/{topicId}/votes`, an endpoint that the API does not have. */
-const vote = z.looseObject({ id, personId: text, value: integer, castAt: when });
+const vote = object({
+  id: id('record_id'),
+  personId: text('person_id'),
+  value: integer,
+  castAt: when,
+});
 
 export const votes = {
   topic_votes: {
@@ -12,7 +17,7 @@ export const votes = {
       path: '/topics/{topicId}/votes',
       summary: 'The votes for a topic',
       params: byTopic,
-      response: z.looseObject({ votes: z.array(vote) }),
+      response: object({ votes: z.array(vote) }),
     },
     item: vote,
     optionalFields: [],

@@ -1,6 +1,5 @@
-import { authorOf, groupOf, messagesJson } from '../../../src/sandbox/wire/messages.js';
-import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
-import { topicOfGroup } from '../../../src/sandbox/wire/topics.js';
+import { authorOf, groupOf, messagesJson, topicOfGroup } from '../../../src/sandbox/handlers/groups.js';
+import type { Renderer } from '../../../src/sandbox/handlers/renderer.js';
 import { listedGroupIds, topicCounts } from '../../../src/sandbox/world/counts.js';
 import { getOrThrow } from '../../../src/sandbox/world/history.js';
 import type { StoredGroup } from '../../../src/sandbox/world/types.js';

@@ -1,5 +1,5 @@
-import { channelOf, storyItem, storyOf } from '../../../src/sandbox/wire/organization.js';
-import { iso, type Renderer } from '../../../src/sandbox/wire/renderer.js';
+import { channelOf, storyItem, storyOf } from '../../../src/sandbox/handlers/organization.js';
+import { iso, type Renderer } from '../../../src/sandbox/handlers/renderer.js';
 import type { EntityType, StoredHistory } from '../../../src/sandbox/world/types.js';
 import { columns, type ExpectedTable, nested, type Row } from './row.js';
 import { readableTopics } from './topics.js';

@@ -1,6 +1,6 @@
-import { activityOf, companyItemJson, companyOf } from '../../../src/sandbox/wire/companies.js';
-import { identitiesOf, personOf } from '../../../src/sandbox/wire/people.js';
-import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
+import { activityOf, companyItemJson, companyOf } from '../../../src/sandbox/handlers/companies.js';
+import { identitiesOf, personOf } from '../../../src/sandbox/handlers/people.js';
+import type { Renderer } from '../../../src/sandbox/handlers/renderer.js';
 import { personCounts } from '../../../src/sandbox/world/counts.js';
 import { columns, deletedColumns, type ExpectedTable, nested, notDeleted } from './row.js';
 

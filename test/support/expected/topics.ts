@@ -1,6 +1,6 @@
 import { migratedReason } from '../../../src/contract/topics.js';
-import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
-import { topicItemJson, topicOf, topicPeople } from '../../../src/sandbox/wire/topics.js';
+import type { Renderer } from '../../../src/sandbox/handlers/renderer.js';
+import { topicItemJson, topicOf, topicPeople } from '../../../src/sandbox/handlers/topics.js';
 import type { StoredTopic } from '../../../src/sandbox/world/types.js';
 import {
   anything,

@@ -56,7 +56,7 @@ describe('a good answer', () => {
     await withApi(baseUrl, async (api) => {
       const before = Date.now();
       const answer = await api.call('whoami');
-      expect(answer).toMatchObject({ body: whoami, status: 200, attempts: 1, requestId: 'r-1' });
+      expect(answer).toMatchObject({ body: whoami, status: 200 });
       expect(answer.bytes).toBe(JSON.stringify(whoami).length);
       expect(answer.arrivedAt.at.getTime()).toBeGreaterThanOrEqual(before);
     });
@@ -148,7 +148,6 @@ describe('a transient failure', () => {
       response.writeHead(200).end(count <= 2 ? whole.slice(0, count === 1 ? -8 : 12) : whole);
     });
     const answer = await withApi(baseUrl, (api) => api.call('whoami', {}, { unparsed: 'messages' }));
-    expect(answer.attempts).toBe(3);
     const [{ messages }] = (answer.body as { data: [{ messages: JsonText }] }).data;
     expect(messages.parse()).toEqual([{ id: 'm1' }]);
   });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Answer } from '../../../src/api/client.js';
+import type { Answer } from '../../../src/api/attempt.js';
 import { type PagingClient, PagingMemory, type PagingOptions } from '../../../src/api/page.js';
-import { type Page, pages } from '../../../src/api/paging.js';
+import { type Page, pagesOf } from '../../../src/api/paging.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { AnswerTooLargeError, ContractError, RejectedError } from '../../../src/base/errors.js';
@@ -32,7 +32,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     if (requests.length > 500) throw new Error('endless');
     const body = server(one, requests.length);
     const bytes = JSON.stringify(body).length;
-    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes };
   };
   return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
 }
@@ -43,7 +43,7 @@ async function read(
   options: PagingOptions = {},
 ): Promise<Page[]> {
   const all: Page[] = [];
-  for await (const page of pages(api, name, {}, options)) all.push(page);
+  for await (const page of pagesOf(api, name, {}, options)) all.push(page);
   expect(all.map((page) => page.last)).toEqual(all.map((_, index) => index === all.length - 1));
   return all;
 }
@@ -138,7 +138,7 @@ describe('pages that are requested ahead', () => {
     });
     const read: number[] = [];
     const reading = async () => {
-      for await (const { items } of pages(api, 'topics', {}, { ahead: 3 })) read.push(items.length);
+      for await (const { items } of pagesOf(api, 'topics', {}, { ahead: 3 })) read.push(items.length);
     };
     await expect(reading()).rejects.toThrow('no');
     expect(read).toEqual([10, 10, 10]);
@@ -153,7 +153,7 @@ describe('pages that are requested ahead', () => {
         return new Promise(() => undefined);
       },
     };
-    for await (const page of pages(held, 'topics', {}, { ahead: 3 })) {
+    for await (const page of pagesOf(held, 'topics', {}, { ahead: 3 })) {
       expect(page.items).toHaveLength(10);
       break;
     }
@@ -241,7 +241,7 @@ describe('a documented list', () => {
       pageParameter: 'p',
       limitParameter: 'per_page',
     });
-    for await (const page of pages(api, 'groups', { query: { companyId: 'c1' } }))
+    for await (const page of pagesOf(api, 'groups', { query: { companyId: 'c1' } }))
       expect(page.form).toBe('paged');
     expect(requests.map(({ query }) => query)).toEqual([
       { companyId: 'c1', per_page: 10 },

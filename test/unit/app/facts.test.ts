@@ -59,7 +59,7 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
 
   const store = fileStore(join(dir, 'schedule.json'), scheduleMemory, setupOf(dir).log);
   await store.save({
-    jobs: { hourly: { settledDue: new Date(now - 7_200_000).toISOString(), lastSuccessAt: null } },
+    jobs: { hourly: { handledDue: new Date(now - 7_200_000).toISOString(), lastSuccessAt: null } },
     history: [],
   });
   const { jobs } = await of({ jobs: [{ name: 'hourly', run: 'push', cron: '0 * * * *' }] });

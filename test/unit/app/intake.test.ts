@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { intakeOf } from '../../../src/app/intake.js';
+import { intakeOf } from '../../../src/app/changes.js';
 import { UsageError } from '../../../src/base/errors.js';
 import { readQueue } from '../../../src/push/queue.js';
 import type { Intake } from '../../../src/serve/http/writes.js';

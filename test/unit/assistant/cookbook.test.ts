@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { promptOf, recipesIn } from '../../../src/assistant/cookbook.js';
+import { promptOf, recipesIn } from '../../../src/assistant/server.js';
 
 const cookbook = readFileSync(new URL('../../../docs/cookbook.md', import.meta.url), 'utf8');
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tableText } from '../../../src/assistant/text.js';
+import { tableText } from '../../../src/assistant/server.js';
 import type { Json } from '../../../src/base/json.js';
 import type { Answer } from '../../../src/warehouse/read/query.js';
 

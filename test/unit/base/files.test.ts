@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { appendLines, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
+import { writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
 import {
   EncryptionKey,
   fromStored,
@@ -22,6 +22,7 @@ import {
   withEitherKey,
 } from '../../../src/base/encryption.js';
 import { StorageError, UsageError } from '../../../src/base/errors.js';
+import { Journal } from '../../../src/base/journal.js';
 
 let folder: string;
 let path: string;
@@ -81,18 +82,32 @@ it('keeps the old file when the writer fails half-way', async () => {
   expect(readdirSync(folder)).toEqual(['file']);
 });
 
-describe('lines that are appended', () => {
-  it('make a file for this user alone, and come after each other', () => {
-    appendLines(path, ['one']);
-    appendLines(path, ['two']);
-    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
+describe('a journal', () => {
+  it('is a file for this user alone, whose values come after each other', () => {
+    new Journal(path).append(['one']);
+    new Journal(path).append([{ two: 2 }, 3]);
+    expect(readFileSync(path, 'utf8')).toBe('"one"\n{"two":2}\n3\n');
     expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(new Journal(path).values()).toEqual(['one', { two: 2 }, 3]);
   });
 
-  it('come after one that a kill cut off, and leave it on a line of its own', () => {
-    writeFileSync(path, 'one\ntw');
-    appendLines(path, ['three']);
-    expect(readFileSync(path, 'utf8')).toBe('one\ntw\nthree\n');
+  it('leaves a line that a kill cut off on a line of its own, and tells of one that was not JSON', () => {
+    writeFileSync(path, '{"one":1}\n{"tw');
+    new Journal(path).append([3]);
+    expect(readFileSync(path, 'utf8')).toBe('{"one":1}\n{"tw\n3\n');
+    writeFileSync(path, 'text\n', { flag: 'a' });
+    expect(new Journal(path).lines()).toEqual([
+      { line: 1, value: { one: 1 } },
+      { line: 3, value: 3 },
+      { line: 4, value: undefined },
+    ]);
+  });
+
+  it('with a key has no text that can be read, and gets another key line by line', () => {
+    new Journal(path, other).append(['one']);
+    expect(readFileSync(path, 'utf8')).not.toContain('one');
+    expect(new Journal(path, key).rewrite((line) => line, { encrypt: { old: other } })).toBe(0);
+    expect(new Journal(path, key).values()).toEqual(['one']);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   StorageError,
   UsageError,
 } from '../../../src/base/errors.js';
-import { failureOf, failureText } from '../../../src/cli/run.js';
+import { errorText, reported } from '../../../src/cli/run.js';
 
 const where = { endpoint: 'topics', method: 'GET', path: '/topics?page=2' };
 
@@ -20,7 +20,7 @@ describe('an error', () => {
     [new Error('x'), 1],
     ['x', 1],
   ])('%s has exit code %i', (error, exitCode) => {
-    expect(failureOf(error)).toMatchObject({ exitCode, message: 'x' });
+    expect(reported(error)).toMatchObject({ exitCode, message: 'x' });
   });
 
   it('is told with every problem and what to do, within the columns that there are', () => {
@@ -31,8 +31,8 @@ describe('an error', () => {
       },
       { setting: 'rateLimit.requests', problem: 'is not a number' },
     ];
-    const text = failureText(
-      failureOf(new UsageError('Two problems.', problems, { hint: 'See the README.' })),
+    const text = errorText(
+      reported(new UsageError('Two problems.', problems, { hint: 'See the README.' })),
       50,
     );
     expect(text.split('\n')).toEqual([
@@ -45,13 +45,13 @@ describe('an error', () => {
   });
 
   it('keeps the lines of its message, and cannot steer the terminal', () => {
-    expect(failureText(failureOf(new UsageError('LINE 1: select\n        ^\n\u001b[31m')), 80)).toBe(
+    expect(errorText(reported(new UsageError('LINE 1: select\n        ^\n\u001b[31m')), 80)).toBe(
       'signalhouse: LINE 1: select\n        ^\n\\u001b[31m',
     );
   });
 
   it('that nobody foresaw says how to learn more', () => {
-    expect(failureOf(new TypeError('oops')).hint).toContain('SIGNALHOUSE_LOG_LEVEL=debug');
-    expect(failureOf(new StorageError('oops')).hint).toBeNull();
+    expect(reported(new TypeError('oops')).hint).toContain('SIGNALHOUSE_LOG_LEVEL=debug');
+    expect(reported(new StorageError('oops')).hint).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { companyAnswers, shows, topicAnswer } from '../../../src/push/answer.js';
+import { answerAbout, shows } from '../../../src/push/answer.js';
 
 describe('the answer to a PATCH of a topic', () => {
   test.each([
@@ -10,15 +10,15 @@ describe('the answer to a PATCH of a topic', () => {
     [200, { id: 'other', priority: 'high' }],
     [200, { priority: 'high' }],
   ])('is unclear: %i %j', (status, body) => {
-    expect(topicAnswer('t1', { status, body })).toMatchObject({ kind: 'unclear' });
+    expect(answerAbout('topic', 't1', { status, body })).toMatchObject({ kind: 'unclear' });
   });
 
   test('is the topic when it has its id, as text or as a number', () => {
-    expect(topicAnswer('17', { status: 200, body: { id: 17 } })).toEqual({
+    expect(answerAbout('topic', '17', { status: 200, body: { id: 17 } })).toEqual({
       kind: 'entity',
       body: { id: 17 },
     });
-    expect(topicAnswer('17', { status: 200, body: { id: '17' } })).toMatchObject({ kind: 'entity' });
+    expect(answerAbout('topic', '17', { status: 200, body: { id: '17' } })).toMatchObject({ kind: 'entity' });
   });
 
   test('a field that it leaves out is not shown, even if it should be empty', () => {
@@ -31,9 +31,8 @@ describe('the answer to a PATCH of a topic', () => {
 describe('the answer to PATCH /companies/bulk', () => {
   const good = (id: string) => ({ companyId: id, success: true, data: { id, isVip: true }, error: null });
 
-  test.each([null, [], {}, { results: {} }, { results: null }, 'ok'])('%j is unclear about each', (body) => {
-    const answers = companyAnswers(['1', '2'], { status: 200, body });
-    expect([...answers.values()].map(({ kind }) => kind)).toEqual(['unclear', 'unclear']);
+  test.each([null, [], {}, { results: {} }, { results: null }, 'ok'])('%j is unclear', (body) => {
+    expect(answerAbout('company', '1', { status: 200, body }).kind).toBe('unclear');
   });
 
   test.each<[string, object, string]>([
@@ -51,8 +50,9 @@ describe('the answer to PATCH /companies/bulk', () => {
     ['no id', { success: true, data: { id: '1', isVip: true } }, 'unclear'],
     ['another id', good('9'), 'unclear'],
   ])('a result with %s', (_, result, kind) => {
-    const answers = companyAnswers(['1', '2'], { status: 200, body: { results: [result, good('2')] } });
-    expect(answers.get('1')?.kind).toBe(kind);
-    expect(answers.get('2')).toEqual({ kind: 'entity', body: { id: '2', isVip: true } });
+    const answer = { status: 200, body: { results: [result, good('2')] } };
+    expect(answerAbout('company', '1', answer).kind).toBe(kind);
+    const other = { kind: 'entity', body: { id: '2', isVip: true } };
+    expect(answerAbout('company', '2', answer)).toEqual(other);
   });
 });

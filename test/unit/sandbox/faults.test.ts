@@ -35,13 +35,11 @@ describe('a fault applies', () => {
       { kind: 'status', status: 503, match: { route: 'whoami' } },
       { kind: 'status', status: 504, match: { method: 'post' } },
       { kind: 'status', status: 505, match: { path: 'page=2' } },
-      { kind: 'status', status: 506, match: { pattern: '^/people/\\d+$' } },
     );
     expect(await status('/whoami')).toBe(503);
     expect((await call(sandbox, '/people', { body: { people: [{ displayName: 'x' }] } })).status).toBe(504);
     expect(await status('/people?page=2')).toBe(505);
     expect(await status('/people?page=1')).toBe(200);
-    expect(await status(`/people/${small.people.ada.id}`)).toBe(506);
     expect(await status(`/people/${small.people.ada.id}/history`)).toBe(200);
   });
 
@@ -99,7 +97,7 @@ describe('what a fault does', () => {
     expect([clean.status, clean.text.length, clean.body]).toEqual([200, 40, undefined]);
   });
 
-  it('replace: another body, or the real one with values set and deleted, as they are written', async () => {
+  it('replace: another body, or the real one with values set and deleted', async () => {
     const real = (await call(sandbox, '/topics')).body;
     arm({ kind: 'replace', body: { people: [] }, times: 1 });
     expect((await call(sandbox, '/people')).body).toEqual({ people: [] });
@@ -107,17 +105,17 @@ describe('what a fault does', () => {
       kind: 'replace',
       set: [
         { path: 'data.0.eventCount', value: 'many' },
-        { path: 'data.*.fieldOfTomorrow', json: '1e400' },
+        { path: 'data.*.fieldOfTomorrow', value: null },
       ],
       delete: ['data.1', 'totalCount', 'data.0.title', 'no.such.path'],
     });
-    const { body, text } = await call(sandbox, '/topics');
+    const { body } = await call(sandbox, '/topics');
     expect(body.totalCount).toBeUndefined();
     expect(body.data).toHaveLength(real.data.length - 1);
     expect(body.data[0]).toMatchObject({ id: real.data[0].id, eventCount: 'many' });
     expect(body.data[0]).not.toHaveProperty('title');
     expect(body.data[1].id).toBe(real.data[2].id);
-    expect(text).toContain('"fieldOfTomorrow":1e400');
+    expect(body.data[2].fieldOfTomorrow).toBeNull();
   });
 });
 
@@ -128,7 +126,7 @@ it('/__sandbox/faults adds, lists, replaces and clears rules, and refuses one th
   expect((await control(sandbox, '/faults')).body.faults).toMatchObject([{ seen: 1, struck: 1 }]);
   await control(sandbox, '/faults', rules({ kind: 'status', status: 503, match: { route: 'people' } }));
   expect([await status('/whoami'), await status('/people')]).toEqual([200, 503]);
-  for (const bad of [{ kind: 'explode' }, { kind: 'slow' }, { kind: 'reset', match: { pattern: '(' } }])
+  for (const bad of [{ kind: 'explode' }, { kind: 'slow' }, { kind: 'reset', match: { size: 1 } }])
     expect((await control(sandbox, '/faults', rules(bad))).status).toBe(400);
   await control(sandbox, '/faults', { method: 'DELETE' });
   expect(await status('/people')).toBe(200);

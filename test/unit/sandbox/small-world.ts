@@ -14,7 +14,14 @@ import {
   supersedeTopic,
 } from '../../../src/sandbox/world/changes/index.js';
 import { emptyWorld } from '../../../src/sandbox/world/generate.js';
-import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../../../src/sandbox/world/types.js';
+import type {
+  StoredAuthor,
+  StoredGroup,
+  StoredMessage,
+  StoredPerson,
+  StoredTopic,
+  World,
+} from '../../../src/sandbox/world/types.js';
 
 const colleague = { by: 'user', userId: 'member-1' } as const;
 const start = Date.UTC(2026, 5, 15);
@@ -28,27 +35,37 @@ export function smallWorld() {
 
   const acme = createCompany(
     world,
-    { name: 'Acme', primaryDomain: 'acme.test', logoUrl: 'https://logo.test/a.png' },
+    { fields: { name: 'Acme', primaryDomain: 'acme.test', logoUrl: 'https://logo.test/a.png' } },
     colleague,
   );
-  const globex = createCompany(world, { name: 'Globex', primaryDomain: 'globex.test' }, colleague);
-  linkCompanyIdentity(world, acme.id, { platform: 'salesforce', platformId: '001' }, colleague);
+  const globex = createCompany(
+    world,
+    { fields: { name: 'Globex', primaryDomain: 'globex.test' } },
+    colleague,
+  );
+  linkCompanyIdentity(world, { companyId: acme.id, platform: 'salesforce', platformId: '001' }, colleague);
   const ada = createPerson(
     world,
     {
-      displayName: 'Ada',
-      primaryEmail: 'ada@acme.test',
-      avatarUrl: 'https://avatar.test/ada.png',
-      isVip: true,
+      fields: {
+        displayName: 'Ada',
+        primaryEmail: 'ada@acme.test',
+        avatarUrl: 'https://avatar.test/ada.png',
+        isVip: true,
+      },
     },
     colleague,
   );
-  const bob = createPerson(world, { displayName: 'Bob 🐙', connections: { github: 'bob' } }, colleague);
-  const staff = createPerson(world, { displayName: 'Sam Staff', isStaff: true }, colleague);
-  employ(world, ada.id, acme.id, colleague);
-  const adaSlack = linkIdentity(world, ada.id, account('slack', 'U1', 'ada'), colleague);
-  const bobSlack = linkIdentity(world, bob.id, account('slack', 'U2', 'bob'), colleague);
-  const staffSlack = linkIdentity(world, staff.id, account('slack', 'U3', 'sam'), colleague);
+  const bob = createPerson(
+    world,
+    { fields: { displayName: 'Bob 🐙', connections: { github: 'bob' } } },
+    colleague,
+  );
+  const staff = createPerson(world, { fields: { displayName: 'Sam Staff', isStaff: true } }, colleague);
+  employ(world, { personId: ada.id, companyId: acme.id }, colleague);
+  const adaSlack = linkIdentity(world, account(ada, 'slack', 'U1', 'ada'), colleague);
+  const bobSlack = linkIdentity(world, account(bob, 'slack', 'U2', 'bob'), colleague);
+  const staffSlack = linkIdentity(world, account(staff, 'slack', 'U3', 'sam'), colleague);
 
   const exports = topic(world, 'Exports time out', 'Large CSV exports never finish', ['export', 'csv']);
   const login = topic(world, 'Login loops', 'Single sign-on sends people in circles', ['login', 'sso']);
@@ -61,11 +78,11 @@ export function smallWorld() {
   conversation(world, migrated, [bobSlack]);
   const loose = conversation(world, null, [bobSlack]);
   const [, , last = ''] = first.messageIds;
-  react(world, last, { identifier: 'thumbsup', unicode: '👍' });
-  deleteMessage(world, second.messageIds[0] ?? '');
-  archiveTopic(world, archived.id, 'answered in the docs', colleague);
-  migrateTopic(world, migrated.id);
-  supersedeTopic(world, superseded.id, exports.id);
+  react(world, { messageId: last, identifier: 'thumbsup', unicode: '👍' }, colleague);
+  deleteMessage(world, { messageId: second.messageIds[0] ?? '' }, colleague);
+  archiveTopic(world, { topicId: archived.id, reason: 'answered in the docs' }, colleague);
+  migrateTopic(world, { topicId: migrated.id }, colleague);
+  supersedeTopic(world, { topicId: superseded.id, successorId: exports.id }, colleague);
 
   addStory(world, 'read-for-me', { isRead: true, forMe: true, archived: false, day: 1 });
   addStory(world, 'unread', { isRead: false, forMe: false, archived: false, day: 2 });
@@ -82,8 +99,8 @@ export function smallWorld() {
 
 export type SmallWorld = ReturnType<typeof smallWorld>;
 
-function account(platform: string, platformId: string, platformUsername: string) {
-  return { platform, platformId, platformUsername };
+function account(person: StoredPerson, platform: string, platformId: string, platformUsername: string) {
+  return { personId: person.id, platform, platformId, platformUsername };
 }
 
 function topic(world: World, title: string, summary: string, keywords: string[]): StoredTopic {
@@ -92,24 +109,16 @@ function topic(world: World, title: string, summary: string, keywords: string[])
 
 /** A conversation with one message of each author; each message answers the one before. */
 function conversation(world: World, of: StoredTopic | null, authors: StoredAuthor[]): StoredGroup {
-  const group = addGroup(world, {
-    channelId: 'a0000000-0000-4000-8000-000000000001',
-    topicId: of?.id,
-    title: of?.title,
-    similarityAtAssignment: of ? 0.9 : null,
-  });
+  const channelId = 'a0000000-0000-4000-8000-000000000001';
+  const given = { topicId: of?.id, title: of?.title, similarityAtAssignment: of ? 0.9 : null };
+  const group = addGroup(world, { channelId, ...given }, colleague);
   let threadId: string | null = null;
   let replyToId: string | null = null;
   for (const author of authors) {
     world.now += 60_000;
     const content = `${author.displayName} says <b>so</b> 🐛`;
-    const message = addMessage(world, {
-      groupId: group.id,
-      authorId: author.id,
-      content,
-      replyToId,
-      threadId,
-    });
+    const written = { groupId: group.id, authorId: author.id, content, replyToId, threadId };
+    const message: StoredMessage = addMessage(world, written, colleague);
     replyToId = message.id;
     threadId ??= message.id;
   }

@@ -3,8 +3,7 @@ import { silentLog } from '../../../src/base/log.js';
 import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
 import type { ServerOptions } from '../../../src/serve/http/server.js';
-import type { RunRecord } from '../../../src/serve/schedule/record.js';
-import type { ScheduleView } from '../../../src/serve/schedule/view.js';
+import type { RunRecord, ScheduleView } from '../../../src/serve/schedule/record.js';
 
 /** The moment at which the examples take place. */
 export const now = Date.parse('2026-11-20T10:15:00.000Z');

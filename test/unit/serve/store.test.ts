@@ -14,7 +14,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const open = () => fileStore(join(folder, 'schedule.json'), scheduleMemory, silentLog);
 const memory = (name: string): ScheduleMemory => ({
-  jobs: { [name]: { settledDue: '2026-05-01T03:00:00.000Z', lastSuccessAt: null } },
+  jobs: { [name]: { handledDue: '2026-05-01T03:00:00.000Z', lastSuccessAt: null } },
   history: [],
 });
 
@@ -32,7 +32,7 @@ it('starts afresh from what it cannot make sense of', async () => {
   for (const text of [
     '{"jobs":',
     '[]',
-    '{"jobs":{"a":{"settledDue":"yesterday","lastSuccessAt":null}},"history":[]}',
+    '{"jobs":{"a":{"handledDue":"yesterday","lastSuccessAt":null}},"history":[]}',
   ]) {
     await writeFile(join(folder, 'schedule.json'), text);
     expect(await open().load()).toBeNull();

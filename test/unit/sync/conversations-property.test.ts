@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer } from '../../../src/api/client.js';
+import type { Answer } from '../../../src/api/attempt.js';
 import { PagingMemory } from '../../../src/api/page.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow } from '../../../src/base/clock.js';
@@ -181,7 +181,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     now += 1000;
     const list = lists.find(({ id }) => id === request?.query?.companyId);
     const body = list?.page(request?.query ?? {});
-    return { body, status: 200, arrivedAt: arrivalNow({ now: () => now }), bytes: 0, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow({ now: () => now }), bytes: 0 };
   };
   const limits = { megabytes: 100, answers: 1000, seconds: 3600 };
   const context = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Answer } from '../../../src/api/client.js';
+import type { Answer } from '../../../src/api/attempt.js';
 import { PagingMemory } from '../../../src/api/page.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
@@ -136,7 +136,7 @@ function contextOf(
   const get = async (name: string, request?: AnyRequest): Promise<Answer> => {
     const body =
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
-    return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0 };
   };
   const append = async (batch: Batch) => warehouse?.append(batch);
   const merge = async () => void (await warehouse?.merge());

@@ -1,82 +1,90 @@
-import { getOrThrow, newId, randomForWrite, tick } from '../history.js';
+import { z } from 'zod';
+import { defineChange, getOrThrow, newId, randomForWrite, tick } from '../history.js';
 import { accountId, messageUrl, sourceNamed } from '../organization.js';
 import type { Random } from '../random.js';
 import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from '../types.js';
 
-interface NewGroup {
-  readonly channelId: string;
-  readonly topicId?: string | null | undefined;
-  readonly title?: string | null | undefined;
-  readonly similarityAtAssignment?: number | null | undefined;
-}
+const id = z.string();
+const messageId = id;
 
 /** Adds a conversation without messages. This sets the `updatedAt` of its topic. */
-export function addGroup(world: World, fields: NewGroup): StoredGroup {
-  getOrThrow(world.channels, 'channel', fields.channelId);
-  const topic = fields.topicId == null ? undefined : getOrThrow(world.topics, 'topic', fields.topicId);
-  tick(world);
-  const group: StoredGroup = {
-    id: newId(world, 'group'),
-    topicId: topic?.id ?? null,
-    title: fields.title ?? null,
-    similarityAtAssignment: fields.similarityAtAssignment ?? null,
-    archivedAt: null,
-    channelId: fields.channelId,
-    messageIds: [],
-  };
-  world.groups.set(group.id, group);
-  topic?.groupIds.push(group.id);
-  touch(world, group);
-  return group;
-}
+export const addGroup = defineChange(
+  {
+    channelId: id,
+    topicId: id.nullish(),
+    title: z.string().nullish(),
+    similarityAtAssignment: z.number().nullish(),
+  },
+  (world, { channelId, topicId, title, similarityAtAssignment }) => {
+    getOrThrow(world.channels, 'channel', channelId);
+    const topic = topicId == null ? undefined : getOrThrow(world.topics, 'topic', topicId);
+    tick(world);
+    const group: StoredGroup = {
+      id: newId(world, 'group'),
+      topicId: topic?.id ?? null,
+      title: title ?? null,
+      similarityAtAssignment: similarityAtAssignment ?? null,
+      archivedAt: null,
+      channelId,
+      messageIds: [],
+    };
+    world.groups.set(group.id, group);
+    topic?.groupIds.push(group.id);
+    touch(world, group);
+    return group;
+  },
+);
 
 /** Assigns a conversation to a topic, or to none. */
-export function assignGroup(world: World, groupId: string, topicId: string | null): void {
-  const group = getOrThrow(world.groups, 'group', groupId);
-  if (group.topicId === topicId) return;
-  const next = topicId === null ? undefined : getOrThrow(world.topics, 'topic', topicId);
-  const before = world.topics.get(group.topicId ?? '');
-  tick(world);
-  touch(world, group);
-  if (before !== undefined) before.groupIds = before.groupIds.filter((id) => id !== groupId);
-  group.topicId = topicId;
-  next?.groupIds.push(groupId);
-  touch(world, group);
-}
-
-interface NewMessage {
-  readonly groupId: string;
-  readonly authorId: string;
-  readonly content: string;
-  readonly isInternal?: boolean | undefined;
-  readonly replyToId?: string | null | undefined;
-  readonly threadId?: string | null | undefined;
-  readonly title?: string | null | undefined;
-}
+export const assignGroup = defineChange(
+  { groupId: id, topicId: id.nullable() },
+  (world, { groupId, topicId }) => {
+    const group = getOrThrow(world.groups, 'group', groupId);
+    if (group.topicId === topicId) return;
+    const next = topicId === null ? undefined : getOrThrow(world.topics, 'topic', topicId);
+    const before = world.topics.get(group.topicId ?? '');
+    tick(world);
+    touch(world, group);
+    if (before !== undefined) before.groupIds = before.groupIds.filter((id) => id !== groupId);
+    group.topicId = topicId;
+    next?.groupIds.push(groupId);
+    touch(world, group);
+  },
+);
 
 /** Adds a message now, at the end of its conversation. */
-export function addMessage(world: World, fields: NewMessage): StoredMessage {
-  const group = getOrThrow(world.groups, 'group', fields.groupId);
-  const author = getOrThrow(world.authors, 'author', fields.authorId);
-  const channel = getOrThrow(world.channels, 'channel', group.channelId);
-  if (fields.replyToId != null) getOrThrow(world.messages, 'message', fields.replyToId);
-  if (fields.threadId != null) getOrThrow(world.messages, 'message', fields.threadId);
-  const createdAt = tick(world);
-  const random = randomForWrite(world, 'message');
-  const message: StoredMessage = {
-    ...blankMessage(random, group.id, author, channel),
-    createdAt,
-    content: fields.content,
-    isInternal: fields.isInternal ?? false,
-    replyToId: fields.replyToId ?? null,
-    threadId: fields.threadId ?? null,
-    title: fields.title ?? null,
-  };
-  world.messages.set(message.id, message);
-  group.messageIds.push(message.id);
-  touch(world, group);
-  return message;
-}
+export const addMessage = defineChange(
+  {
+    groupId: id,
+    authorId: id,
+    content: z.string(),
+    isInternal: z.boolean().optional(),
+    replyToId: id.nullish(),
+    threadId: id.nullish(),
+    title: z.string().nullish(),
+  },
+  (world, { groupId, authorId, content, isInternal, replyToId, threadId, title }) => {
+    const group = getOrThrow(world.groups, 'group', groupId);
+    const author = getOrThrow(world.authors, 'author', authorId);
+    const channel = getOrThrow(world.channels, 'channel', group.channelId);
+    if (replyToId != null) getOrThrow(world.messages, 'message', replyToId);
+    if (threadId != null) getOrThrow(world.messages, 'message', threadId);
+    const createdAt = tick(world);
+    const message: StoredMessage = {
+      ...blankMessage(randomForWrite(world, 'message'), groupId, author, channel),
+      createdAt,
+      content,
+      isInternal: isInternal ?? false,
+      replyToId: replyToId ?? null,
+      threadId: threadId ?? null,
+      title: title ?? null,
+    };
+    world.messages.set(message.id, message);
+    group.messageIds.push(message.id);
+    touch(world, group);
+    return message;
+  },
+);
 
 /** A message without content, of an account that may be in another source than the channel. */
 export function blankMessage(
@@ -110,55 +118,59 @@ export function blankMessage(
 }
 
 /** Replaces the text of a message. Only the `updatedAt` of its topic shows it; people and companies show nothing. */
-export function editMessage(world: World, id: string, content: string): StoredMessage {
-  const message = getOrThrow(world.messages, 'message', id);
-  message.editedAt = tick(world);
-  message.content = content;
-  touch(world, getOrThrow(world.groups, 'group', message.groupId));
-  return message;
-}
+export const editMessage = defineChange(
+  { messageId, content: z.string() },
+  (world, { messageId, content }) => {
+    const message = getOrThrow(world.messages, 'message', messageId);
+    message.editedAt = tick(world);
+    message.content = content;
+    return touchMessage(world, message);
+  },
+);
 
 /** Marks a message as deleted: it is still returned, with `deletedAt`, and no longer counted as a message. */
-export function deleteMessage(world: World, id: string): StoredMessage {
-  const message = getOrThrow(world.messages, 'message', id);
+export const deleteMessage = defineChange({ messageId }, (world, { messageId }) => {
+  const message = getOrThrow(world.messages, 'message', messageId);
   if (message.deletedAt !== null) return message;
   message.deletedAt = tick(world);
-  touch(world, getOrThrow(world.groups, 'group', message.groupId));
-  return message;
-}
+  return touchMessage(world, message);
+});
 
 /**
  * Removes a message for good: answers to it lose their reference, and a conversation without messages is removed too.
  * Reads all messages, because an answer may be in another conversation.
  */
-export function removeMessage(world: World, id: string): void {
-  const message = getOrThrow(world.messages, 'message', id);
+export const removeMessage = defineChange({ messageId }, (world, { messageId }) => {
+  const message = getOrThrow(world.messages, 'message', messageId);
   const group = getOrThrow(world.groups, 'group', message.groupId);
   tick(world);
-  world.messages.delete(id);
-  group.messageIds = group.messageIds.filter((other) => other !== id);
+  world.messages.delete(messageId);
+  group.messageIds = group.messageIds.filter((other) => other !== messageId);
   for (const other of world.messages.values()) {
-    if (other.replyToId === id) other.replyToId = null;
-    if (other.threadId === id) other.threadId = null;
+    if (other.replyToId === messageId) other.replyToId = null;
+    if (other.threadId === messageId) other.threadId = null;
   }
   touch(world, group);
   if (group.messageIds.length > 0) return;
   const topic = world.topics.get(group.topicId ?? '');
   if (topic !== undefined) topic.groupIds = topic.groupIds.filter((other) => other !== group.id);
   world.groups.delete(group.id);
-}
+});
 
 /** Adds a reaction to a message; the same reaction again increases its count. */
-export function react(
-  world: World,
-  messageId: string,
-  reaction: { readonly identifier: string; readonly unicode: string | null },
-): StoredMessage {
-  const message = getOrThrow(world.messages, 'message', messageId);
-  tick(world);
-  const existing = message.reactions.find((r) => r.identifier === reaction.identifier);
-  if (existing === undefined) message.reactions.push({ ...reaction, count: 1 });
-  else existing.count += 1;
+export const react = defineChange(
+  { messageId, identifier: z.string(), unicode: z.string().nullable() },
+  (world, { messageId, identifier, unicode }) => {
+    const message = getOrThrow(world.messages, 'message', messageId);
+    tick(world);
+    const existing = message.reactions.find((reaction) => reaction.identifier === identifier);
+    if (existing === undefined) message.reactions.push({ identifier, unicode, count: 1 });
+    else existing.count += 1;
+    return touchMessage(world, message);
+  },
+);
+
+function touchMessage(world: World, message: StoredMessage): StoredMessage {
   touch(world, getOrThrow(world.groups, 'group', message.groupId));
   return message;
 }

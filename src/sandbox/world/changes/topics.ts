@@ -1,35 +1,56 @@
+import { z } from 'zod';
+import { priority } from '../../../contract/topics.js';
 import {
   type Actor,
-  assignChanged,
+  bringBack,
+  defineChange,
   getOrThrow,
   merge,
   newId,
-  record,
   recordCreation,
   systemActor,
+  takeOut,
   tick,
+  update,
 } from '../history.js';
-import type { StoredMerge, StoredTopic, World } from '../types.js';
+import type { StoredTopic, World } from '../types.js';
+
+const id = z.string();
+const topicId = id;
+
+/** What the colleagues and the service may set of a topic; the topic pipeline sets the others. */
+const settable = {
+  title: z.string(),
+  summary: z.string(),
+  keywords: z.array(z.string()),
+  issueType: z.string().nullable(),
+  priority,
+  priorityReasoning: z.string().nullable(),
+  lifecycleState: z.string().nullable(),
+  lifecycleStateConfidence: z.number().nullable(),
+};
 
 type Fields = Omit<StoredTopic, 'id' | 'createdAt' | 'updatedAt' | 'groupIds'>;
 
-/** The fields of a topic to change. A client may set `priority` and `lifecycleState`; the service sets the others. */
-type TopicPatch = { [K in keyof Fields]?: Fields[K] | undefined };
-
-/** The fields of a new topic that have no default. */
-type NewTopic = Pick<Fields, 'title' | 'summary' | 'issueType' | 'keywords'> & Partial<Fields>;
-
 /** Adds a topic with no conversations yet; records its INSERT. */
-export function createTopic(world: World, fields: NewTopic, actor: Actor): StoredTopic {
-  const at = tick(world);
-  const topic = blankTopic(newId(world, 'topic'), fields, at);
-  world.topics.set(topic.id, topic);
-  recordCreation(world, 'topic', topic, actor);
-  return topic;
-}
+export const createTopic = defineChange(
+  z.object(settable).partial().required({ title: true }).shape,
+  (world, given, actor) => {
+    const at = tick(world);
+    const { title, summary = '', issueType = null, keywords = [] } = given;
+    const topic = blankTopic(newId(world, 'topic'), { title, summary, issueType, keywords }, at);
+    world.topics.set(topic.id, topic);
+    recordCreation(world, 'topic', topic, actor);
+    return topic;
+  },
+);
 
 /** A new topic with its defaults. */
-export function blankTopic(id: string, fields: NewTopic, at: number): StoredTopic {
+export function blankTopic(
+  id: string,
+  fields: Pick<Fields, 'title' | 'summary' | 'issueType' | 'keywords'> & Partial<Fields>,
+  at: number,
+): StoredTopic {
   return {
     lifecycleState: null,
     lifecycleStateConfidence: null,
@@ -57,46 +78,38 @@ export function blankTopic(id: string, fields: NewTopic, at: number): StoredTopi
  * the priority was set manually", Topic), and a lifecycle state set by a user loses its confidence
  * (assumed). When nothing differs, `updatedAt` stays.
  */
-export function patchTopic(world: World, id: string, patch: TopicPatch, actor: Actor): StoredTopic {
-  const topic = getOrThrow(world.topics, 'topic', id);
-  const wanted: TopicPatch = { ...patch };
-  if (actor.by === 'user') {
-    if (patch.priority !== undefined) wanted.priorityReasoning = null;
-    if (patch.lifecycleState !== undefined) wanted.lifecycleStateConfidence = null;
-  }
-  change(world, topic, wanted, actor);
-  return topic;
-}
+export const patchTopic = defineChange(
+  { topicId, fields: z.strictObject(settable).partial() },
+  (world, { topicId, fields }, actor) => {
+    const wanted = { ...fields };
+    if (actor.by === 'user') {
+      if (fields.priority !== undefined) wanted.priorityReasoning = null;
+      if (fields.lifecycleState !== undefined) wanted.lifecycleStateConfidence = null;
+    }
+    return change(world, topicId, wanted, actor);
+  },
+);
 
 /** Archives a topic; its conversations stay ("members retained", States). Archiving it again only changes the reason. */
-export function archiveTopic(
-  world: World,
-  id: string,
-  reason: string | null | undefined,
-  actor: Actor,
-): StoredTopic {
-  const topic = getOrThrow(world.topics, 'topic', id);
-  if (topic.archivedAt !== null) {
-    change(world, topic, { archivedReason: reason ?? undefined }, actor);
-    return topic;
-  }
-  const archive = {
-    archivedAt: world.now + 1,
-    archivedByUserId: actor.userId,
-    archivedReason: reason ?? null,
-  };
-  change(world, topic, { graphStatus: unlessSuperseded(topic, 'archived'), ...archive }, actor);
-  return topic;
-}
+export const archiveTopic = defineChange(
+  { topicId, reason: z.string().nullish() },
+  (world, { topicId, reason }, actor) => {
+    const topic = getOrThrow(world.topics, 'topic', topicId);
+    if (topic.archivedAt !== null)
+      return change(world, topicId, { archivedReason: reason ?? undefined }, actor);
+    const archive = { archivedAt: world.now + 1, archivedByUserId: actor.userId };
+    const graphStatus = unlessSuperseded(topic, 'archived');
+    return change(world, topicId, { graphStatus, ...archive, archivedReason: reason ?? null }, actor);
+  },
+);
 
 /** Unarchives a topic; does nothing to one that is not archived. */
-export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTopic {
-  const topic = getOrThrow(world.topics, 'topic', id);
+export const unarchiveTopic = defineChange({ topicId }, (world, { topicId }, actor) => {
+  const topic = getOrThrow(world.topics, 'topic', topicId);
   if (topic.archivedAt === null) return topic;
   const archive = { archivedAt: null, archivedByUserId: null, archivedReason: null };
-  change(world, topic, { graphStatus: unlessSuperseded(topic, 'active'), ...archive }, actor);
-  return topic;
-}
+  return change(world, topicId, { graphStatus: unlessSuperseded(topic, 'active'), ...archive }, actor);
+});
 
 /** Superseded is terminal (States). */
 function unlessSuperseded(topic: StoredTopic, status: 'active' | 'archived'): StoredTopic['graphStatus'] {
@@ -107,90 +120,79 @@ function unlessSuperseded(topic: StoredTopic, status: 'active' | 'archived'): St
  * The system supersedes a topic: its conversations move to the successor, or to no topic. Unlike a merged topic it can
  * still be read by id, and names its successor as long as that one exists.
  */
-export function supersedeTopic(world: World, id: string, successorId: string | null): StoredTopic {
-  const topic = getOrThrow(world.topics, 'topic', id);
-  const successor = successorId === null ? null : getOrThrow(world.topics, 'topic', successorId);
-  if (topic.graphStatus === 'superseded' || successorId === id) return topic;
-  change(
-    world,
-    topic,
-    { graphStatus: 'superseded', supersededAt: world.now + 1, successorTopicId: successorId },
-    systemActor,
-  );
-  moveGroups(world, topic, successor);
-  return topic;
-}
+export const supersedeTopic = defineChange(
+  { topicId, successorId: id.nullable() },
+  (world, { topicId, successorId }) => {
+    const topic = getOrThrow(world.topics, 'topic', topicId);
+    const successor = successorId === null ? null : getOrThrow(world.topics, 'topic', successorId);
+    if (topic.graphStatus === 'superseded' || successorId === topicId) return topic;
+    const supersededAt = world.now + 1;
+    const superseded = { graphStatus: 'superseded', supersededAt, successorTopicId: successorId } as const;
+    change(world, topicId, superseded, systemActor);
+    moveGroups(world, topic, successor);
+    return topic;
+  },
+);
 
 /** Archives a topic in the v1 to v2 migration: it stays listed, and is 404 by id with a reason of its own. */
-export function migrateTopic(world: World, id: string): StoredTopic {
-  const topic = getOrThrow(world.topics, 'topic', id);
+export const migrateTopic = defineChange({ topicId }, (world, { topicId }) => {
   const archive = { archivedAt: world.now + 1, archivedReason: 'v1 to v2 migration' };
-  change(world, topic, { migrated: true, isV2: false, graphStatus: 'archived', ...archive }, systemActor);
-  return topic;
-}
+  const migrated = { migrated: true, isV2: false, graphStatus: 'archived', ...archive } as const;
+  return change(world, topicId, migrated, systemActor);
+});
 
 /**
  * Merges topics into another. The sources' conversations move; the sources are no longer listed and are 404 by id; the
  * merge is recorded, so that the target's `merges` names them. Topics that a source superseded get the target as their
  * successor.
  */
-export function mergeTopics(
-  world: World,
-  sourceIds: readonly string[],
-  targetId: string,
-  actor: Actor,
-): StoredMerge {
-  const merged = merge(world, 'topic', world.topics, sourceIds, targetId, actor, (source, target) => {
-    moveGroups(world, source, target);
-    return source.title;
-  });
-  getOrThrow(world.topics, 'topic', targetId).updatedAt = world.now;
-  redirectSuccessors(world, new Set(merged.sources.map(({ id }) => id)), targetId);
-  return merged;
-}
+export const mergeTopics = defineChange(
+  { sourceIds: z.array(id).min(1), targetId: id },
+  (world, { sourceIds, targetId }, actor) => {
+    const merged = merge(world, 'topic', world.topics, sourceIds, targetId, actor, (source, target) => {
+      moveGroups(world, source, target);
+      return source.title;
+    });
+    getOrThrow(world.topics, 'topic', targetId).updatedAt = world.now;
+    redirectSuccessors(world, new Set(merged.sources.map(({ id }) => id)), targetId);
+    return merged;
+  },
+);
 
-/**
- * Deletes a topic: not listed, 404 by id, and its conversations have no topic. Returns what restores it, with those of its
- * conversations that have no other topic by then.
- */
-export function deleteTopic(world: World, id: string, actor: Actor): (actor: Actor) => StoredTopic {
-  const topic = getOrThrow(world.topics, 'topic', id);
+/** Deletes a topic: not listed, 404 by id, and its conversations have no topic. */
+export const deleteTopic = defineChange({ topicId }, (world, { topicId }, actor) => {
+  const topic = getOrThrow(world.topics, 'topic', topicId);
   tick(world);
-  const { groupIds } = topic;
+  const deleted = { type: 'topic', entity: topic, members: topic.groupIds } as const;
   moveGroups(world, topic, null);
-  world.topics.delete(id);
-  redirectSuccessors(world, new Set([id]), null);
-  record(world, 'topic', id, 'DELETE', {}, { title: topic.title }, actor);
-  return (restorer) => {
-    topic.updatedAt = tick(world);
-    // The successor may be gone by now.
-    if (!world.topics.has(topic.successorTopicId ?? '')) topic.successorTopicId = null;
-    world.topics.set(id, topic);
-    for (const groupId of groupIds) {
-      const group = world.groups.get(groupId);
-      if (group?.topicId !== null) continue;
-      group.topicId = id;
-      topic.groupIds.push(groupId);
-    }
-    record(world, 'topic', id, 'UPDATE', { restored: true }, null, restorer);
-    return topic;
-  };
-}
+  takeOut(world, world.topics, deleted, { title: topic.title }, actor);
+  redirectSuccessors(world, new Set([topicId]), null);
+});
 
-/** Sets the fields that differ, at a new moment, and records them with times as the API writes them. */
-function change(world: World, topic: StoredTopic, wanted: TopicPatch, actor: Actor): void {
-  const done = assignChanged(topic, wanted);
-  if (done === undefined) return;
-  topic.updatedAt = tick(world);
-  record(world, 'topic', topic.id, 'UPDATE', withIsoTimes(done.changes), withIsoTimes(done.previous), actor);
-}
+/** Restores a deleted topic, with those of its conversations that have no other topic by then. */
+export const restoreTopic = defineChange({ topicId }, (world, { topicId }, actor) => {
+  const { entity: topic, members } = bringBack(world, 'topic', world.topics, topicId, actor);
+  topic.updatedAt = world.now;
+  // The successor may be gone by now.
+  if (!world.topics.has(topic.successorTopicId ?? '')) topic.successorTopicId = null;
+  for (const groupId of members) {
+    const group = world.groups.get(groupId);
+    if (group?.topicId !== null) continue;
+    group.topicId = topicId;
+    topic.groupIds.push(groupId);
+  }
+  return topic;
+});
 
-function withIsoTimes(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(values).map(([key, value]) =>
-      key.endsWith('At') && typeof value === 'number' ? [key, new Date(value).toISOString()] : [key, value],
-    ),
-  );
+function change(
+  world: World,
+  id: string,
+  wanted: { [K in keyof Fields]?: Fields[K] | undefined },
+  actor: Actor,
+): StoredTopic {
+  const topic = getOrThrow(world.topics, 'topic', id);
+  if (update(world, 'topic', topic, wanted, actor)) topic.updatedAt = world.now;
+  return topic;
 }
 
 function moveGroups(world: World, from: StoredTopic, to: StoredTopic | null): void {

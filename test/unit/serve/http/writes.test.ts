@@ -96,9 +96,9 @@ describe('POST /changes', () => {
     const rows = [{ id: 't1', priority: 'high' }];
     const answer = await post('/changes?by=anna', { payload: rows }, { token, intake: take });
     expect([answer.statusCode, answer.json()]).toEqual([200, { queued: 2, problems: [] }]);
-    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna', {}]]);
+    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna', undefined]]);
     await post('/changes?followMerges=true', { payload: rows }, { token, intake: take });
-    expect(taken[1]).toEqual([{ kind: 'rows', rows }, null, { followMerges: true }]);
+    expect(taken[1]).toEqual([{ kind: 'rows', rows }, null, true]);
   });
 
   it('hands in CSV as it came', async () => {
@@ -106,7 +106,7 @@ describe('POST /changes', () => {
     const payload = 'id,priority\r\nt1,"hi\ngh"\r\n';
     const request = { payload, headers: { ...headers, 'content-type': 'text/csv; charset=utf-8' } };
     expect((await post('/changes', request, { token, intake: take })).statusCode).toBe(200);
-    expect(taken).toEqual([[{ kind: 'csv', text: payload }, null, {}]]);
+    expect(taken).toEqual([[{ kind: 'csv', text: payload }, null, undefined]]);
   });
 
   it('answers 422 when nothing of it went in', async () => {

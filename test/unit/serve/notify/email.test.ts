@@ -135,19 +135,13 @@ describe('an e-mail', () => {
     server = silent;
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;
-    const impatient = email({
-      settings: { ...settings, port },
-      password,
-      clock,
-      timeoutMs: 100,
-      attempts: 2,
-    });
+    const impatient = email({ settings: { ...settings, port }, password, clock, timeoutMs: 100 });
     await expect(impatient(message, new AbortController().signal)).rejects.toThrow(/^no answer \(/);
-    expect(sockets.size).toBe(2);
+    expect(sockets.size).toBe(3);
     const stop = new AbortController();
     const patient = email({ settings: { ...settings, port }, password, clock, timeoutMs: 600_000 });
     const waiting = patient(message, stop.signal);
-    while (sockets.size < 3) await new Promise((resolve) => setImmediate(resolve));
+    while (sockets.size < 4) await new Promise((resolve) => setImmediate(resolve));
     stop.abort(new Error('the end'));
     await expect(waiting).rejects.toThrow('the end');
   });

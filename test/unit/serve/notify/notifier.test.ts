@@ -74,7 +74,7 @@ describe('the webhook', () => {
       answers = [answer];
       const { notifier, lines } = notifying();
       notifier.run({ ...someRun, outcome: 'failed' });
-      await notifier.settled();
+      await notifier.idle();
       expect(paths).toEqual(Array(attempts).fill('/services/T0/SECRET'));
       expect(lines).toHaveLength(1);
       expect(lines.join()).toContain('did not accept a notification');
@@ -82,7 +82,7 @@ describe('the webhook', () => {
       // What did not arrive is told with the next occasion.
       answers = [200];
       notifier.run({ ...someRun, outcome: 'failed', message: 'still' });
-      await notifier.settled();
+      await notifier.idle();
       expect(heard).toMatchObject([{ event: 'failed', detail: 'still' }]);
       await notifier.stop();
     },

@@ -50,7 +50,7 @@ describe('any week', () => {
               clock,
               run: (...call) => run(...call).then(alive),
               memory,
-              onSettled: (record) => records.push(record),
+              onEnd: (record) => records.push(record),
             });
           };
           let worker = begin();
@@ -68,7 +68,7 @@ describe('any week', () => {
           }
           await worker.pass(3 * 60 * minute);
           await clock.run(worker.scheduler.stop());
-          const last = scheduling(jobs, { clock, memory, onSettled: (record) => records.push(record) });
+          const last = scheduling(jobs, { clock, memory, onEnd: (record) => records.push(record) });
           await clock.run(last.scheduler.runOnce());
 
           for (const one of jobs) {

@@ -39,11 +39,11 @@ describe('at its time', () => {
       Promise.reject(new RefusedError('the key is refused.', { hint: 'Get another.' }));
     const memory = { load: () => Promise.resolve(null), save: () => Promise.reject(new Error('disk full')) };
     const heard: string[] = [];
-    const onSettled = ({ message }: { message: string }) => {
+    const onEnd = ({ message }: { message: string }) => {
       heard.push(message);
       throw new Error('listener');
     };
-    const { scheduler, pass } = scheduling([job('hourly', '@hourly')], { clock, run, memory, onSettled });
+    const { scheduler, pass } = scheduling([job('hourly', '@hourly')], { clock, run, memory, onEnd });
     await scheduler.start();
     await pass(2 * hour);
     expect(heard).toEqual(Array(3).fill('the key is refused. Get another.'));
@@ -239,5 +239,5 @@ describe('once', () => {
 });
 
 function settled(due: string) {
-  return { settledDue: due, lastSuccessAt: null };
+  return { handledDue: due, lastSuccessAt: null };
 }

@@ -43,7 +43,7 @@ export function scheduling(
     memory: memoryStore(),
     shutdownSeconds: 25,
     log: silentLog,
-    onSettled: (record) => settled.push(record),
+    onEnd: (record) => settled.push(record),
     ...more,
   });
   const pass = (ms: number) => more.clock.run(more.clock.sleep(ms));

@@ -86,3 +86,33 @@ test('what the API deleted long ago loses its content; its row, its times and it
   expect(await warehouse.all('FROM company_employees WHERE name IS NOT NULL')).toEqual([]);
   await warehouse.close();
 });
+
+test.each([
+  ['people', { description: 'Kim Castellanos' }],
+  ['people', { expertiseTags: ['Castellanos'] }],
+  ['people', { connections: { title: 'Castellanos' } }],
+  ['topic_people', { avatarUrl: 'https://a/Castellanos' }],
+  ['person_identities', { platform: 'x', platformId: '1', platformUsername: 'Castellanos' }],
+])('of a person in %s, what is left goes too: %j', async (endpoint, body) => {
+  const warehouse = await open();
+  const ofPerson =
+    endpoint === 'person_identities' ? doc(endpoint, 'x:1', 1, body, 'p') : doc(endpoint, 'p', 1, body, 't');
+  const documents = [
+    doc('people', 'p', 1, { messageCount: 2 }),
+    ofPerson,
+    doc('person_presence', 'p', 2, { deletedAt, deletedReason: 'not_found' }),
+  ];
+  await loadBatch(
+    warehouse,
+    batchOf(runId, { documents: endpoint === 'people' ? documents.slice(1) : documents }),
+  );
+  await warehouse.refreshDerived();
+  const expired = await warehouse.expireDeleted(at(101), at(200));
+  expect(expired).toMatchObject({ 'raw.documents': 1 });
+  const rows =
+    await warehouse.all(`SELECT body::VARCHAR AS text FROM raw.documents UNION ALL SELECT to_json(p)::VARCHAR FROM people p
+    UNION ALL SELECT to_json(i)::VARCHAR FROM person_identities i UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t`);
+  expect(JSON.stringify(rows)).not.toContain('Castellanos');
+  expect(await warehouse.expireDeleted(at(101), at(200))).toEqual({});
+  await warehouse.close();
+});

@@ -1,0 +1,203 @@
+// Writes sql/columns.json: what each column says about people, as the fields of the API (src/contract), the models and `columns`
+// of sql/privacy.yaml have it.
+//   node scripts/columns.mjs
+// It reads the built program (npm run build), and fails when it cannot tell the kind of a column.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { argv } from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parse } from 'yaml';
+import { readSchema } from './read-schema.mjs';
+
+/**
+ * @typedef {import('../src/contract/privacy.js').Field} Field
+ * @typedef {import('../src/warehouse/load/models.js').Models} Models
+ * @typedef {Record<string, Record<string, string>>} Kinds by relation and column
+ *
+ * What kinds are derived from.
+ * @typedef {object} Sources
+ * @property {Models} models
+ * @property {readonly string[]} kinds every kind
+ * @property {ReadonlyMap<string, readonly Field[]>} documents the fields of each kind of documents
+ * @property {Record<string, Record<string, string[]>>} columns of sql/privacy.yaml, as the rest
+ * @property {object} mixed
+ * @property {object} ordered
+ * @property {object} kept
+ * @property {Record<string, string[]>} profiles
+ *
+ * A table or view.
+ * @typedef {object} Relation
+ * @property {string} label its name, with the schema in front for `raw` and `ops`
+ * @property {{ name: string, type: string }[]} columns
+ * @property {string[]} reads what it takes columns from under the same name
+ * @property {string[]} documents the kinds of documents that its model reads
+ * @property {boolean} isOfWorker whether it says what the worker did
+ */
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+/**
+ * The kind of every column of every table and view. Throws an error that names every column whose kind is not clear.
+ * @param {Awaited<ReturnType<typeof readSchema>>} schema
+ * @param {Sources} sources
+ * @returns {{ tables: Kinds, views: Kinds }}
+ */
+export function kindsOfColumns(schema, sources) {
+  /** @type {Kinds} */
+  const found = {};
+  /** @type {string[]} */
+  const problems = [];
+  const relations = relationsOf(schema, sources.models);
+  for (const relation of relations) {
+    const { label, columns } = relation;
+    /** @type {Record<string, string>} */
+    const own = {};
+    for (const { name, type } of columns) {
+      const kind = kindOf(name, type, relation, sources, found);
+      if (kind !== undefined && sources.kinds.includes(kind)) own[name] = kind;
+      else if (kind !== undefined) problems.push(`${label}.${name}: there is no kind ${kind}`);
+      else
+        problems.push(
+          `${label}.${name}: no field of its name says what it holds. Name its kind beside the field in src/contract, or under columns in sql/privacy.yaml`,
+        );
+    }
+    found[label] = own;
+  }
+  for (const [documents, fields] of sources.documents)
+    for (const { path, kind } of pathsOf(fields))
+      if (kind === undefined)
+        problems.push(`${documents}: the schema in src/contract names no kind for ${path.join('.')}`);
+  for (const name of namedIn(sources))
+    if (
+      !relations.some(
+        ({ label, columns }) => name === label || columns.some((one) => name === `${label}.${one.name}`),
+      )
+    )
+      problems.push(`${name} is in sql/privacy.yaml, and there is no such table or column`);
+  if (problems.length > 0)
+    throw new Error(`What columns say about people is not clear:\n${problems.join('\n')}`);
+  const isTable = new Set(schema.relations.filter(({ of }) => of === 'tables').map(labelOf));
+  const all = Object.entries(found);
+  return {
+    tables: Object.fromEntries(all.filter(([label]) => isTable.has(label))),
+    views: Object.fromEntries(all.filter(([label]) => !isTable.has(label))),
+  };
+}
+
+/**
+ * The tables and columns that sql/privacy.yaml names.
+ * @param {Sources} sources
+ */
+function namedIn({ columns, mixed, ordered, profiles, kept }) {
+  const declared = Object.entries(columns).flatMap(([label, byKind]) =>
+    Object.values(byKind).flatMap((names) => names.map((name) => `${label}.${name}`)),
+  );
+  const left = Object.values(profiles).flat();
+  return [
+    ...declared,
+    ...[mixed, ordered, kept].flatMap(Object.keys),
+    ...left.filter((name) => name !== 'raw'),
+  ];
+}
+
+/**
+ * @param {string} column
+ * @param {string} type
+ * @param {Relation} relation
+ * @param {Sources} sources
+ * @param {Kinds} found the kinds of relations that come before
+ * @returns {string | undefined}
+ */
+function kindOf(column, type, { label, reads, documents, isOfWorker }, sources, found) {
+  const [declared] =
+    Object.entries(sources.columns[label] ?? {}).find(([, all]) => all.includes(column)) ?? [];
+  if (declared !== undefined) return declared;
+  if (column === 'run_id') return 'none';
+  const fields = documents.flatMap((one) => pathsOf(sources.documents.get(one) ?? []));
+  const named = fields.filter(({ path }) => path.some((_, from) => path.slice(from).join('_') === column));
+  // A title beside the id is meant, and not the one of a part that lies deeper.
+  const depth = Math.min(...named.map(({ path }) => path.length));
+  const ofFields = named.filter(({ path }) => path.length === depth).map(({ kind }) => kind);
+  const ofTables = reads.flatMap((one) => found[one]?.[column] ?? []);
+  for (const candidates of [ofFields, ofTables])
+    if (candidates.length > 0 && new Set(candidates).size === 1) return candidates[0];
+  if (ofFields.length > 0) return undefined;
+  if (/^(?:BOOLEAN|BIGINT|INTEGER|DOUBLE|DATE)/.test(type)) return 'none';
+  if (type === 'TIMESTAMPTZ') return isOfWorker ? 'none' : 'time';
+  const like = column === 'group_id' ? 'conversation_id' : column;
+  return sources.kinds.includes(like) ? like : undefined;
+}
+
+/**
+ * Tables of versions come behind those whose rows they keep, and views behind what they read.
+ * @param {Awaited<ReturnType<typeof readSchema>>} schema
+ * @param {Models} models
+ * @returns {Relation[]}
+ */
+function relationsOf({ relations, columns }, models) {
+  const labels = new Map(relations.map((one) => [one.name ?? '', labelOf(one)]));
+  /** @param {{ name?: string }} one */
+  const currentOf = ({ name }) => models.documents.find(({ versions }) => versions?.table === name)?.table;
+  /** @param {Record<string, string>} one */
+  const rank = (one) => (one.of === 'views' ? 2 : currentOf(one) === undefined ? 0 : 1);
+  return relations
+    .filter(({ of }) => of !== 'macros')
+    .sort((a, b) => rank(a) - rank(b))
+    .map((one) => {
+      const read = [...(one.sql ?? '').matchAll(/\b(?:FROM|JOIN)\s+\(*(?:\w+\.)?(\w+)/g)].map(
+        ([, name]) => name ?? '',
+      );
+      const current = currentOf(one);
+      return {
+        label: labelOf(one),
+        columns: columns
+          .filter((it) => it.schema === one.schema && it.table_name === one.name)
+          .map(({ name = '', type = '' }) => ({ name, type })),
+        reads:
+          one.of === 'views'
+            ? read.flatMap((name) => labels.get(name) ?? [])
+            : current === undefined
+              ? []
+              : [current],
+        documents: [...(models.documents.find(({ table }) => table === one.name)?.documents ?? [])],
+        isOfWorker: one.schema !== 'main',
+      };
+    });
+}
+
+/** @param {Record<string, string>} relation */
+function labelOf({ schema, name = '' }) {
+  return schema === 'main' ? name : `${schema}.${name}`;
+}
+
+/**
+ * Every field with the path to it, in the form of column names.
+ * @param {readonly Field[]} fields
+ * @param {string[]} [above]
+ * @returns {{ path: string[], kind: string | undefined }[]}
+ */
+function pathsOf(fields, above = []) {
+  return fields.flatMap(({ name, kind, fields: inside }) => {
+    const path = [...above, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+    return [{ path, kind }, ...pathsOf(inside, path)];
+  });
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const built = (/** @type {string} */ path) => import(pathToFileURL(`${root}dist/${path}`).href);
+  const { kinds } = await built('contract/privacy.js');
+  const { documentFields, resources } = await built('contract/resources.js');
+  const { readModels } = await built('warehouse/load/models.js');
+  const sources = {
+    ...parse(readFileSync(`${root}sql/privacy.yaml`, 'utf8')),
+    kinds,
+    documents: documentFields(resources),
+    models: readModels(),
+  };
+  try {
+    const found = kindsOfColumns(await readSchema(), sources);
+    writeFileSync(`${root}sql/columns.json`, `${JSON.stringify(found, null, 2)}\n`);
+  } catch (error) {
+    console.error(/** @type {Error} */ (error).message);
+    process.exitCode = 1;
+  }
+}

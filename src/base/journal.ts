@@ -1,0 +1,112 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { privateMode, syncDirectory, writeAll, writeAtomicallySync } from './atomic-file.js';
+import { type EncryptionKey, fromStoredLine, toStoredLine, withEitherKey } from './encryption.js';
+import { portions } from './group-by.js';
+
+/** How many lines are made and written at once. */
+const linesAtOnce = 1_000;
+
+/**
+ * A file that only grows: a line of JSON for each value, sealed where there is a key. A value is on the disk before anything is
+ * reported or sent because of it. A kill can cut off the last line, which was never acknowledged and is skipped.
+ */
+export class Journal {
+  constructor(
+    readonly path: string,
+    private readonly key?: EncryptionKey,
+  ) {}
+
+  /** Appends values; they are on the disk when this returns. */
+  append(values: readonly unknown[]): void {
+    for (const some of portions(values, linesAtOnce)) this.#appendLines(some.map((one) => this.#lineOf(one)));
+  }
+
+  /** The values in their order; none where there is no file. Throws UsageError when another key sealed one. */
+  values<T>(): T[] {
+    return this.lines().flatMap(({ value }) => (value === undefined ? [] : [value as T]));
+  }
+
+  /** The lines with their numbers, but for one that was cut off; the value of one that is not JSON is undefined. */
+  lines(): { readonly line: number; readonly value: unknown }[] {
+    return this.#stored().flatMap((stored, index) => {
+      const text = stored.trim() === '' ? undefined : fromStoredLine(stored, this.key, this.path);
+      if (text === undefined) return [];
+      try {
+        return [{ line: index + 1, value: JSON.parse(text) as unknown }];
+      } catch {
+        return text.startsWith('{') ? [] : [{ line: index + 1, value: undefined }];
+      }
+    });
+  }
+
+  /** Replaces the file with these values. */
+  replace(values: readonly unknown[]): void {
+    this.#replaceLines(values.map((one) => this.#lineOf(one)));
+  }
+
+  /**
+   * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. With `encrypt`, every line is written,
+   * with this journal's key: the key `old` seals it now, or none, or this one already. Call it while nothing else uses the
+   * journal.
+   */
+  rewrite(
+    change: (line: string) => string,
+    { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
+  ): number {
+    const stored = this.#stored().filter((line) => line.trim() !== '');
+    const open = (line: string) => (key: EncryptionKey | undefined) => fromStoredLine(line, key, this.path);
+    const plain = stored.flatMap((line) => withEitherKey([encrypt?.old, this.key], open(line)) ?? []);
+    const rewritten = plain.map(change);
+    const changed = rewritten.filter((line, index) => line !== plain[index]).length;
+    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0)))
+      this.#replaceLines(rewritten.map((line) => toStoredLine(line, this.key)));
+    return changed;
+  }
+
+  #lineOf(value: unknown): string {
+    return toStoredLine(JSON.stringify(value), this.key);
+  }
+
+  #stored(): string[] {
+    return existsSync(this.path) ? readFileSync(this.path, 'utf8').split('\n') : [];
+  }
+
+  #replaceLines(lines: readonly string[]): void {
+    writeAtomicallySync(this.path, lines.map((line) => `${line}\n`).join(''));
+  }
+
+  /**
+   * A line that a kill cut off is ended first: otherwise the first new one would be unreadable too. Where another process took
+   * the file away meanwhile, nobody knows whether it has read them: they are appended to the new file as well.
+   */
+  #appendLines(lines: readonly string[]): void {
+    for (let isThere = false; !isThere; ) {
+      const isNew = !existsSync(this.path);
+      const file = openSync(this.path, 'a+', privateMode);
+      try {
+        if (isNew) syncDirectory(dirname(this.path));
+        writeAll(file, `${isTorn(file) ? '\n' : ''}${lines.join('\n')}\n`);
+        fsyncSync(file);
+        isThere = statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
+      } finally {
+        closeSync(file);
+      }
+    }
+  }
+}
+
+function isTorn(file: number): boolean {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last.toString() !== '\n';
+}

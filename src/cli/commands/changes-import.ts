@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import type { ImportFrom } from '../../app/changes.js';
+import { shellWord } from '../../base/command-line.js';
+import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import { commandLine, osPerson } from '../../base/os-user.js';
+import { counted } from '../../base/units.js';
+import type { PreparedImport } from '../../push/import/import.js';
+import type { ImportReport } from '../../push/import/preview.js';
+import type { PreparedUndo } from '../../push/undo.js';
+import { type Context, command, given, text, toggle, wait } from '../command.js';
+import { answer, confirmed, print } from '../output.js';
+import { setUp } from '../setup.js';
+import { importSummary, previewText, undoPreview, undoSummary } from '../text/queueing.js';
+
+/** The commands that queue changes, after a preview: `changes import` and `changes undo`. */
+
+const full = toggle.describe('Show every change in the preview, not only the first 20');
+const dryRun = toggle.describe('Only show what would be queued');
+
+export const importChanges = command({
+  name: 'import',
+  usage: '[file]',
+  summary: 'Queue the changes in a spreadsheet, after a preview',
+  examples: [
+    ['signalhouse changes import topics.xlsx', 'Show what would change, and ask'],
+    ['signalhouse changes import list.csv --yes --by kim', 'Without a question'],
+    ['signalhouse changes import list.csv --skip-invalid', 'Only the valid rows'],
+    [
+      'signalhouse changes import --sql "SELECT topic_id, \'low\' AS priority FROM backlog WHERE companies = 0"',
+      'A decision as SQL',
+    ],
+    ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One sheet of a workbook with several'],
+    ['signalhouse changes import old.xlsx --follow-merges', 'Follow merges since the sheet was written'],
+    ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
+  ],
+  flags: {
+    // yargs hands a lone dash over as an empty word.
+    file: z
+      .string('is given more than once')
+      .optional()
+      .describe('.xlsx, .ods, .csv or .tsv; - reads from stdin'),
+    sheet: text
+      .optional()
+      .describe('The sheet of a workbook (default: Topics or Companies, else the first visible one)'),
+    sql: text.optional().describe('A SELECT instead of a file'),
+    by: text
+      .optional()
+      .describe('Who requests the changes (default: the user at the terminal, else who saved the file)'),
+    full,
+    yes: toggle.describe('Do not ask; required where nobody can be asked'),
+    skipInvalid: toggle.describe('Queue the valid rows even when others are wrong'),
+    ignoreTitles: toggle.describe(
+      'Take each row for that of its id, also where its title or name is that of another',
+    ),
+    followMerges: given
+      .optional()
+      .describe('If a topic was merged since the sheet was written, change what it was merged into'),
+    dryRun,
+    wait,
+  },
+  async run({ file, sheet, sql, by, full, yes, dryRun, wait, ...rest }, context) {
+    const from = sourceOf(file, sheet, sql);
+    const app = await import('../../app/changes.js');
+    const options = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, dryRun, wait, ...rest };
+    const texts = textsOf([
+      ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
+      ...(sheet === undefined ? [] : ['--sheet', sheet]),
+    ]);
+    return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
+      app.importChanges(await setUp(context), from, options, confirm),
+    );
+  },
+});
+
+/** The texts of an import; they name the command that imports the same and follows merges. */
+function textsOf(from: readonly string[]): Texts<PreparedImport, ImportReport> {
+  const follow = ['signalhouse', 'changes', 'import', ...from.map(shellWord), '--follow-merges'].join(' ');
+  return {
+    preview: (prepared, isFull) => previewText(prepared, isFull, follow),
+    summary: (report, isShown, isFull) => importSummary(report, isShown, isFull, follow),
+    countOf: ({ newChanges }) => newChanges.length,
+  };
+}
+
+function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
+  const problems: Problem[] = [];
+  if (file !== undefined && sql !== undefined)
+    problems.push({ setting: '--sql', problem: 'cannot be combined with a file' });
+  if (sheet !== undefined && sql !== undefined)
+    problems.push({ setting: '--sheet', problem: 'cannot be combined with --sql' });
+  if (file === undefined && sql === undefined)
+    problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or pass --sql' });
+  const isPiped = file === '' || file === '-';
+  if (isPiped && process.stdin.isTTY)
+    problems.push({ setting: 'file', problem: 'is -, but nothing is piped in' });
+  if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
+  if (sql !== undefined) return { sql };
+  return isPiped ? { stdin: process.stdin, sheet } : { path: file as string, sheet };
+}
+
+export const undo = command({
+  name: 'undo',
+  usage: '<what..>',
+  summary: 'Queue the reverse of changes that were applied, after a preview',
+  examples: [
+    ['signalhouse changes undo topics.xlsx', 'Everything that the last import of a file changed'],
+    ['signalhouse changes undo 20261120101500123-000001-ab12', 'One change'],
+    ['signalhouse push', 'Send the reverse changes'],
+  ],
+  flags: {
+    what: z
+      .array(z.coerce.string().pipe(text))
+      .describe('A file (its last import), the id of an import, or ids from `changes list`'),
+    by: text.optional().describe('Who requests the undo (default: the user at the terminal)'),
+    full,
+    yes: toggle.describe('Do not ask'),
+    dryRun,
+    wait,
+  },
+  async run({ what, by, full, yes, dryRun, wait }, context) {
+    const { undoChanges } = await import('../../app/changes.js');
+    const options = { requestedBy: by ?? osPerson() ?? commandLine, dryRun, wait };
+    const countOf = ({ changes }: PreparedUndo) => changes.length;
+    const texts = { preview: undoPreview, summary: undoSummary, countOf };
+    return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
+      undoChanges(await setUp(context), what, options, confirm),
+    );
+  },
+});
+
+/** What a command that queues changes prints before its question and at its end. */
+interface Texts<Prepared, Report> {
+  preview(prepared: Prepared, isFull: boolean): string;
+  /** Without the preview when that was printed before. */
+  summary(report: Report, isPreviewShown: boolean, isFull: boolean): string;
+  /** The number of changes that would be queued. */
+  countOf(prepared: Prepared): number;
+}
+
+/**
+ * Runs a command that queues changes: shows the preview, asks, and prints the report. With `--yes`, `work` gets no
+ * `confirm` and goes ahead.
+ */
+async function queueAfterPreview<Prepared, Report extends { readonly exitCode: number }>(
+  context: Context,
+  { full, yes }: { readonly full: boolean; readonly yes: boolean },
+  { preview, summary, countOf }: Texts<Prepared, Report>,
+  work: (confirm?: (prepared: Prepared) => Promise<boolean>) => Promise<Report>,
+): Promise<ExitCode> {
+  let isShown = false;
+  const confirm = async (prepared: Prepared) => {
+    if (!context.json) print(preview(prepared, full));
+    isShown = true;
+    const number = countOf(prepared);
+    const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
+    return confirmed(context, `queue ${counted(number, 'change')}`, question, howToQueue);
+  };
+  const report = await work(yes ? undefined : confirm);
+  const exitCode = report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
+  return answer(context, report, () => summary(report, isShown, full), exitCode);
+}
+
+const howToQueue =
+  'Nothing was queued. Pass --yes to go ahead without a question, or --dry-run for the preview only.';

@@ -1,0 +1,293 @@
+import { cut, widthOf } from '../../base/display-width.js';
+import { count, counted, moment } from '../../base/units.js';
+import type { Change, Value, Values } from '../../push/change.js';
+import type { Decision } from '../../push/decide.js';
+import type { ChangeAttempt, TitledChange } from '../../push/facts.js';
+import type { PreviewChange } from '../../push/import/preview.js';
+import { tableWidth } from '../output.js';
+import {
+  type Fact,
+  list,
+  pairs,
+  printable,
+  type Section,
+  sections,
+  some,
+  table,
+  wide,
+  wrap,
+} from './layout.js';
+
+/** Changes with what matters most about them, and how many more there are. */
+export function changesTable({ total, changes }: ListedChanges): string {
+  if (total === 0) return 'no changes';
+  const width = tableWidth();
+  const more = total - changes.length;
+  return [
+    // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
+    width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
+    more > 0 ? `${count(more)} more (--limit)` : '',
+    sections(decisionSections(changes)),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+interface ListedChanges {
+  readonly total: number;
+  readonly changes: readonly TitledChange[];
+}
+
+function linesOf(changes: readonly TitledChange[]): string {
+  return table(
+    ['id', 'status', 'what', 'change', 'by', 'source', 'note'],
+    changes.map((change) => [
+      change.id,
+      change.status,
+      change.title ?? change.entityId,
+      changed(change),
+      change.requestedBy ?? '',
+      placeOf(change),
+      notesOf(change).join('; '),
+    ]),
+  );
+}
+
+function blockOf(change: TitledChange, width: number): string {
+  const { id, status, title, entityId } = change;
+  const lines = [title ?? entityId, changed(change), ...notesOf(change)];
+  const head = `${id}  ${status}  ${placeOf(change)}, by ${personText(change.requestedBy)}`;
+  return [head, ...lines.map((line) => `  ${line}`)].map((line) => cut(printable(line), width)).join('\n');
+}
+
+/** What the API had in a conflict and from whom, and what happened to the topic or company. */
+function notesOf(change: TitledChange): string[] {
+  const { status, wanted, remoteBefore, note, entityType, undoneBy } = change;
+  const found = status === 'conflict' ? Object.entries(remoteBefore ?? {}) : [];
+  const others = found.filter(([name, value]) => name in wanted && (value ?? '') !== (wanted[name] ?? ''));
+  return [
+    ...others.map(([name, value]) => `${name} is ${valueText(value)} in the API`),
+    whoText(change),
+    isContested(change) ? change.error : null,
+    undoneBy && `undone by ${undoneBy}`,
+    note && `the ${entityType} ${note}`,
+  ].filter((text) => text !== null);
+}
+
+/** Who made the other change of a conflict, and when; null when that is not known. */
+export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string | null {
+  if (changedBy === null) return null;
+  const { field, name, by, at: changedAt } = changedBy;
+  const kinds: Record<string, string> = { agent: 'the service (AI)', system: 'the service', user: 'a user' };
+  const who = name ?? kinds[by ?? ''] ?? 'somebody';
+  return `${who} changed ${field} on ${at(changedAt)}`;
+}
+
+export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
+export const followHeading = 'Merged: change what it was merged into instead';
+
+type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode' | 'mergedInto' | 'undoes'>;
+
+/** The commands that decide what changes wait for, to be copied (never wrapped), each kind below what it does. */
+export function decisionSections(changes: readonly Decidable[]): Section[] {
+  return [
+    [decisionHeading, overwriteCommands(changes)],
+    [
+      'Conflicts between people: send one of the changes, which replaces the others',
+      some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n'),
+    ],
+    [followHeading, followCommand(changes)],
+  ];
+}
+
+/** The commands that decide one conflict, or those that an argument selects. */
+export function decisionCommands(id: string, isBetweenPeople = false): string {
+  return [
+    `signalhouse changes retry ${id}${isBetweenPeople ? '' : ' --overwrite'}`,
+    `signalhouse changes cancel ${id}`,
+  ].join('\n');
+}
+
+/** The commands for conflicts with what the API has: all at once where there are several. */
+function overwriteCommands(changes: readonly Decidable[]): string | null {
+  const [first, second] = changes.filter(
+    (change) => change.status === 'conflict' && !isContested(change) && !isFollowable(change),
+  );
+  return first ? decisionCommands(second ? '--status conflict' : first.id) : null;
+}
+
+/** Whether people want different values, and have to decide between them. */
+export function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
+  return status === 'conflict' && errorCode === 'contested';
+}
+
+/** Whether `--follow-merges` makes it a change of what its topic or company was merged into. */
+function isFollowable({ status, mergedInto, undoes }: Decidable): boolean {
+  return (status === 'failed' || status === 'conflict') && mergedInto !== null && undoes.length === 0;
+}
+
+/** Above this many ids a command is not worth copying. */
+const mostIds = 5;
+
+/** The command that queues changes of something that was merged for its survivors. */
+function followCommand(changes: readonly Decidable[]): string | null {
+  const ids = changes.filter(isFollowable).map(({ id }) => id);
+  if (ids.length === 0) return null;
+  const which = ids.length > mostIds ? '--status failed,conflict' : ids.join(' ');
+  return `signalhouse changes retry ${which} --follow-merges`;
+}
+
+/** The most changes that a preview shows unless all are asked for. */
+const mostShown = 20;
+/** A longer change is cut; `lifecycle_state: in_progress -> completed` takes 41. */
+const widestChange = 44;
+const companiesWidth = 11;
+
+/** Changes of a preview, each with its title, its values before and after, and the companies that it affects. */
+export function previewTable(changes: readonly PreviewChange[], isFull: boolean): string {
+  if (changes.length === 0) return '';
+  const shownChanges = isFull ? changes : changes.slice(0, mostShown);
+  const hasCompanies = shownChanges.some(({ affected }) => affected !== null);
+  const linesOfChange = shownChanges.map((change) => [
+    ...changedFields(change),
+    ...(change.note === null ? [] : wrap(`(${printable(change.note)})`, widestChange)),
+  ]);
+  const widest = Math.max(6, ...linesOfChange.flat().map((line) => Math.min(widthOf(line), widestChange)));
+  const room = wide - widest - 2 - (hasCompanies ? companiesWidth + 2 : 0);
+  const rows = shownChanges.flatMap(({ title, entityId, affected }, index) => {
+    const lines = linesOfChange[index] ?? [];
+    const [first = '', second, ...rest] = wrap(printable(title ?? entityId), room);
+    const titles = [first, ...(second === undefined ? [] : [[second, ...rest].join(' ')])];
+    return Array.from({ length: Math.max(titles.length, lines.length) }, (_, at) => [
+      ...[cut(titles[at] ?? '', room), lines[at] ?? ''],
+      ...(hasCompanies ? [at === 0 ? companiesText(affected) : ''] : []),
+    ]);
+  });
+  const columns = [
+    { name: shownChanges[0]?.entityType === 'company' ? 'company' : 'title', least: room },
+    { name: 'change', least: Math.min(widest, widestChange) },
+    ...(hasCompanies ? [{ name: 'companies', right: true, least: companiesWidth }] : []),
+  ];
+  const more = changes.length - shownChanges.length;
+  const rest = more > 0 ? `\n\n${count(more)} more (--full shows all of them)` : '';
+  return `${table(columns, rows, wide)}${rest}`;
+}
+
+/** A number of companies, with the VIPs among them. */
+export function companiesText(affected: PreviewChange['affected']): string {
+  if (affected === null) return '';
+  const { companies, vipCompanies } = affected;
+  return vipCompanies === 0 ? count(companies) : `${count(companies)} (${count(vipCompanies)} VIP)`;
+}
+
+/** Who requested a change. */
+export function personText(requestedBy: string | null): string {
+  return requestedBy ?? 'not named';
+}
+
+/** Everything about one change. */
+export function changeText(change: TitledChange & { readonly attempted: readonly ChangeAttempt[] }): string {
+  const { entityType, entityId, title } = change;
+  const facts: Fact[] = [
+    ['status', change.status],
+    [entityType, title === null ? entityId : `${title} (${entityId})`],
+    ['change', changed(change)],
+    ['base', `${valuesText(change.base)} (${baseText(change)})`],
+    ['before', change.remoteBefore && valuesText(change.remoteBefore)],
+    ['after', change.remoteAfter && valuesText(change.remoteAfter)],
+    ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
+    ['changed by', whoText(change)],
+    ['note', change.note && `the ${entityType} ${change.note}`],
+    ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
+    ['by', `${personText(change.requestedBy)}, ${at(change.queuedAt)}`],
+    ['source', placeOf(change)],
+    ['settled', change.settledAt && at(change.settledAt)],
+    ['superseded by', change.supersededBy],
+    ['undoes', change.undoes.join(', ') || null],
+    ['undone by', change.undoneBy],
+    ['key', change.idempotencyKey],
+    ['sent', change.sentAt && `${at(change.sentAt)} (${counted(change.attempts, 'request')})`],
+    ['body', change.body],
+  ];
+  return sections([
+    [`Change ${change.id}`, pairs(facts)],
+    ['Requests', attemptsText(change.attempted)],
+    ...decisionSections([change]),
+  ]);
+}
+
+/** The outcome of cancelling or retrying changes. */
+export function decisionsText(decisions: readonly Decision[], done: string): string {
+  if (decisions.length === 0) return 'no matching changes';
+  const refused = decisions.filter((one) => !one.done);
+  const followed = decisions.flatMap(({ id, followed: one }) =>
+    one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
+  );
+  const replaced = decisions.flatMap(({ id, replaces = [] }) =>
+    replaces.length > 0 ? [`${id}: replaces ${replaces.join(', ')}`] : [],
+  );
+  const reasons = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
+  return [
+    `${counted(decisions.length - refused.length, 'change')} ${done}`,
+    list([...followed, ...replaced]),
+    refused.length === 0 ? '' : `${counted(refused.length, 'change')} not ${done}\n${list(reasons)}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** A value for people. */
+function valueText(value: Value | undefined): string {
+  if (value === undefined) return '(not known)';
+  if (value === null || value === '') return '(none)';
+  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
+}
+
+/** What a change does: each field with its value before and after. */
+export function changed(change: Pick<Change, 'wanted' | 'base'>): string {
+  return changedFields(change).join(', ');
+}
+
+function changedFields({ wanted, base }: Pick<Change, 'wanted' | 'base'>): string[] {
+  return Object.entries(wanted).map(
+    ([name, value]) => `${name}: ${valueText(base[name])} -> ${valueText(value)}`,
+  );
+}
+
+function valuesText(values: Values): string {
+  const texts = Object.entries(values).map(([name, value]) => `${name}: ${valueText(value)}`);
+  return texts.join(', ') || 'nothing';
+}
+
+function baseText({ baseFrom, baseAt, overwrite, undoes }: Change): string {
+  if (overwrite) return 'as found by a push';
+  if (undoes.length > 0) return 'what the change set that it undoes';
+  const from = baseFrom === 'file' ? 'from the sheet' : 'from the warehouse';
+  return baseAt === null ? from : `${from}, ${at(baseAt)}`;
+}
+
+/** Where a change comes from. */
+export function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRow'>): string {
+  return sourceRow === null ? source : `${source} row ${sourceRow}`;
+}
+
+function at(iso: string): string {
+  return moment(new Date(iso));
+}
+
+function attemptsText(attempts: readonly ChangeAttempt[]): string {
+  if (attempts.length === 0) return '';
+  return table(
+    ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'],
+    attempts.map((one) => [
+      at(one.at),
+      one.attempt,
+      `${one.method} ${one.path}`,
+      one.status,
+      one.ms,
+      one.error_code ?? '',
+      one.request_id ?? '',
+    ]),
+    tableWidth(),
+  );
+}

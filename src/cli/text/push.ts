@@ -1,0 +1,157 @@
+import { bytes, count, counted, duration } from '../../base/units.js';
+import type { InboxFile } from '../../push/inbox.js';
+import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
+import { changed, decisionSections, followHeading, isContested, placeOf, whoText } from './changes.js';
+import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
+import { costText, nameOf } from './sync.js';
+
+const conflictHeading = 'Conflicts (somebody else changed the same field)';
+
+/** What a push did, for people, in 80 columns. */
+export function pushSummary(report: PushReport): string {
+  const { changes, failed, notes } = report;
+  return sections([
+    [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    ['Failed, by reason', countsTable('reason', 'changes', failed.byReason, { largestFirst: true })],
+    [conflictHeading, conflictsText(changes)],
+    ['Failed', changesText(changes, 'failed')],
+    ['Sent without an answer (the next push reads what became of them)', changesText(changes, 'sending')],
+    ['Archived, superseded or merged in the meantime', list(some(happenedText(changes)))],
+    ['Notes', list(notes)],
+    ...decisionSections(changes),
+    ['Next steps', list(nextSteps(report))],
+  ]);
+}
+
+function outcomeText({ outcome, stoppedBy }: PushReport): string {
+  const done = {
+    done: 'done',
+    stopped: `stopped (${stoppedBy ?? 'on request'})`,
+    incomplete: 'done, but with failures or conflicts',
+    failed: 'FAILED',
+  };
+  return done[outcome];
+}
+
+function facts(report: PushReport): Fact[] {
+  const { organization, requests, left, published, failed } = report;
+  return [
+    ['organization', nameOf(organization)],
+    ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
+    ['applied', report.applied],
+    ['unchanged', `${count(report.unchanged)} (already up to date)`],
+    ['conflict', report.conflict],
+    ['failed', failed.total],
+    ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
+    // Null where nothing has changed, and a sync follows.
+    ['published', published === null ? 'with the sync' : `${published.path} (${bytes(published.bytes)})`],
+    ['result', report.result],
+  ];
+}
+
+function leftText({ queued, sending, ...cost }: PushReport['left']): string {
+  const open = sending === 0 ? '' : `, ${count(sending)} sent without an answer`;
+  return `${count(queued)} queued${open} (${costText(cost)})`;
+}
+
+function changesText(changes: readonly ChangeResult[], status: ChangeResult['status']): string {
+  return list(some(changes.filter((change) => change.status === status).map(changeText)));
+}
+
+/** What a change is about and where it comes from (title, id and row), and why it did not go through. */
+function changeText(change: ChangeResult): string {
+  const { entityType, entityId, title, error } = change;
+  const place = placeOf(change);
+  const name =
+    title === null
+      ? `${entityType} ${entityId} (${place})`
+      : `${title} (${entityType} ${entityId}, ${place})`;
+  return `${name}: ${error ?? 'no reason given'}`;
+}
+
+/** Each conflict with both values and who set the other one; below it, its id for the commands that decide it. */
+function conflictsText(changes: readonly ChangeResult[]): string {
+  const items = changes
+    .filter(({ status }) => status === 'conflict')
+    .map((change) => {
+      const who = whoText(change);
+      const sentence = who === null ? '' : `. ${who[0]?.toUpperCase()}${who.slice(1)}`;
+      return `${changeText(change)}${sentence}. Id: ${change.id}`;
+    });
+  return list(some(items));
+}
+
+function happenedText(changes: readonly ChangeResult[]): string[] {
+  return changes.flatMap(({ title, entityType, entityId, note }) =>
+    note === null ? [] : [`${title ?? entityType} (${entityId}) ${note}`],
+  );
+}
+
+function nextSteps({ changes, failed, left }: PushReport): string[] {
+  const isUnexplained = changes.some(
+    (change) => change.status === 'conflict' && change.changedBy === null && !isContested(change),
+  );
+  return [
+    ...(isUnexplained
+      ? ['Who changed the other values is known after `signalhouse sync`: see `signalhouse changes list`.']
+      : []),
+    ...(failed.total > 0 ? ['List what failed: `signalhouse changes list --status failed`.'] : []),
+    ...(left.queued + left.sending > 0 ? ['The rest stays queued: run push again.'] : []),
+  ];
+}
+
+/** What a push would send, for people. Every request is printed. */
+export function previewSummary(preview: PushPreview): string {
+  const { requests, conflicts, failures, unchanged, spent } = preview;
+  const inner = (text: string) => wrap(printable(text), wide - 2).map((line) => `  ${line}`);
+  const lines = requests.map(({ method, path, body, again, changes }) => {
+    const before = again ? '  (sent before, without an answer)' : '';
+    const about = changes.flatMap(({ title, entityId, note, ...change }) => [
+      ...wrap(printable(title ?? entityId), wide),
+      ...inner(changed(change)),
+      ...(note === null ? [] : inner(`(${note})`)),
+    ]);
+    return [...about, `  ${method} ${path} ${JSON.stringify(body)}${before}`].join('\n');
+  });
+  return sections([
+    [
+      'Nothing was sent. A push would send:',
+      lines.length === 0 ? 'nothing: no change is queued' : lines.join('\n'),
+    ],
+    [
+      'Total',
+      pairs([
+        ['organization', nameOf(preview.organization)],
+        ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)} at the budget`],
+        ['unchanged', `${count(unchanged)} (already up to date)`],
+        ['conflict', conflicts.length],
+        ['failed', failures.length],
+        ['spent on this preview', counted(spent, 'request')],
+      ]),
+    ],
+    [conflictHeading, list(some(conflicts.map(changeText)))],
+    ['Would fail', list(some(failures.map(changeText)))],
+    [
+      'Next step: overwrite what others changed',
+      conflicts.length > 0 ? 'signalhouse push --on-conflict overwrite' : null,
+    ],
+  ]);
+}
+
+/** What became of the files of the drop folder; '' when there were none. */
+export function inboxText(files: readonly InboxFile[]): string {
+  const describe = {
+    done: ({ queued, path }: InboxFile) =>
+      `${counted(queued, 'change')}; moved to ${path}, with the result beside it`,
+    rejected: ({ problems, reason, path }: InboxFile) =>
+      `rejected for ${reason ?? counted(problems, 'problem')}; moved to ${path}, with the reasons beside it`,
+    failed: ({ reason }: InboxFile) => `failed: ${reason}`,
+    waiting: ({ queued }: InboxFile) =>
+      `${counted(queued, 'change')}; it stays here until all of them are settled`,
+    being_written: () => 'is still being written; the next run imports it',
+  };
+  return sections([
+    ['Drop folder', list(files.map((file) => `${file.name}: ${describe[file.outcome](file)}`))],
+    [followHeading, files.flatMap(({ next }) => next ?? []).join('\n')],
+  ]);
+}

@@ -1,0 +1,185 @@
+import { ago, count, counted, duration } from '../../base/units.js';
+import type { PreparedImport } from '../../push/import/import.js';
+import type { ChangeKind, ImportProblem, ImportReport, Preview } from '../../push/import/preview.js';
+import type { PreparedUndo, UndoReport } from '../../push/undo.js';
+import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
+import { type Fact, indent, list, most, pairs, type Section, sections, some, table, wide } from './layout.js';
+
+/** What an import would do, for the question whether to do it. `followCommand` is the import that follows merges. */
+export function previewText(prepared: PreparedImport, isFull: boolean, followCommand: string): string {
+  return sections([
+    [`${prepared.source}: what would be queued`, pairs(importFacts(prepared))],
+    ...importBody(prepared, isFull, followCommand),
+  ]);
+}
+
+/** What an import did. Without the preview when that was printed before. */
+export function importSummary(
+  report: ImportReport,
+  isPreviewShown: boolean,
+  isFull: boolean,
+  followCommand: string,
+): string {
+  const head = `${report.source}: ${outcomeText(report)}`;
+  if (isPreviewShown) return head;
+  return sections([
+    [head, pairs(importFacts(report))],
+    ...importBody(report, isFull, followCommand),
+    ['What next', list(nextSteps(report))],
+  ]);
+}
+
+/** What an undo would do, for the question whether to do it. */
+export function undoPreview(prepared: PreparedUndo, isFull: boolean): string {
+  return sections([
+    ['Undo: what would be queued', pairs(undoFacts(prepared))],
+    ...undoBody(prepared, isFull),
+  ]);
+}
+
+/** What an undo did. Without the preview when that was printed before. */
+export function undoSummary(report: UndoReport, isPreviewShown: boolean, isFull: boolean): string {
+  const head = `Undo: ${outcomeText(report)}`;
+  // Commands to copy: never wrapped.
+  const next: Section[] = [
+    [report.queued.length === 1 ? 'Send it' : 'Send them', 'signalhouse push'],
+    ['Redo it all after that', `signalhouse changes undo ${report.importId}`],
+  ];
+  const shownNext = report.outcome === 'queued' ? next : [];
+  if (isPreviewShown) return [head, sections(shownNext)].join('\n\n').trim();
+  return sections([[head, pairs(undoFacts(report))], ...undoBody(report, isFull), ...shownNext]);
+}
+
+function outcomeText({ outcome, queued }: Pick<ImportReport | UndoReport, 'outcome' | 'queued'>): string {
+  const texts = {
+    queued: `${counted(queued.length, 'change')} queued`,
+    nothing_new: 'nothing new to queue',
+    nothing: 'nothing to queue',
+    refused: 'nothing was queued because rows are wrong',
+    dry_run: 'dry run, nothing was queued',
+    declined: 'nothing was queued',
+  };
+  return texts[outcome];
+}
+
+type ShownImport = Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> &
+  Partial<Pick<ImportReport, 'conflicts'>>;
+type ShownUndo = Omit<UndoReport, 'outcome' | 'queued'>;
+
+function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
+  const { rows, changes, superseded, affected } = preview;
+  const rowsText = (number: number, why: string) =>
+    number === 0 ? null : `${counted(number, 'row')} (${why})`;
+  return [
+    ['changes', changes],
+    ['companies', changes === 0 ? null : affectedText(affected)],
+    ['unchanged', rowsText(rows.unchanged, 'already up to date')],
+    ['duplicates', rowsText(rows.duplicate, 'an open change wants the same')],
+    ['imported before', rowsText(rows.imported_before, 'from the same file')],
+    ['in conflict', rowsText(rows.conflict, 'see below')],
+    ['wrong', rowsText(rows.invalid, 'see below')],
+    ['replaces', superseded > 0 ? `${counted(superseded, 'earlier change')} in the queue` : null],
+    ['push cost', changes > 0 ? pushCostText(preview) : null],
+    ['compared with', changes > 0 ? baseText(preview) : null],
+    ['by', requestedBy ?? 'not named: pass --by NAME'],
+  ];
+}
+
+function undoFacts({ preview, notUndone, requestedBy }: ShownUndo): Fact[] {
+  const { changes, affected } = preview;
+  const undone = notUndone.filter(({ kind }) => kind === 'undone').length;
+  return [
+    ['changes', changes],
+    ['companies', affectedText(affected)],
+    ['undone already', undone > 0 ? counted(undone, 'change') : null],
+    ['push cost', changes > 0 ? pushCostText(preview) : null],
+    ['by', personText(requestedBy)],
+  ];
+}
+
+function affectedText(affected: Preview['affected']): string | null {
+  return affected && `${companiesText(affected)} affected`;
+}
+
+function pushCostText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): string {
+  const parts = `${count(requests.writes)} to write, ${count(requests.reads)} to read`;
+  const time = `about ${duration(minutes * 60_000)} at the budget`;
+  return `${counted(requests.total, 'request')} (${parts}), ${time}`;
+}
+
+/** The values that show whether somebody else has changed something in between. */
+function baseText({ base }: Preview): string {
+  const { file, warehouse, oldest } = base;
+  const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
+  const parts = [
+    ...(file > 0 ? [`the base columns of the file (${count(file)})`] : []),
+    ...(warehouse > 0 ? [`the current warehouse${age} (${count(warehouse)})`] : []),
+  ];
+  return parts.join(' and ');
+}
+
+function importBody(shown: ShownImport, isFull: boolean, followCommand: string): Section[] {
+  return [
+    ['Changes', previewTable(shown.changes, isFull)],
+    ['Totals', kindsText(shown.preview.kinds)],
+    ['In conflict', conflictsText(shown)],
+    ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
+    ['Wrong rows', list(some(shown.problems.map(problemText)))],
+    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
+    ['Notes', list(shown.notes)],
+  ];
+}
+
+const order = { blocked: 0, nothing: 1, undone: 2 } as const;
+
+function undoBody({ changes, preview, notUndone, kept, notes }: ShownUndo, isFull: boolean): Section[] {
+  // What needs a look comes first.
+  const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
+  const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
+  const parts = kept.map(({ ids, field, reason }) => `${ids.join(', ')}: ${field} ${reason}`);
+  return [
+    ['Changes', previewTable(changes, isFull)],
+    ['Totals', kindsText(preview.kinds)],
+    ['Not undone', list(some(lines))],
+    ['Undone only in part', list(some(parts))],
+    ['Notes', list(notes)],
+  ];
+}
+
+/** How often each value becomes another. */
+function kindsText(kinds: readonly ChangeKind[]): string {
+  if (kinds.length === 0) return '';
+  return table(
+    ['column', 'from', 'to', 'changes#'],
+    kinds.map(({ field, from, to, count: number }) => [field, from ?? '(text)', to ?? '(text)', number]),
+    wide,
+  );
+}
+
+/** Rows that met an earlier conflict, each with the commands that decide it. */
+function conflictsText({ rows, conflicts = [] }: ShownImport): string {
+  const texts = rows
+    .filter(({ outcome }) => outcome === 'conflict')
+    .map(({ row, text, changeId }) => {
+      const commands =
+        changeId === null ? '' : `\n${indent(decisionCommands(changeId, conflicts.includes(changeId)))}`;
+      return `${list([`row ${row}: ${text ?? 'conflict'}`])}${commands}`;
+    });
+  const [more] = some(texts).slice(most);
+  return [...texts.slice(0, most), ...(more === undefined ? [] : [list([more])])].join('\n');
+}
+
+function problemText({ row, column, value, problem, allowed }: ImportProblem): string {
+  const what = value === null ? '' : ` "${value}"`;
+  const choices = allowed ? ` (allowed: ${allowed.join(', ')})` : '';
+  return `row ${row}, ${column ?? 'the row'}${what} ${problem}${choices}`;
+}
+
+function nextSteps({ outcome, queued, problems, preview, refusal }: ImportReport): string[] {
+  return [
+    ...(outcome === 'queued' ? [`Run signalhouse push to send ${queued.length === 1 ? 'it' : 'them'}.`] : []),
+    ...(problems.length > 0 && outcome === 'refused' && refusal === null && preview.changes > 0
+      ? ['Fix the rows and import the file again, or queue the valid rows with --skip-invalid.']
+      : []),
+  ];
+}

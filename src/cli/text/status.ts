@@ -1,0 +1,197 @@
+import type { StatusReport } from '../../app/status.js';
+import { type Contents, spendingText } from '../../base/facts.js';
+import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
+import { countsTable, type Fact, list, pairs, type Section, sections, some, table, wide } from './layout.js';
+import { costText, failingText } from './sync.js';
+
+/** What is in the warehouse, for people, in 80 columns. */
+export function statusSummary(status: StatusReport, now: number): string {
+  const { contents } = status;
+  return sections([
+    ['Warehouse', pairs(facts(status, now))],
+    ['Freshness objectives', freshnessText(status, now)],
+    ['Changes to push', pairs(Object.entries(status.queue))],
+    ['Jobs of serve', jobsText(status)],
+    ...(contents === null ? [] : contentsOf(contents, now)),
+  ]);
+}
+
+function facts(status: StatusReport, now: number): Fact[] {
+  const { holder, files, foreignLogs = [], publishedAt, contents, spending, spent } = status;
+  const { organization = null, left = null } = contents ?? {};
+  const { published, worker } = files;
+  const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
+  const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
+  const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
+  return [
+    ['organization', organization && `${organization.name ?? organization.slug ?? ''} (${organization.id})`],
+    [
+      'published',
+      published && publishedAt
+        ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
+        : unpublishedText(holder, worker, now),
+    ],
+    ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
+    ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
+    ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
+    ['spent', spendingText(spending)],
+    [
+      'recently',
+      recent > 0
+        ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
+        : null,
+    ],
+    ['left due', left && (left.due === 0 ? 'nothing' : leftText(left))],
+  ];
+}
+
+const whatLogDoes =
+  'another program opened the published file for writing. Other readers may see its changes, or fail, until the next publication removes it.';
+
+/** Why nothing is published. */
+function unpublishedText(
+  holder: StatusReport['holder'],
+  worker: StatusReport['files']['worker'],
+  now: number,
+): string {
+  if (holder) {
+    const since = duration(now - Date.parse(holder.since));
+    return `not yet: ${holder.command} has been running for ${since}, and publishes at its end and every sync.publishEveryMinutes`;
+  }
+  return worker
+    ? 'nothing yet: no run has ended; run signalhouse sync, which continues where the last one ended'
+    : 'nothing yet; run signalhouse sync';
+}
+
+function leftText({ due, ...cost }: NonNullable<Contents['left']>): string {
+  return `${count(due)} (${costText(cost)}) after the last sync`;
+}
+
+function contentsOf(contents: Contents, now: number): Section[] {
+  return [
+    ['Last runs', runsText(contents)],
+    ['Lists', listsText(contents, now)],
+    ['Details by endpoint', childrenText(contents, now)],
+    ['Failed when asked for last', list(contents.failing.map(failingText))],
+    ['Rows', countsTable('table', 'rows', contents.rows)],
+    ['Your views (views/*.sql)', userViewsText(contents)],
+    ['Published files (publish)', publishedFilesText(contents)],
+    ['Rejected (ops.rejected_records)', rejectedText(contents)],
+    ['Differences from the documentation (ops.schema_drift)', driftText(contents)],
+  ];
+}
+
+/** Only resources with an objective; the lists below show the age of all. */
+function freshnessText({ freshness, contents }: StatusReport, now: number): string {
+  if (contents === null) return '';
+  const wanted = freshness.filter(({ state }) => state !== 'open');
+  if (wanted.length === 0) return '';
+  return table(
+    ['resource', 'last complete', 'within', 'state'],
+    wanted.map(({ resource, at, objectiveMinutes, state }) => [
+      resource,
+      ago(at === null ? null : new Date(at), now),
+      duration((objectiveMinutes ?? 0) * 60_000),
+      { fresh: 'fresh', stale: 'STALE', never: 'NEVER COMPLETE', open: '' }[state],
+    ]),
+    wide,
+  );
+}
+
+function jobsText({ jobs }: StatusReport): string {
+  return list(
+    (jobs ?? []).map(({ name, nextAt, overdueSince, last }) => {
+      const next = nextAt === null ? 'not scheduled again' : `next ${moment(new Date(nextAt))}`;
+      const late = overdueSince === null ? '' : `, OVERDUE since ${moment(new Date(overdueSince))}`;
+      const before =
+        last === null ? 'never ran' : `${last.outcome} ${moment(new Date(last.endedAt))}: ${last.message}`;
+      return `${name}: ${next}${late}; ${before}`;
+    }),
+  );
+}
+
+function runsText({ runs }: Contents): string {
+  if (runs.length === 0) return 'none';
+  return table(
+    ['started', 'command', 'outcome', 'exit#', 'requests#', '429s#', 'new#', 'changed#'],
+    runs.map((run) => [
+      moment(new Date(run.started_at)),
+      run.command,
+      run.outcome,
+      ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed],
+    ]),
+    wide,
+  );
+}
+
+function listsText({ lists }: Contents, now: number): string | null {
+  if (lists.length === 0) return null;
+  const unverified = lists.flatMap(({ endpoint, note }) =>
+    note === null ? [] : `${endpoint}: the last scan is not verified; ${note}`,
+  );
+  const age = (at: string | null) => ago(at === null ? null : new Date(at), now);
+  const rows = lists.map((one) => [
+    one.endpoint,
+    one.total_count ?? one.ids,
+    age(one.read_at),
+    age(one.verified_at),
+  ]);
+  const text = table(['list', 'items#', 'read', 'verified'], rows, wide);
+  return unverified.length === 0 ? text : `${text}\n${list(unverified)}`;
+}
+
+function childrenText({ children }: Contents, now: number): string | null {
+  if (children.length === 0) return null;
+  return table(
+    ['endpoint', 'fetched#', 'oldest', 'newest', 'failing#'],
+    children.map((one) => [
+      one.endpoint,
+      one.asked,
+      ago(new Date(one.oldest_at), now),
+      ago(new Date(one.newest_at), now),
+      one.failing,
+    ]),
+    wide,
+  );
+}
+
+function userViewsText({ userViews }: Contents): string {
+  return list(
+    userViews.map(({ file, creates, error }) =>
+      error === null ? `${file}: ${creates.join(', ')}` : `${file}: LEFT OUT: ${error}`,
+    ),
+  );
+}
+
+function publishedFilesText({ publishedFiles }: Contents): string {
+  return list(
+    publishedFiles.map(({ file, profile, excluded, masked, views_adapted, views_left_out, outdated }) =>
+      [
+        `${file}: profile ${profile}`,
+        outdated ? 'NOT AS THE SETTINGS SAY: run signalhouse rebuild to publish it again' : '',
+        excluded.length === 0 ? '' : `without ${excluded.join(', ')}`,
+        masked.length === 0 ? '' : `${counted(masked.length, 'column')} masked (ops.published_files)`,
+        views_adapted.length === 0 ? '' : `views with columns as NULL: ${views_adapted.join(', ')}`,
+        views_left_out.length === 0 ? '' : `VIEWS LEFT OUT: ${views_left_out.join('; ')}`,
+      ]
+        .filter((part) => part !== '')
+        .join('; '),
+    ),
+  );
+}
+
+function rejectedText({ rejected }: Contents): string {
+  return list(
+    rejected.map(
+      ({ endpoint, records, example }) => `${endpoint}: ${counted(records, 'record')}, e.g. ${example}`,
+    ),
+  );
+}
+
+function driftText({ drift }: Contents): string {
+  const lines = drift.map(
+    ({ endpoint, path, kind, occurrences }) =>
+      `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}, ${count(occurrences)} times`,
+  );
+  return list(some(lines));
+}

@@ -1,0 +1,169 @@
+import type { Contents } from '../../base/facts.js';
+import { groupBy } from '../../base/group-by.js';
+import { bytes, count, counted, duration } from '../../base/units.js';
+import type { Failure } from '../../run/tally.js';
+import type { PlanLine, PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
+import { countsTable, type Fact, list, pairs, sections, some, table, wide } from './layout.js';
+
+const unreadHeading = 'Lists that changed while they were read, or were not read to the end';
+
+/** What a run did, for people, in 80 columns. */
+export function syncSummary(report: SyncReport): string {
+  const { runId, outcome, requests, scans, rejected, failures, drift, notes } = report;
+  const differences = drift.map(
+    ({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`,
+  );
+  return sections([
+    [`Run ${runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    ['Left due by resource', outcome === 'done' ? null : dueTable(report.leftByResource)],
+    ['Requests', countsTable('endpoint', 'requests', requests.byEndpoint, { largestFirst: true })],
+    ['Rows', rowsText(report)],
+    [unreadHeading, scansText(scans)],
+    ['Newly rejected', list(some(rejected.examples.map(failureText)))],
+    ['Failed', failuresText(failures)],
+    ['New in the API (kept in the raw documents; see ops.schema_drift)', list(some(differences))],
+    ['Notes', list(notes)],
+  ]);
+}
+
+function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): string {
+  const done = {
+    done: 'done',
+    stopped: `stopped (${stoppedBy ?? 'on request'})`,
+    incomplete: `done, but ${rejected.new + failures.length > 0 ? 'with failures' : 'incomplete'}`,
+    failed: 'FAILED',
+  };
+  return done[outcome];
+}
+
+function facts(report: SyncReport): Fact[] {
+  const { organization, requests, left, published, rejected } = report;
+  return [
+    ['organization', nameOf(organization)],
+    ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
+    ['429s', requests.rateLimited],
+    ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} from earlier runs`],
+    ['kept', report.outcome === 'stopped' ? 'everything fetched so far' : null],
+    ['left due', left.due === 0 ? 'nothing' : leftText(left)],
+    ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
+  ];
+}
+
+/** An organization for people. */
+export function nameOf({ name, id }: { readonly name: string | null; readonly id: string }): string {
+  return name === null ? id : `${name} (${id})`;
+}
+
+/** What requests cost: how many there are, and how long they take at the budget. */
+export function costText({
+  requests,
+  minutes,
+}: {
+  readonly requests: number;
+  readonly minutes: number;
+}): string {
+  return `${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
+}
+
+function leftText({ due, runs, ...cost }: SyncReport['left']): string {
+  const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
+  return `${count(due)} (${costText(cost)} at the budget${more})`;
+}
+
+function rowsText({ rows }: SyncReport): string {
+  const touched = Object.entries(rows).filter(([, one]) => one.new + one.changed + one.removed > 0);
+  if (touched.length === 0) return 'nothing new, nothing changed';
+  const lines = touched
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, one]) => [name, one.new, one.changed, one.removed]);
+  return table(['table', 'new#', 'changed#', 'removed#'], lines, wide);
+}
+
+/** Only scans that need attention: the others are in the row counts. */
+function scansText(scans: readonly ScanReport[]): string {
+  return list(
+    scans
+      .filter((scan) => !scan.verified || !scan.complete || scan.fused)
+      .map((scan) => {
+        const of = scan.totalCount === null ? '' : ` of ${count(scan.totalCount)}`;
+        const heldBack = scan.fused ? `; the fuse held back ${counted(scan.missing, 'deletion')}` : '';
+        const note = scan.note === null ? '' : `; ${scan.note}`;
+        const how = scan.complete ? 'not verified' : 'not read to the end';
+        const state = scan.verified && scan.complete ? 'verified' : how;
+        return `${scan.endpoint}: ${state}, ${count(scan.items)}${of} items in ${counted(scan.attempts, 'attempt')}${heldBack}${note}`;
+      }),
+  );
+}
+
+function failureText({ endpoint, entityId, message, hint }: Failure): string {
+  const what = entityId === null ? endpoint : `${endpoint} ${entityId}`;
+  return `${what}: ${message}${hint === null ? '' : ` (${hint})`}`;
+}
+
+/** What failed as a whole, one by one; the entities of an endpoint together, with their commonest error. */
+function failuresText(failures: readonly Failure[]): string {
+  const single = failures.filter(({ entityId }) => entityId === null);
+  const byEndpoint = groupBy(
+    failures.filter(({ entityId }) => entityId !== null),
+    ({ endpoint }) => endpoint,
+  );
+  const lines = [...byEndpoint].map(([endpoint, ofOne]) => {
+    const [first] = ofOne;
+    if (first && ofOne.length === 1) return failureText(first);
+    const byError = groupBy(ofOne, generalText);
+    const [commonest] = [...byError].toSorted(([, a], [, b]) => b.length - a.length);
+    const ids = ofOne.map(({ entityId }) => entityId ?? '');
+    return failingText({ endpoint, entities: ofOne.length, error: commonest?.[0] ?? '', ids });
+  });
+  return list(some([...single.map(failureText), ...lines]));
+}
+
+/** An error without the id of its entity, so that equal ones are counted together. */
+function generalText({ entityId, message, hint }: Failure): string {
+  const text = message.replaceAll(`/${entityId}`, '/{id}').replaceAll(`=${entityId}`, '={id}');
+  return hint === null ? text : `${text} (${hint})`;
+}
+
+/** Entities of one endpoint that failed, for people. */
+export function failingText({ endpoint, entities, error, ids }: Contents['failing'][number]): string {
+  const [id = ''] = ids;
+  if (entities === 1) return `${endpoint} ${id}: ${error.replaceAll('{id}', id)}`;
+  const examples = `${ids.slice(0, 3).join(', ')}${entities > 3 ? ', …' : ''}`;
+  return `${endpoint}: ${counted(entities, 'entity', 'entities')} (${examples}), most often: ${error}`;
+}
+
+/** What is due of each resource, and why. */
+function dueTable(lines: readonly PlanLine[]): string | null {
+  if (lines.length === 0) return null;
+  return table(
+    ['endpoint', 'never#', 'changed#', 'sweep#', 'due#', 'requests#'],
+    lines.map((line) => [line.endpoint, line.never, line.changed, line.sweep, line.due, line.requests]),
+    wide,
+  );
+}
+
+/** What a run would cost, for people, in 80 columns. */
+export function planSummary(report: PlanReport): string {
+  const { organization, requests, minutes, left } = report;
+  const due = report.lines.filter((line) => line.due > 0);
+  const later = left && (left.requests === 0 ? 'nothing' : costText(left));
+  return sections([
+    [
+      'Planned sync',
+      pairs([
+        ['organization', nameOf(organization)],
+        ['lists', counted(requests.lists, 'request')],
+        ['details', counted(requests.children, 'request')],
+        ['total', `${costText({ requests: requests.total, minutes })} at the budget`],
+        ['spent on this plan', counted(report.spent, 'request')],
+        ['left for later', later],
+      ]),
+    ],
+    ['Due', dueTable(due) ?? 'nothing'],
+    [unreadHeading, scansText(report.lists)],
+    [
+      'Lists that could not be read: what is due of their items may have changed',
+      failuresText(report.failures),
+    ],
+  ]);
+}

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import type { Api } from '../../../src/api/client.js';
+import { arrivalNow } from '../../../src/base/clock.js';
+import { silentLog } from '../../../src/base/log.js';
+import { CircuitBreaker, type PushContext } from '../../../src/push/context.js';
+import { Queue } from '../../../src/push/queue.js';
+import { AttemptLog, Sender } from '../../../src/push/send.js';
+import { newChange } from '../../support/pushing.js';
+import { emptyDir } from '../warehouse/support.js';
+
+/** The queue of a directory without a warehouse, and a push of it to an API whose requests take their time in the budget. */
+async function pushOf(topics: number, requestsAMinute: number) {
+  let now = 0;
+  const clock = { now: () => now, monotonic: () => now, sleep: async () => undefined };
+  const requests: string[] = [];
+  const archived = new Set<string>();
+  const answer = async (method: string, id: string) => {
+    // What is read after it was sent, because these answers are no whole topics, takes no time.
+    if (method === 'PATCH' || !archived.has(id)) now += 60_000 / requestsAMinute;
+    requests.push(`${method} ${id}`);
+    if (method === 'PATCH') archived.add(id);
+    const body = { id, archivedAt: archived.has(id) ? '2026-11-20T10:00:00.000Z' : null };
+    return { body, status: 200, arrivedAt: arrivalNow(clock), bytes: 100 };
+  };
+  const request = (endpoint: string, { params }: { params: { topicId: string } }) =>
+    answer(endpoint === 'topic' ? 'GET' : 'PATCH', params.topicId);
+  const api = { outages: 0, concurrency: 1, get: request, call: request } as unknown as Api;
+  const store = { all: async () => [], transaction: async () => undefined as never };
+  const queue = await Queue.open(store, { dataDir: emptyDir() }, clock);
+  const wish = (at: number) =>
+    newChange({ topic: `t${at}`, wanted: { archived: true }, base: { archived: false } });
+  queue.add(Array.from({ length: topics }, (_, at) => wish(at)));
+  const context = {
+    ...{ api, clock, queue, store, log: silentLog, notes: [], stop: new AbortController().signal },
+    config: { rateLimit: { requests: requestsAMinute, windowMs: 60_000 } },
+    observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
+    batcher: { add: async () => undefined },
+    ...{ onConflict: 'report', storedCounts: { topic: topics, company: 0 } },
+    circuitBreaker: new CircuitBreaker(),
+  } as unknown as PushContext;
+  await new Sender(context, new AttemptLog()).sendQueued('topic');
+  return { queue, requests };
+}
+
+it('topics that are read one by one are sent while what was read is fresh, and not read again before', async () => {
+  const { queue, requests } = await pushOf(25, 4);
+  expect(queue.all().map(({ status }) => status)).toEqual(Array.from({ length: 25 }, () => 'applied'));
+  for (let at = 0; at < 25; at += 1) {
+    const sent = requests.indexOf(`PATCH t${at}`);
+    expect(requests.slice(0, sent).filter((one) => one === `GET t${at}`)).toHaveLength(1);
+  }
+});
