@@ -204,7 +204,7 @@ export function planOf(seed: number, nights: number): Night[] {
 function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
-  const changes = Array.from({ length: random.whole(2, 12) }, () => changeMove(random, kind));
+  const changes = Array.from({ length: random.whole(10, 40) }, () => changeMove(random, kind));
   // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
   if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
   if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
