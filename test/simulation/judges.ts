@@ -45,12 +45,14 @@ export async function everyNight(
   judge(simulation, 'who is gone is in no topic and no company', await namedAlthoughGone(simulation));
   if (isQuiet || isWhole)
     judge(simulation, 'no change is told otherwise than it went', await toldOtherwise(simulation));
-  if (isQuiet)
+  if (isQuiet) {
+    judge(simulation, 'what was sent is settled', await unsettled(simulation));
     judge(
       simulation,
       'what a list shows is right after the next night',
       await differences(simulation, simulation.dataDir, { except: notShown }),
     );
+  }
 }
 
 /** What has to hold once everything is old and was read again. */
@@ -61,6 +63,7 @@ export async function everything(simulation: Simulation): Promise<void> {
     'the warehouse equals the organization',
     await differences(simulation, simulation.dataDir),
   );
+  judge(simulation, 'what was sent is settled', await unsettled(simulation));
   judge(simulation, 'what became of a change is told truly', await changeProblems(simulation));
 }
 
@@ -198,6 +201,13 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
   return found;
 }
 
+/** A push that nothing disturbs leaves no change in doubt. */
+async function unsettled({ dataDir }: Simulation): Promise<string[]> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
+  const changes = await changesOf(dataDir);
+  return changes.flatMap(({ id, status }) => (status === 'sending' ? `${id} is still being sent` : []));
+}
+
 /** A change that counts as done was executed, and every request was one of a change. */
 async function changeProblems(simulation: Simulation): Promise<string[]> {
   const { service, dataDir, colleagueSet, keysOfChanges } = simulation;
@@ -207,7 +217,6 @@ async function changeProblems(simulation: Simulation): Promise<string[]> {
     keysOfChanges.has(key ?? '') ? [] : [`${key} was sent for no change`],
   );
   for (const { id, status, idempotency_key: key, entity_id: entity } of changes) {
-    if (status === 'sending') found.push(`${id} is still being sent`);
     if (status === 'applied' && !executed.has(key) && !colleagueSet.has(entity))
       found.push(`${id} is applied, and was not executed`);
   }
