@@ -255,6 +255,6 @@ export async function raisePriorities(path: string, count: number, to: string): 
     edits.push({ title: String(row.cells[column('title')] ?? ''), from, to });
     return { ...row, cells: row.cells.map((cell, at) => (at === column('priority') ? to : cell)) };
   });
-  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  await writeGrid(path, { ...grid, rows }, { overwrite: true });
   return edits;
 }

@@ -153,7 +153,7 @@ function noRows(entityType: EntityType, chosen: number): UsageError {
 }
 
 /** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
-function howTo({ entityType, name }: SheetTable): string[] {
+export function howTo({ entityType, name }: SheetTable): string[] {
   const plural = entityType === 'topic' ? 'topics' : 'companies';
   const fields = fieldsOf[entityType].map((field) => field.name);
   const which =
@@ -311,7 +311,7 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
 };
 
 /** A column to edit, and its base column, which keeps the value from when the sheet was written and is hidden. */
-function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
+export function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
   const { name, kind, allowed } = field;
   const base = `base_${name}`;
   const sql = `editable.${identifier(name)}`;

@@ -23,6 +23,8 @@ export interface Grid {
   readonly headerRow: number;
   /** Every row that is not blank, in order. */
   readonly rows: readonly GridRow[];
+  /** The rows above the header that are titles of the table. */
+  readonly titles?: readonly GridRow[];
   /** What the user should know about how the file was read, as sentences. */
   readonly notes: readonly string[];
   /** What separates the cells, in a text file. */
@@ -131,7 +133,7 @@ export class GridBuilder {
     this.#rows.push({ number, cells });
   }
 
-  /** The grid. Its header is the first row that is neither blank nor a title in merged cells. */
+  /** The grid. Its header is the first row that is neither blank nor a title. */
   grid(merged: readonly Range[] = [], separator?: Separator): Grid {
     const start = this.#titles(merged);
     const header = this.#rows[start];
@@ -153,25 +155,25 @@ export class GridBuilder {
       columns,
       headerRow: header.number,
       rows,
+      ...(start > 0 && { titles: this.#rows.slice(0, start) }),
       notes: this.#notes,
       ...(separator !== undefined && { separator }),
       ...(this.sheets && { sheets: this.sheets }),
     };
   }
 
-  /** How many rows at the top are titles: a single value in cells that are merged over several columns. */
+  /** How many rows at the top are titles: a single value each, above a row with more than one. */
   #titles(merged: readonly Range[]): number {
-    let count = 0;
-    for (const { number, cells } of this.#rows) {
-      const filled = cells.filter((cell) => !blank(cell)).length;
-      const over = merged.find(
-        ({ top, left, right }) => top === number && left === cells.length - 1 && right > left,
-      );
-      if (filled !== 1 || !over) break;
-      this.note(`Row ${number} is a title (merged cells ${over.text}), not the header, and was ignored.`);
-      count++;
+    const count = this.#rows
+      .slice(0, mostTitles + 1)
+      .findIndex(({ cells }) => cells.filter(isFilled).length > 1);
+    for (const { number, cells } of this.#rows.slice(0, Math.max(0, count))) {
+      const left = cells.length - 1;
+      const over = merged.find((one) => one.top === number && one.left === left && one.right > left);
+      const where = over ? ` (merged cells ${over.text})` : '';
+      this.note(`Row ${number} is a title${where}, not the header, and was ignored.`);
     }
-    return count;
+    return Math.max(0, count);
   }
 
   #refuseMerged(headerRow: number, merged: readonly Range[]): void {
@@ -209,6 +211,13 @@ export class GridBuilder {
   }
 }
 
+/** More rows with a single value than this are no titles. */
+const mostTitles = 5;
+
+function isFilled(cell: Cell): boolean {
+  return !blank(cell);
+}
+
 /** The error for a file above a limit. */
 export function tooMany(name: string, what: 'rows' | 'columns' | 'cells', limit: number): Error {
   return sheetError(name, `has more than ${limit.toLocaleString('en-US')} ${what}`, smallerFile);
@@ -243,12 +252,30 @@ export interface SheetColumn {
   readonly type: 'text' | 'number' | 'count' | 'boolean' | 'time' | 'date';
   /** The only allowed values; a workbook offers them as a list and refuses others. */
   readonly allowed?: readonly string[];
-  /** For a column to edit: a workbook marks the cells that differ from those of column `base`. */
-  readonly edited?: { readonly base: string };
+  /** For a column to edit: a workbook marks the cells that differ from those of column `base`, where there is one. */
+  readonly edited?: { readonly base?: string | undefined };
   /** Small and pale: for programs, not for people. */
   readonly faint?: boolean;
   /** Not shown in a workbook until somebody unhides it. */
   readonly hidden?: boolean;
+}
+
+/** What became of what a cell asked for, as a colour. */
+export type Tone = 'done' | 'open' | 'conflict' | 'wrong';
+
+/** A cell with a colour, and with a note that a spreadsheet program shows beside it. A text file has only its value. */
+export interface MarkedCell {
+  readonly value: Cell;
+  readonly tone?: Tone | undefined;
+  readonly note?: string | undefined;
+}
+
+/** A cell of a sheet to write. */
+export type WrittenCell = Cell | MarkedCell;
+
+/** The value of a cell to write, and its marks. */
+export function marksOf(cell: WrittenCell): MarkedCell {
+  return typeof cell === 'object' && cell !== null && !(cell instanceof Date) ? cell : { value: cell };
 }
 
 /** A sheet to write. */
@@ -258,7 +285,7 @@ export interface SheetSpec {
   /** When one of them is to be edited, a workbook colours those, and all others are grey. */
   readonly columns: readonly SheetColumn[];
   /** Cells in the order of the columns; missing ones at the end are empty. */
-  readonly rows: Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>;
+  readonly rows: Iterable<readonly WrittenCell[]> | AsyncIterable<readonly WrittenCell[]>;
   /** How many columns at the left stay in view when a workbook is scrolled. */
   readonly frozenColumns?: number;
   /** Paragraphs of a sheet "How to use" in front of the table; the first is its title. A CSV file has none. */

@@ -142,7 +142,9 @@ describe('a sheet that is older than a merge or an archiving', () => {
     expect(pushed.code).toBe(0);
     expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
     expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
-    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(/applied,the topic was archived on /);
+    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(
+      /,applied,the topic was archived on /,
+    );
     expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
   });
 

@@ -25,6 +25,8 @@ export interface Header {
   readonly title: Place | null;
   /** The column that says how old the base columns are. */
   readonly baseAt: number | null;
+  /** The columns of an earlier result. */
+  readonly results: readonly number[];
   readonly notes: readonly string[];
 }
 
@@ -59,8 +61,11 @@ const titleNames: Readonly<Record<EntityType, readonly string[]>> = {
   company: ['basename', 'company', 'title'],
 };
 
-/** The columns that a result adds to a file, which is then edited and imported again. */
-export const resultNames = ['result', 'error', 'remote_value'] as const;
+/** The columns that a result adds to a file; the other two where the person has a column of that name. */
+export const resultNames = [
+  ['result', 'reason'],
+  ['push_result', 'push_reason'],
+] as const;
 
 const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
 const entityTypes = ['topic', 'company'] as const;
@@ -109,9 +114,13 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
       (wanted) => named.find(({ name, at }) => name === wanted && !edited.some((one) => one.at === at)) ?? [],
     )
     .at(0);
-  const generated = new Set(
-    [...sheetTables[entityType].context.map(({ key }) => key), ...resultNames].map(folded),
-  );
+  // One of them alone is the person's own.
+  const results = resultNames.flatMap((names) => {
+    const found = named.filter(({ name }) => names.some((one) => folded(one) === name));
+    return found.length === names.length ? found.map(({ at }) => at) : [];
+  });
+  for (const at of results) taken.add(at);
+  const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
   const bases = fields.flatMap(({ name }) => {
     const base = columnNamed(`base_${name}`);
     return base && !isEdited(name) ? [{ name, base }] : [];
@@ -149,7 +158,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
   return {
-    ...{ entityType, id, edited, baseAt: baseAt?.at ?? null, notes },
+    ...{ entityType, id, edited, baseAt: baseAt?.at ?? null, results, notes },
     title: title ?? null,
   };
 }

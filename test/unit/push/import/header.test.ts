@@ -90,7 +90,7 @@ describe('columns', () => {
   });
 
   it('that are unused are named, except those of our own sheets and results', () => {
-    expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'remote_value', '').notes).toEqual([
+    expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'reason', '').notes).toEqual([
       'Unused columns: Owner.',
     ]);
     expect(meaning('topic_id', 'priority', 'Prio (new)', 'notes', 'Stage', 'Log').notes).toEqual([
