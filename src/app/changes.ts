@@ -216,7 +216,7 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
  */
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   return async (sheet, by, followMerges) => {
-    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
+    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
     const run = async (source: ImportSource) => {
       const { queued, problems, rows } = await importChanges(setup, { source }, options);
       const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>

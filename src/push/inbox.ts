@@ -124,7 +124,8 @@ export class Inbox {
     const { rejected: folder } = foldersOf(dataDir);
     const [rejected] = attempt(() => freePaths(folder, path, resultBeside)) ?? [path];
     const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
-    const options = { requestedBy: personOf(path, dataDir), howToFollow: `run ${command}` };
+    const howToFollow = `run ${command}`;
+    const options = { requestedBy: personOf(path, dataDir), howToFollow, exactTitles: true };
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
     const imported = { path, source, report };

@@ -198,7 +198,7 @@ const toneOf: Readonly<Partial<Record<RowResult['result'], Tone>>> = {
 };
 
 /** How a column looks in a sheet to edit; nothing for a column that the person added. */
-function lookOf({ entityType, id, edited, baseAt }: Header) {
+function lookOf({ entityType, id, isKeyTitle, edited, baseAt }: Header) {
   const context = new Map(sheetTables[entityType].context.map((column) => [column.key, column]));
   return (at: number, key: string): Partial<SheetColumn> => {
     const one = edited.find((column) => column.at === at);
@@ -208,7 +208,7 @@ function lookOf({ entityType, id, edited, baseAt }: Header) {
     }
     // They are for the import; here they would stand between the rows and their results.
     if (at === baseAt || edited.some(({ base }) => base?.at === at)) return { hidden: true };
-    return at === id.at
+    return at === id.at && !isKeyTitle
       ? { width: 10, wrap: false, faint: true }
       : { ...context.get(key.toLowerCase()), key };
   };

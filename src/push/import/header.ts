@@ -20,6 +20,8 @@ export interface EditedColumn extends Place {
 export interface Header {
   readonly entityType: EntityType;
   readonly id: Place;
+  /** Whether the file has no ids, and `id` is the column of titles. */
+  readonly isKeyTitle: boolean;
   readonly edited: readonly EditedColumn[];
   /** The column that says whose row it is: the title of a topic, or the name of a company when the sheet was written. */
   readonly title: Place | null;
@@ -61,6 +63,12 @@ const titleNames: Readonly<Record<EntityType, readonly string[]>> = {
   company: ['basename', 'company', 'title'],
 };
 
+/** The columns that say which row is which where a file has no ids: also the name of a company. */
+const keyNames: Readonly<Record<EntityType, readonly string[]>> = {
+  topic: titleNames.topic,
+  company: [...titleNames.company, 'companyname', 'name'],
+};
+
 /** The columns that a result adds to a file; the other two where the person has a column of that name. */
 export const resultNames = [
   ['result', 'reason'],
@@ -79,8 +87,9 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   const named: Column[] = columns.flatMap((header, at) =>
     header === '' ? [] : [{ at, header, name: folded(header) }],
   );
-  const { entityType, id } = entityOf(named, file);
-  const fields = fieldsOf[entityType];
+  const { entityType, id, isKeyTitle } = entityOf(named, file);
+  // The name that says which company it is, is not a new one.
+  const fields = fieldsOf[entityType].filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
   const problems: Problem[] = [];
   const taken = new Set([id.at]);
   const notes: string[] = [];
@@ -158,16 +167,23 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
   return {
-    ...{ entityType, id, edited, baseAt: baseAt?.at ?? null, results, notes },
+    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, results, notes },
     title: title ?? null,
   };
 }
 
-function entityOf(named: readonly Column[], file: NamedFile): { entityType: EntityType; id: Column } {
+/** The column that says which topic or company a row is about, and whether that is its title. */
+interface KeyColumn {
+  readonly entityType: EntityType;
+  readonly id: Column;
+  readonly isKeyTitle: boolean;
+}
+
+function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
   const found = entityTypes.flatMap((entityType) =>
     named
       .filter(({ name }) => name === folded(idNames[entityType]))
-      .map((id) => ({ entityType, id, setting: id.header })),
+      .map((id) => ({ entityType, id, isKeyTitle: false, setting: id.header })),
   );
   const [first, second] = found;
   if (first && second) {
@@ -181,16 +197,26 @@ function entityOf(named: readonly Column[], file: NamedFile): { entityType: Enti
   const bare = named.find(({ name }) => name === 'id');
   const possible = entityTypes.filter((one) => editable(one, named).length > 0);
   const [only] = possible;
-  if (bare && only && possible.length === 1) return { entityType: only, id: bare };
+  if (bare && only && possible.length === 1) return { entityType: only, id: bare, isKeyTitle: false };
+  const title =
+    only && possible.length === 1
+      ? keyNames[only].flatMap((wanted) => named.find(({ name }) => name === wanted) ?? []).at(0)
+      : undefined;
+  if (title && only && !bare) return { entityType: only, id: title, isKeyTitle: true };
   const problem = bare
     ? 'may refer to topics or to companies: rename the column to topic_id or company_id'
-    : `is missing: add a column topic_id (or company_id); the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;
+    : `is missing: add a column topic_id (or company_id), or one with titles; the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;
   throw unclearError(file, [{ setting: bare?.header ?? 'topic_id', problem }]);
 }
 
 /** The columns that only topics or only companies have; `name` does not count, because anything may have one. */
 function editable(entityType: EntityType, named: readonly Column[]): Column[] {
-  const names = new Set(fieldsOf[entityType].flatMap(({ name }) => [folded(name), folded(`base_${name}`)]));
+  const names = new Set(
+    fieldsOf[entityType].flatMap(({ name }) => [
+      ...[folded(name), folded(`base_${name}`)],
+      ...(name === 'name' ? [] : (aliases[entityType][name] ?? [])),
+    ]),
+  );
   names.delete('name');
   return named.filter(({ name }) => names.has(name));
 }
@@ -231,6 +257,6 @@ function unclearError(
   entityType: EntityType = 'topic',
 ): UsageError {
   return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough; signalhouse changes sheet writes a sheet that is ready to edit.${otherSheetsText(sheets)}`,
+    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
   });
 }

@@ -13,10 +13,8 @@ import {
   compareWithWarehouse,
   followMerges,
   matchRows,
-  mixedUp,
   type StoredEntity,
   storedEntities,
-  wrongTitles,
 } from './match.js';
 import {
   type ImportParts,
@@ -28,8 +26,9 @@ import {
   previewOf,
   type RowOutcome,
 } from './preview.js';
-import { combineRows, type EntityEdits, parseRows } from './rows.js';
+import { combineRows, type EntityEdits, type ParsedRow, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
+import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
@@ -42,6 +41,8 @@ export interface ImportOptions {
   readonly followMerges?: boolean | undefined;
   /** Take each row for that of its id, whatever title it has. */
   readonly ignoreTitles?: boolean;
+  /** Nobody sees the preview: a list without ids needs titles that are exact, and those of one topic only. */
+  readonly exactTitles?: boolean;
   /** How this file is imported so that it follows merges, as the end of a sentence. */
   readonly howToFollow?: string;
 }
@@ -156,16 +157,26 @@ async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
-  { isFollowing, ignoreTitles = false }: { isFollowing: boolean; ignoreTitles?: boolean },
+  {
+    isFollowing,
+    ignoreTitles = false,
+    exactTitles = false,
+  }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'> & { readonly isFollowing: boolean },
 ): Promise<Edits> {
   const parsed = parseRows(header, grid);
+  const { isKeyTitle } = header;
   // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
-  const isCompared = header.title !== null && !ignoreTitles;
-  const ids = parsed.flatMap(({ id, edits, problems }) =>
-    id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
-  );
-  const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
-  const matched = matchRows(parsed, stored);
+  const isCompared = header.title !== null && !ignoreTitles && !isKeyTitle;
+  const lookUp = (rows: readonly ParsedRow[]) => {
+    const ids = rows.flatMap(({ id, edits, problems }) =>
+      id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
+    );
+    return storedEntities(store, header.entityType, [...new Set(ids)]);
+  };
+  const byId = isKeyTitle ? new Map<string, StoredEntity>() : await lookUp(parsed);
+  const resolved = await resolveTitles(store, header, parsed, byId, exactTitles);
+  const stored = isKeyTitle ? await lookUp(resolved.rows) : byId;
+  const matched = matchRows(resolved.rows, stored);
   const titles = ignoreTitles ? new Map() : await wrongTitles(store, header, matched, stored);
   const valid = matched.flatMap(({ id, ...row }) =>
     id === null || row.problems.length > 0 ? [] : [{ ...row, id }],
@@ -186,7 +197,14 @@ async function readEdits(
     return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
   });
   const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
-  return { entities, repeated, stored, texts, wrongTitles: titles, problems };
+  return {
+    entities,
+    repeated,
+    stored,
+    texts: new Map([...resolved.texts, ...texts]),
+    wrongTitles: titles,
+    problems,
+  };
 }
 
 function outcomeOf(

@@ -41,7 +41,7 @@ describe('the header', () => {
     [['topic_id', 'Topic ID', 'priority'], 'occurs twice'],
     [['id', 'name'], 'may refer to topics or to companies'],
     [['id', 'priority', 'is_vip'], 'may refer to topics or to companies'],
-    [['title', 'priority'], 'add a column topic_id'],
+    [['owner', 'priority'], 'add a column topic_id'],
     [['topic_id', 'title'], 'none can be changed: add one of priority, lifecycle_state'],
     [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
     [['topic_id', 'Prio (new)'], 'did you mean priority instead of "Prio (new)"?'],
