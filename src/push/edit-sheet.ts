@@ -301,8 +301,12 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
     table: 'companies',
     id: 'company_id',
     name: 'Companies',
-    context: [...['people', 'messages'].map(count), { key: 'last_seen_at', type: 'time', width: 20 }],
-    first: ['name', 'is_vip'],
+    context: [
+      ...['people', 'messages'].map(count),
+      { key: 'last_seen_at', type: 'time', width: 20 },
+      { key: 'our_company', type: 'boolean', width: 14 },
+    ],
+    first: ['name', 'is_vip', 'our_company'],
     rest: [
       ...['people', 'messages', 'last_seen_at', 'primary_domain', 'logo_url'],
       ...['email', 'github', 'linkedin', 'phone', 'twitter'].map((name) => `connections_${name}`),

@@ -14,6 +14,8 @@ export interface GridRow {
   readonly number: number;
   /** In the order of the columns; empty cells at the end are left out. */
   readonly cells: readonly Cell[];
+  /** Nobody sees it in the spreadsheet program: it is hidden, or a filter leaves it out. */
+  readonly hidden?: true;
 }
 
 /** A sheet as it was read. Text is exactly what is in the cell, neither trimmed nor interpreted. */
@@ -25,6 +27,8 @@ export interface Grid {
   readonly rows: readonly GridRow[];
   /** The rows above the header that are titles of the table. */
   readonly titles?: readonly GridRow[];
+  /** Merged cells below the header, those of a single row excepted: only the top left one has a value. */
+  readonly merged?: readonly Range[];
   /** What the user should know about how the file was read, as sentences. */
   readonly notes: readonly string[];
   /** What separates the cells, in a text file. */
@@ -113,7 +117,7 @@ export class GridBuilder {
   }
 
   /** Adds the next row and keeps its array. Raises UsageError above a limit. */
-  add(number: number, cells: Cell[]): void {
+  add(number: number, cells: Cell[], hidden = false): void {
     if (number > lastRowNumber) throw tooMany(this.name, 'rows', lastRowNumber);
     let width = cells.length;
     while (width > 0 && blank(cells[width - 1])) width--;
@@ -130,7 +134,7 @@ export class GridBuilder {
         throw sheetError(this.name, what, hint);
       }
     }
-    this.#rows.push({ number, cells });
+    this.#rows.push({ number, cells, ...(hidden && { hidden }) });
   }
 
   /** The grid. Its header is the first row that is neither blank nor a title. */
@@ -140,7 +144,7 @@ export class GridBuilder {
     if (!header) {
       throw sheetError(this.name, 'contains no table', `${headerHint}${otherSheetsText(this.sheets)}`);
     }
-    this.#refuseMerged(header.number, merged);
+    const below = this.#mergedBelow(header.number, merged);
     const columns = header.cells.map((cell) => named(cell));
     const rows = this.#rows.slice(start + 1);
     const stray = rows.find(({ cells }) => cells.length > columns.length);
@@ -155,6 +159,7 @@ export class GridBuilder {
       columns,
       headerRow: header.number,
       rows,
+      ...(below.length > 0 && { merged: below }),
       ...(start > 0 && { titles: this.#rows.slice(0, start) }),
       notes: this.#notes,
       ...(separator !== undefined && { separator }),
@@ -176,7 +181,8 @@ export class GridBuilder {
     return Math.max(0, count);
   }
 
-  #refuseMerged(headerRow: number, merged: readonly Range[]): void {
+  /** The merged cells of several rows below the header. Raises UsageError for merged cells in the header. */
+  #mergedBelow(headerRow: number, merged: readonly Range[]): Range[] {
     const over = merged.filter(({ top, bottom }) => top <= headerRow && headerRow <= bottom);
     if (over.length > 0) {
       const cells = over.slice(0, 5).map(({ text }) => text);
@@ -186,12 +192,14 @@ export class GridBuilder {
         'Unmerge them: each column needs its own name, in a single row.',
       );
     }
-    const [first] = merged.filter(({ top }) => top > headerRow);
+    const below = merged.filter(({ top }) => top > headerRow);
+    const [first] = below;
     if (first) {
       this.note(
         `Merged cells (first: ${first.text}) have a value only in their top left cell; the others were read as empty.`,
       );
     }
+    return below.filter(({ top, bottom }) => bottom > top);
   }
 
   #refuseTwice(columns: readonly string[]): void {

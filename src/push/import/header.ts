@@ -5,7 +5,7 @@ import { sheetTables } from '../edit-sheet.js';
 import { closestMatch, folded, withoutBrackets } from './cells.js';
 
 /** A column of the file: its place, and its header as written. */
-interface Place {
+export interface Place {
   readonly at: number;
   readonly header: string;
 }
@@ -27,6 +27,8 @@ export interface Header {
   readonly title: Place | null;
   /** The column that says how old the base columns are. */
   readonly baseAt: number | null;
+  /** The texts of a topic that a sheet shows and nobody can change. */
+  readonly readOnly: readonly Place[];
   /** The columns of an earlier result. */
   readonly results: readonly number[];
   readonly notes: readonly string[];
@@ -74,6 +76,13 @@ export const resultNames = [
   ['result', 'reason'],
   ['push_result', 'push_reason'],
 ] as const;
+
+/** The columns with a text of the service beside the title, in a sheet to edit. */
+export type ReadOnlyName = 'summary' | 'issue_type';
+
+export function isReadOnly(name: string): name is ReadOnlyName {
+  return name === 'summary' || name === 'issue_type';
+}
 
 const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
 const entityTypes = ['topic', 'company'] as const;
@@ -130,6 +139,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   });
   for (const at of results) taken.add(at);
   const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
+  const readOnly = entityType === 'topic' ? named.filter(({ header }) => isReadOnly(header)) : [];
   const bases = fields.flatMap(({ name }) => {
     const base = columnNamed(`base_${name}`);
     return base && !isEdited(name) ? [{ name, base }] : [];
@@ -167,7 +177,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
   return {
-    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, results, notes },
+    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, readOnly, results, notes },
     title: title ?? null,
   };
 }

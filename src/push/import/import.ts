@@ -3,7 +3,6 @@ import { groupBy } from '../../base/group-by.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import { storedCounts } from '../context.js';
-import { named } from '../facts.js';
 import type { NewChange, Queue } from '../queue.js';
 import { undoneBy } from '../undo.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
@@ -16,12 +15,12 @@ import {
   type StoredEntity,
   storedEntities,
 } from './match.js';
+import { ignoredEdits, notesOf, readAs } from './notes.js';
 import {
   type ImportParts,
   type ImportProblem,
   type ImportReport,
   type ImportRow,
-  type PreviewChange,
   previewChanges,
   previewOf,
   type RowOutcome,
@@ -132,7 +131,8 @@ export async function prepareImport(
     problems: inOrder(problems, header),
     notes: [
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
-      ...notesOf(source, header, edits.repeated, shown.changes),
+      ...(edits.ignored === null ? [] : [edits.ignored]),
+      ...notesOf(source, header, edits.repeated, rows, shown.changes),
     ],
     exitCode: problems.length > 0 || newChanges.some(({ rivals }) => rivals.length > 0) ? 3 : 0,
   };
@@ -145,11 +145,13 @@ interface Edits {
   readonly repeated: number;
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
-  /** What happened to rows whose id was merged, by row. */
+  /** What happened to rows whose id was merged, and how titles and addresses were read, by row. */
   readonly texts: ReadonlyMap<number, string>;
   /** The problem of each row whose title is not that of its id. */
   readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
   readonly problems: readonly ImportProblem[];
+  /** The cells that were edited and cannot be changed, as a sentence. */
+  readonly ignored: string | null;
 }
 
 /** Reads every row, finds its id in the warehouse, and follows merges if that is wanted. */
@@ -197,13 +199,12 @@ async function readEdits(
     return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
   });
   const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
+  const textOf = (row: ParsedRow) =>
+    [resolved.texts.get(row.row), readAs(row, header), texts.get(row.row)].filter(Boolean).join('; ');
   return {
-    entities,
-    repeated,
-    stored,
-    texts: new Map([...resolved.texts, ...texts]),
-    wrongTitles: titles,
-    problems,
+    ...{ entities, repeated, stored, wrongTitles: titles, problems },
+    texts: new Map(matched.flatMap((row) => (textOf(row) ? [[row.row, textOf(row)]] : []))),
+    ignored: await ignoredEdits(store, header, grid.rows, matched, stored),
   };
 }
 
@@ -315,24 +316,6 @@ function duplicateText({ id, queuedAt, source }: Change): string {
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
-}
-
-function notesOf(
-  { grid }: ImportSource,
-  header: Header,
-  repeated: number,
-  changes: readonly PreviewChange[],
-): string[] {
-  const notes = [...grid.notes, ...header.notes];
-  if (grid.rows.length === 0) notes.push('There are no rows below the header.');
-  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
-  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
-  const happened = changes.flatMap(({ entityId, title, note }) =>
-    note === null ? [] : [`${named(entityId, title)} ${note}`],
-  );
-  notes.push(...happened.slice(0, 10).map((note) => `${note}.`));
-  if (happened.length > 10) notes.push(`${happened.length - 10} more were archived or superseded.`);
-  return notes;
 }
 
 /**

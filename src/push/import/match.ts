@@ -147,7 +147,15 @@ export function matchRows(
     const problems = row.problems.flatMap(({ cell, ...problem }) =>
       cell && values && isStoredText(cell.field, cell.text, values) ? [] : [problem],
     );
-    return { ...row, id, problems };
+    // What is stored in another form than ours, and only repeated here, is not a change.
+    const edits = Object.entries(row.edits).map(([name, edit]): [string, Edit] => {
+      const own = values?.[name];
+      return [
+        name,
+        typeof own === 'string' && own.trim() === edit.text ? { ...edit, value: edit.text } : edit,
+      ];
+    });
+    return { ...row, id, edits: Object.fromEntries(edits), problems };
   });
 }
 

@@ -53,18 +53,34 @@ export async function fromSheet(source: SheetSource, options: SheetOptions = {})
 function withUsedCells(grid: Grid, name: string): Grid {
   const used = usedColumns(grid, name);
   if (used === null) return grid;
-  const rows = grid.rows.map(({ number, cells }) => ({
-    number,
-    cells: cells.map((cell, at) => (used.has(at) ? copied(cell) : null)),
+  const { all, long } = used;
+  const rows = grid.rows.map((row) => ({
+    ...row,
+    cells: row.cells.map((cell, at) => (all.has(at) ? copied(long.has(at) ? beginning(cell) : cell) : null)),
   }));
   return { ...grid, rows };
 }
 
+interface UsedColumns {
+  readonly all: ReadonlySet<number | null | undefined>;
+  /** Those whose beginning is enough to see that they were edited. */
+  readonly long: ReadonlySet<number>;
+}
+
+/** What is kept of a long text. */
+const keptChars = 400;
+
+function beginning(cell: Cell): Cell {
+  return typeof cell === 'string' ? cell.slice(0, keptChars) : cell;
+}
+
 /** Null when the header makes no sense, which `prepareImport` reports. */
-function usedColumns({ columns, sheets }: Grid, name: string): ReadonlySet<number | null | undefined> | null {
+function usedColumns({ columns, sheets }: Grid, name: string): UsedColumns | null {
   try {
-    const { id, title, edited, baseAt } = parseHeader(columns, name, sheets);
-    return new Set([id.at, title?.at, baseAt, ...edited.flatMap(({ at, base }) => [at, base?.at])]);
+    const { id, title, edited, baseAt, readOnly } = parseHeader(columns, name, sheets);
+    const long = readOnly.map(({ at }) => at);
+    const short = [id.at, title?.at, baseAt, ...edited.flatMap(({ at, base }) => [at, base?.at])];
+    return { all: new Set([...short, ...long]), long: new Set(long) };
   } catch (error) {
     if (error instanceof UsageError) return null;
     throw error;

@@ -170,7 +170,7 @@ function saysSomething(text: string): boolean {
 const leastCut = 200;
 
 /** Whether a cell has this title, apart from what spreadsheet programs change: spaces, signs, the end of a long text. */
-function isSameTitle(cell: string, title: string): boolean {
+export function isSameTitle(cell: string, title: string): boolean {
   const [one, other] = [folded(cell), folded(title)];
   if (one === other || Number(cell) === Number(title)) return true;
   const isCut = /(…|\.\.\.)$/.test(cell) || one.length >= leastCut;
