@@ -165,8 +165,8 @@ export function howTo({ entityType, name }: SheetTable): string[] {
     `1. Edit the yellow columns of the sheet "${name}": ${which}. An edited cell turns orange.`,
     '2. Do not edit grey columns, and do not empty yellow cells: a value can be replaced, but not cleared. You can sort, filter, delete rows and add columns. Rows that you do not edit change nothing.',
     '3. Save the file, as .xlsx or as CSV.',
-    '4. Run: signalhouse changes import FILE. It shows what would change, and asks before it queues the changes. It sends nothing.',
-    '5. Run: signalhouse push --result done.xlsx. It sends the changes and writes this sheet again, with the result of each row. If somebody else changed the same value in the meantime, you see both values, and nothing is overwritten.',
+    '4. Send it. Where your Signalhouse has a web page, upload the file at /sheets: it shows what would change before anything is sent. Or put the file into the drop folder "inbox", best into a folder with your name there: it is sent with the next run. On the command line: signalhouse changes import FILE, then signalhouse push --result done.xlsx.',
+    '5. You get this sheet back with the result of each row. If somebody else changed the same value in the meantime, you see both values, and nothing is overwritten.',
   ];
 }
 

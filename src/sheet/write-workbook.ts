@@ -123,8 +123,9 @@ function* howToXml([title = '', ...steps]: readonly string[], styles: Styles): G
   yield '<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView showGridLines="0" workbookViewId="0"/></sheetViews>';
   yield '<cols><col min="1" max="1" width="3" customWidth="1"/><col min="2" max="2" width="120" customWidth="1"/></cols><sheetData>';
   yield `<row r="2" ht="30" customHeight="1">${cell('B2', titleStyle, title)}</row>`;
+  // The letters are larger than those of a table: fewer fit into the width of the column.
   for (const [at, step] of steps.entries())
-    yield `<row r="${at + 3}" ht="38" customHeight="1">${cell(`B${at + 3}`, stepStyle, step)}</row>`;
+    yield `<row r="${at + 3}" ht="${6 + 16 * Math.max(2, linesOf(step, 100))}" customHeight="1">${cell(`B${at + 3}`, stepStyle, step)}</row>`;
   yield `</sheetData>${landscapePages}</worksheet>`;
 }
 

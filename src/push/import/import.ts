@@ -303,10 +303,10 @@ const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
   const isOpen = status === 'conflict' || status === 'failed';
   const next = isOpen
-    ? `; signalhouse changes retry ${id} tries it again`
+    ? `; retry that change to send it again`
     : undo === null
       ? ''
-      : ` and undone; signalhouse changes undo ${undo} makes it again`;
+      : ` and undone by change ${undo}; undo that one to make it again`;
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 
@@ -315,7 +315,7 @@ function duplicateText({ id, queuedAt, source }: Change): string {
 }
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
-  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
+  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or retry that change with overwriting`;
 }
 
 /**

@@ -110,7 +110,7 @@ function blockedReasonOf(
 export function blockedReason(stored: StoredEntity | undefined): string | null {
   return stored
     ? stored.blockedReason
-    : 'is not in the warehouse: check the id, or run signalhouse sync if it is new';
+    : 'is not a known id: check it. What is new is known after the next sync';
 }
 
 /** The problem of rows whose topic or company cannot be changed; none when it can. */
@@ -180,7 +180,7 @@ export function followMerges(
     const { id } = merged.survivor;
     const { edits, unknown } = editsOfMerged(row, merged);
     if (unknown.length > 0) {
-      const problem = `may be old: the warehouse does not know what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
+      const problem = `may be old: it is not known what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
       problems.push(
         ...unknown.map(({ header, text }) => ({ row: row.row, column: header, value: text, problem })),
       );

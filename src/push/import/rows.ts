@@ -108,7 +108,7 @@ function parseEdit(
   const baseValue = parseBaseCell(field, row.cells[base.at]);
   if (baseValue === 'damaged') {
     const problem =
-      'was edited: base columns hold the values from when the sheet was written; do not edit them';
+      'was edited, but must stay: it holds the value from when the sheet was written. Put the old value back';
     return problemAt(row, base.header, baseText, { problem });
   }
   if (baseValue !== undefined) baseValues[field.name] = baseValue;

@@ -41,7 +41,7 @@ it('the file gets a result in each row, also in combined rows and rows settled b
     [3, 'Topic 1', 'applied', null],
     [5, 'Topic 2', 'unchanged', null],
     [6, 'Topic 3', 'conflict', 'priority is very_low'],
-    [7, null, 'invalid', expect.stringContaining('"nope" is not in the warehouse')],
+    [7, null, 'invalid', expect.stringContaining('"nope" is not a known id')],
     [8, 'Topic 4', 'failed', 'HTTP 404'],
     [9, 'Topic 5', 'queued', null],
   ]);
