@@ -16,7 +16,7 @@ function python(code: string, ...args: string[]): string {
 
 function hasOpenpyxl(): boolean {
   try {
-    python('import openpyxl');
+    python('import openpyxl, pandas');
     return true;
   } catch {
     return false;
