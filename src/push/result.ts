@@ -224,9 +224,10 @@ function cellOf({ edited }: Header, at: number, resultOf: ResultOf): ResultColum
     // Of rows that were combined, each is marked where it has a value.
     if (!one || !change || !result || wanted === undefined || (row.cells[one.at] ?? null) === null)
       return value;
-    if (at === one.at) return { value, tone: toneOf[result], note: noteOf(change, one.field.name) };
-    // What the API has now is what the person sees from now on: another edit is compared with it.
-    return result === 'applied' || result === 'unchanged' ? wanted : value;
+    // What the API has now is what the person sees from now on, in its spelling: another edit is compared with it.
+    const shown = result === 'applied' || result === 'unchanged' ? wanted : value;
+    if (at !== one.at) return shown;
+    return { value: shown, tone: toneOf[result], note: noteOf(change, one.field.name) };
   };
 }
 
