@@ -3,7 +3,7 @@ import { dirname, extname, join, parse, resolve } from 'node:path';
 import { messageOf, UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import type { Cell, Grid, GridRow, SheetColumn, Tone, WrittenCell } from '../sheet/grid.js';
-import { type GridSheet, measuredColumns, writeGrids } from '../sheet/write.js';
+import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, type EntityType, fieldsOf, type Status, valueText } from './change.js';
 import { colleagues } from './contested.js';
@@ -81,7 +81,7 @@ export async function writeResults(
   const sheets: GridSheet[] = [];
   for (const one of imported) sheets.push(await resultSheet(store, one, changes));
   const [first, ...others] = sheets;
-  if (!first) return;
+  if (!first) return writeGrid(out, nothing, { overwrite: true });
   if (extname(out).toLowerCase() === '.xlsx') return writeGrids(out, sheets, { overwrite: true });
   await writeGrids(out, [first], { overwrite: true });
   for (const sheet of others) {
@@ -90,6 +90,14 @@ export async function writeResults(
     await writeGrids(path, [sheet], { overwrite: true });
   }
 }
+
+/** The result of a push when there never was a change. */
+const nothing: Grid = {
+  columns: ['topic_id', 'title', 'result', 'reason'],
+  headerRow: 1,
+  rows: [],
+  notes: [],
+};
 
 async function resultSheet(
   store: Pick<Warehouse, 'all'>,
@@ -110,12 +118,15 @@ async function resultSheet(
   const facts = await find(store).catch(() => find(null));
   const resultOf = rowResults(rows, changes, facts);
   const titleOf = (row: GridRow) => facts({ entityType, entityId: idOf(row) }).title;
-  const columns = resultColumns(header, grid, resultOf, titleOf);
+  const columns = resultColumns(header, grid, titleOf);
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
   return {
     ...{ name: table.name, grid, columns: columns.map(({ column }) => column), hasNotes: true },
-    cells: (row) => columns.map(({ cell }) => cell(row)),
+    cells: (row) => {
+      const result = resultOf(row);
+      return columns.map(({ cell }) => cell(row, result));
+    },
     // As far as the result, where that leaves room on a laptop for what is beside it.
     frozenColumns: at <= 2 ? at + 1 : 1,
     howTo: [...howTo(table), ...howToRead],
@@ -131,18 +142,11 @@ const howToRead = [
 /** A column of a result: its look, and its cell in each row. */
 interface ResultColumn {
   readonly column: SheetColumn;
-  readonly cell: (row: GridRow) => WrittenCell;
+  readonly cell: (row: GridRow, result: RowResult | undefined) => WrittenCell;
 }
 
-type ResultOf = (row: GridRow) => RowResult | undefined;
-
 /** The columns of the file as they are in a sheet to edit, and beside the title what became of each row. */
-function resultColumns(
-  header: Header,
-  grid: Grid,
-  resultOf: ResultOf,
-  titleOf: (row: GridRow) => string | null,
-): ResultColumn[] {
+function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => string | null): ResultColumn[] {
   const { entityType, id, title, edited, results } = header;
   const own = new Set(grid.columns.flatMap((name, at) => (results.includes(at) ? [] : [name.toLowerCase()])));
   const [resultName, reasonName] =
@@ -152,12 +156,12 @@ function resultColumns(
   const columns = measured.map(
     (column, at): ResultColumn => ({
       column: { ...column, ...look(at, column.key) },
-      cell: cellOf(header, at, resultOf),
+      cell: cellOf(header, at),
     }),
   );
   // The name of a company stands in a column to edit, beside the hidden one that says whose row it is.
   const name = edited.find(({ field }) => field.name === 'name' && title !== null);
-  const beside = name?.at ?? title?.at ?? id.at ?? 0;
+  const beside = name?.at ?? title?.at ?? id.at;
   const added: ResultColumn[] = [
     ...(title === null
       ? [
@@ -169,14 +173,11 @@ function resultColumns(
       : []),
     {
       column: { key: resultName, type: 'text', width: 12 },
-      cell: (row) => {
-        const result = resultOf(row)?.result;
-        return { value: result?.replaceAll('_', ' ') ?? null, tone: result && toneOf[result] };
-      },
+      cell: (_, of) => (of ? { value: of.result.replaceAll('_', ' '), tone: toneOf[of.result] } : null),
     },
     {
       column: { key: reasonName, type: 'text', width: 40, wrap: true },
-      cell: (row) => resultOf(row)?.reason ?? null,
+      cell: (_, of) => of?.reason ?? null,
     },
   ];
   return columns.flatMap((column, at) => [
@@ -215,11 +216,10 @@ function lookOf({ entityType, id, isKeyTitle, edited, baseAt }: Header) {
 }
 
 /** The cell of a column in each row: with a colour and a note where the row's change is about it. */
-function cellOf({ edited }: Header, at: number, resultOf: ResultOf): ResultColumn['cell'] {
+function cellOf({ edited }: Header, at: number): ResultColumn['cell'] {
   const one = edited.find((column) => column.at === at || column.base?.at === at);
-  return (row) => {
+  return (row, { change = null, result }: Partial<RowResult> = {}) => {
     const value = row.cells[at] ?? null;
-    const { change = null, result } = resultOf(row) ?? {};
     const wanted = one && change?.wanted[one.field.name];
     // Of rows that were combined, each is marked where it has a value.
     if (!one || !change || !result || wanted === undefined || (row.cells[one.at] ?? null) === null)
@@ -248,7 +248,7 @@ function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],
   factsOf: (reference: Reference) => EntityFacts,
-): ResultOf {
+): (row: GridRow) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
   const colleagueOf = colleagues(changes);

@@ -135,7 +135,7 @@ describe('a sheet that is older than a merge or an archiving', () => {
       { entityId: survivor.id, title: survivor.title, rows: [2], wanted: { priority: wanted }, note: null },
       { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
     ]);
-    expect(report.notes[0]).toBe(
+    expect(report.notes.at(-1)).toBe(
       `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
     );
     const pushed = await folder.run(['push', '--result', 'done.csv']);

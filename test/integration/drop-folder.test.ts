@@ -121,6 +121,6 @@ describe('push --result', () => {
       [one.title, 'conflict', 'keep me'],
       [two.title, 'unchanged', null],
     ]);
-    expect(rows[0]?.cells[3]).toContain('priority is very_low');
+    expect(rows[0]?.cells[3]).toContain('priority is now very_low');
   });
 });

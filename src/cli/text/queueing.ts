@@ -125,9 +125,12 @@ function importBody(shown: ShownImport, isFull: boolean, followCommand: string):
     ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
     [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
-    ['Notes', list(shown.notes)],
+    ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
   ];
 }
+
+/** The most notes that a preview shows unless all are asked for: there may be one for each row. */
+const mostNotes = 30;
 
 const order = { blocked: 0, nothing: 1, undone: 2 } as const;
 

@@ -130,9 +130,10 @@ export async function prepareImport(
     ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown.changes },
     problems: inOrder(problems, header),
     notes: [
-      ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
       ...(edits.ignored === null ? [] : [edits.ignored]),
       ...notesOf(source, header, edits.repeated, rows, shown.changes),
+      // Last, because there may be one for each row.
+      ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
     ],
     exitCode: problems.length > 0 || newChanges.some(({ rivals }) => rivals.length > 0) ? 3 : 0,
   };
