@@ -206,13 +206,16 @@ function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
   if (first) return first;
   const bare = named.find(({ name }) => name === 'id');
   const possible = entityTypes.filter((one) => editable(one, named).length > 0);
-  const [only] = possible;
-  if (bare && only && possible.length === 1) return { entityType: only, id: bare, isKeyTitle: false };
-  const title =
-    only && possible.length === 1
-      ? keyNames[only].flatMap((wanted) => named.find(({ name }) => name === wanted) ?? []).at(0)
-      : undefined;
-  if (title && only && !bare) return { entityType: only, id: title, isKeyTitle: true };
+  const [only, other] = possible;
+  if (bare && only && !other) return { entityType: only, id: bare, isKeyTitle: false };
+  // Where no column can be changed, that is what is wrong with a list of titles.
+  const titled = (possible.length > 0 ? possible : entityTypes).flatMap((entityType) => {
+    const id = keyNames[entityType]
+      .flatMap((wanted) => named.find(({ name }) => name === wanted) ?? [])
+      .at(0);
+    return id ? [{ entityType, id, isKeyTitle: true }] : [];
+  });
+  if (titled[0] && !bare && !other) return titled[0];
   const problem = bare
     ? 'may refer to topics or to companies: rename the column to topic_id or company_id'
     : `is missing: add a column topic_id (or company_id), or one with titles; the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;

@@ -87,8 +87,8 @@ function titleProblem(entityType: EntityType, candidates: readonly Titled[], isK
     return `is the ${what} of ${same.length} ${plural}: ${list}${more}. Put the id of the one that you mean into a column ${id}`;
   if (!isKey) return first ? `is a ${what}; its id is ${describe(first)}. Put the id here` : null;
   if (first)
-    return `is not exactly the ${what} "${shortened(first.title)}" (${describe(first)}): write it like that, or put the id into a column ${id}`;
-  const guess = nearest ? `; did you mean "${shortened(nearest.title)}" (${describe(nearest)})?` : '';
+    return `is not exactly the ${what} "${shortened(first.title)}" of ${describe(first)}: write it like that, or put the id into a column ${id}`;
+  const guess = nearest ? `; did you mean "${shortened(nearest.title)}" of ${describe(nearest)}?` : '';
   return `is not the ${what} of any of the ${plural}${guess || ': check how it is spelled'}`;
 }
 

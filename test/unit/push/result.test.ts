@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fromSheet } from '../../../src/push/import/source.js';
+import { fromRecords, fromSheet } from '../../../src/push/import/source.js';
 import { writeResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
@@ -139,4 +139,32 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
     { wanted: { priority: 'very_low' }, base: { priority: 'low' } },
   ]);
   await warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't1'`);
+});
+
+it('rows of JSON and a list without ids come back with titles, and no changes give an empty result', async () => {
+  const importing = await Importing.on(warehouse);
+  const records = fromRecords([{ topic_id: 't6', priority: 'low' }, { topic_id: 't7' }], 'HTTP');
+  const { rows } = await importing.run(records);
+  importing.settle('t6', 'applied', { remoteAfter: { priority: 'low' } });
+  const byTitle = await csv('Name;Priority\nTopic 8;low\n');
+  const titled = await importing.run(byTitle);
+  const read = async (sheets: Parameters<typeof writeResults>[2], ending: string) => {
+    const out = join(emptyDir(), `result${ending}`);
+    await writeResults(out, warehouse, sheets, importing.queue.all());
+    return readSheet({ path: out });
+  };
+  for (const ending of ['.xlsx', '.csv']) {
+    const result = await read([{ grid: records.grid, rows }], ending);
+    expect([result.columns, ...result.rows.map(({ cells }) => cells)]).toEqual([
+      ['topic_id', 'title', 'result', 'reason', 'priority'],
+      ['t6', 'Topic 6', 'applied', null, 'low'],
+      ['t7', 'Topic 7', 'unchanged'],
+    ]);
+    const named = await read([{ grid: byTitle.grid, rows: titled.rows }], ending);
+    expect([named.columns, named.rows[0]?.cells]).toEqual([
+      ['Name', 'result', 'reason', 'Priority'],
+      ['Topic 8', 'queued', 'found by its title: t8 (open, default)', 'low'],
+    ]);
+    expect((await read([], ending)).rows).toEqual([]);
+  }
 });

@@ -42,6 +42,8 @@ describe('the header', () => {
     [['id', 'name'], 'may refer to topics or to companies'],
     [['id', 'priority', 'is_vip'], 'may refer to topics or to companies'],
     [['owner', 'priority'], 'add a column topic_id'],
+    [['title', 'prio'], 'did you mean priority instead of "prio"?'],
+    [['title', 'priority', 'is_vip'], 'add a column topic_id (or company_id)'],
     [['topic_id', 'title'], 'none can be changed: add one of priority, lifecycle_state'],
     [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
     [['topic_id', 'Prio (new)'], 'did you mean priority instead of "Prio (new)"?'],

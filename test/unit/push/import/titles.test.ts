@@ -39,7 +39,7 @@ describe('a list without ids', () => {
     expect(newChanges).toEqual([]);
     expect(problems.map(({ row, column, problem }) => `${row} ${column}: ${problem}`)).toEqual([
       '2 title: is the title of 2 topics: d1 (open, high); d2 (in_progress, low). Put the id of the one that you mean into a column topic_id',
-      '3 title: is not the title of any of the topics; did you mean "Login fails" (d1 (open, high))?',
+      '3 title: is not the title of any of the topics; did you mean "Login fails" of d1 (open, high)?',
       '4 title: is not the title of any of the topics: check how it is spelled',
       '5 priority: is not a priority',
     ]);
@@ -53,7 +53,7 @@ describe('a list without ids', () => {
     );
     expect(changes.map(({ entityId }) => entityId)).toEqual(['t2']);
     expect(problems.map(({ row, problem }) => `${row} ${problem}`)).toEqual([
-      '3 is not exactly the title "Topic 3" (t3 (open, default)): write it like that, or put the id into a column topic_id',
+      '3 is not exactly the title "Topic 3" of t3 (open, default): write it like that, or put the id into a column topic_id',
       expect.stringMatching(/^4 is the title of 2 topics: d3 \(open, low\); d4 \(completed, low\)\. /),
     ]);
   });
