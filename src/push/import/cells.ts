@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Cell, noResult } from '../../sheet/grid.js';
 import type { Field, Value } from '../change.js';
 
@@ -130,6 +131,14 @@ function domainName(text: string): string | null {
   const isName =
     /^(?=.{4,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(host);
   return isName && !/[/?#]/.test(text) ? host : null;
+}
+
+const fingerprintStart = 'sha1:';
+
+/** Stands for a long text, and for itself: the same for texts that differ only in spelling. It takes little memory. */
+export function fingerprint(text: string): string {
+  if (text.startsWith(fingerprintStart)) return text;
+  return fingerprintStart + createHash('sha1').update(folded(text)).digest('base64');
 }
 
 /** Whether a cell shows that its formula failed. */

@@ -1,9 +1,9 @@
-import type { GridRow } from '../../sheet/grid.js';
+import { type GridRow, maxCellChars } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { fieldsOf } from '../change.js';
 import { named, rowsAbout } from '../facts.js';
-import { textOf } from './cells.js';
+import { fingerprint, textOf } from './cells.js';
 import { type Header, isReadOnly, type ReadOnlyName } from './header.js';
 import type { StoredEntity } from './match.js';
 import type { ImportRow, PreviewChange } from './preview.js';
@@ -81,9 +81,11 @@ export async function ignoredEdits(
     const found = own.get(id ?? '');
     if (!found || at === null || found.updated_at.getTime() > Date.parse(at) + roundedMs) continue;
     for (const { at: column, header } of [...(title ? [title] : []), ...readOnly]) {
-      const value = isReadOnly(header) ? found[header] : (stored.get(found.id)?.title ?? null);
       const text = textOf(cellsOf.get(row)?.[column]);
-      if (text === null || value === null || isSameTitle(text, value)) continue;
+      const value = isReadOnly(header) ? found[header] : (stored.get(found.id)?.title ?? null);
+      if (text === null || value === null || value.length >= maxCellChars) continue;
+      const isSame = isReadOnly(header) ? fingerprint(text) === fingerprint(value) : isSameTitle(text, value);
+      if (isSame) continue;
       edited.set(header, [...(edited.get(header) ?? []), row]);
     }
   }

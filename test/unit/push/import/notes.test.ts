@@ -8,7 +8,7 @@ let warehouse: Warehouse;
 beforeAll(async () => {
   warehouse = await town();
   await warehouse.run(`UPDATE topics SET summary = 'What ' || id || ' says', issue_type = 'bug_report'`);
-  await warehouse.run(`UPDATE topics SET summary = repeat('long ', 900) WHERE id = 't6'`);
+  await warehouse.run(`UPDATE topics SET summary = repeat('long ', 9000) WHERE id = 't6'`);
   await warehouse.run(`UPDATE topics SET updated_at = TIMESTAMPTZ '2026-03-02T00:00:00Z' WHERE id = 't5'`);
 });
 afterAll(() => warehouse.close());
@@ -55,7 +55,7 @@ describe('edited cells that nobody can change', () => {
   const line = (id: string, title: string, summary: string, type = 'bug_report') =>
     `${id},${title},default,${summary},${type},default,${syncedAt.replace('.000', '')}\n`;
 
-  it('are named, unless the topic has changed since or the cell is only cut', async () => {
+  it('are named, unless the topic has changed since or the text is too long for a cell', async () => {
     const text = [
       ...[head, line('t1', 'Topic 1', 'What t1 says'), line('t2', 'Better title', 'What t2 says')],
       ...[line('t3', 'Topic 3', 'My summary'), line('t4', 'Topic 4', 'Mine too', 'question')],
