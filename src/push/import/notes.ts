@@ -77,10 +77,12 @@ export async function ignoredEdits(
   const own = new Map((await rowsAbout<Row>(store, readOnlySql, ids)).map((row) => [row.id, row]));
   const cellsOf = new Map(sheetRows.map(({ number, cells }) => [number, cells]));
   const edited = new Map<string, number[]>();
-  for (const { row, id, baseAt: at } of rows) {
+  for (const { row, id, baseAt: at, edits } of rows) {
     const found = own.get(id ?? '');
     if (!found || at === null || found.updated_at.getTime() > Date.parse(at) + roundedMs) continue;
-    for (const { at: column, header } of [...(title ? [title] : []), ...readOnly]) {
+    // In a row that asks for something, another title is a problem.
+    const titles = title && Object.keys(edits).length === 0 ? [title] : [];
+    for (const { at: column, header } of [...titles, ...readOnly]) {
       const text = textOf(cellsOf.get(row)?.[column]);
       const value = isReadOnly(header) ? found[header] : (stored.get(found.id)?.title ?? null);
       if (text === null || value === null || value.length >= maxCellChars) continue;

@@ -68,6 +68,14 @@ describe('edited cells that nobody can change', () => {
     ]);
   });
 
+  it('are a problem where a row with another title asks for something', async () => {
+    const { notes, problems } = await prepare(
+      head + line('t2', 'Better title', 'What t2 says').replace('default', 'low'),
+    );
+    expect(notes).toEqual([]);
+    expect(problems).toMatchObject([{ row: 2, column: 'title' }]);
+  });
+
   it('are not looked for in a list without base columns', async () => {
     const { notes } = await prepare('topic_id,title,priority,summary\nt1,Topic 1,low,mine\n');
     expect(notes).toEqual([]);
