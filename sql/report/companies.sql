@@ -6,7 +6,8 @@ WITH waiting AS (
   GROUP BY last_company_id
 )
 SELECT company_id, name, is_vip, trend, messages_last_28_days AS messages, messages_28_days_before AS before,
-  days_silent, open_topics, urgent_topics, coalesce(waiting, 0) AS waiting, count(*) OVER () AS found
+  days_silent, open_topics, urgent_topics, coalesce(waiting, 0) AS waiting, count(*) OVER () AS found,
+  count(*) FILTER (trend IN ('fading', 'silent') AND messages > 0 AND (open_topics > 0 OR waiting > 0)) OVER () AS leaving
 FROM report_companies
 LEFT JOIN waiting USING (company_id)
 WHERE (trend IN ('fading', 'silent') AND messages > 0 AND (open_topics > 0 OR waiting > 0)) OR (is_vip AND waiting > 0)

@@ -73,7 +73,7 @@ export function groupColumns(
     },
   };
   return drawn(label, (width) => ({
-    ...frame(width, 200, { left: 0, right: 0, top: 24, bottom: 28 }),
+    ...frame(width, 200, { left: 10, right: 10, top: 24, bottom: 28 }),
     data: [
       { name: 'stacked', values: stacked(groups, series) },
       { name: 'totals', values: totals },

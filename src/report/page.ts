@@ -12,11 +12,15 @@ import { sectionsOf } from './sections.js';
 export async function reportPage(
   data: ReportData,
   version: string,
+  /** Whether there is a page for sheets on the same server. */
+  hasSheets = false,
 ): Promise<{ readonly html: string; readonly policy: string }> {
   const { header } = data;
   const title = `${header.organization ?? 'Signalhouse'}: report`;
   const style = readFileSync(new URL('assets/report.css', import.meta.url), 'utf8');
-  const sections = await sectionsOf(data);
+  const sections = await sectionsOf(data, (topic, id) =>
+    hasSheets ? html`<a href="/sheets?topic=${id}">${topic}</a>` : topic,
+  );
   const policy = policyFor(style);
   const page = html`<!doctype html>
 <html lang="en">

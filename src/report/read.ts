@@ -101,6 +101,8 @@ interface ResponseMonth {
 }
 
 interface CompanyAtRisk extends Found {
+  /** How many of those found write much less than before; the others are VIPs that wait. */
+  readonly leaving: number;
   readonly company_id: string;
   readonly name: string | null;
   readonly is_vip: boolean;

@@ -32,18 +32,21 @@ const nothingYet: Section = {
 the report again.</p>`,
 };
 
+/** A topic by its title: where a service has the page for sheets, a link to that topic there. */
+export type TopicLink = (title: string, topicId: string) => Piece;
+
 /** The sections of the report, in their order. */
-export async function sectionsOf(data: ReportData): Promise<Section[]> {
+export async function sectionsOf(data: ReportData, topicLink: TopicLink): Promise<Section[]> {
   if (data.header.as_of === null) return [nothingYet];
   const since = day(data.header.since);
   return [
     { id: 'summary', heading: 'In short', content: summary(data) },
     { id: 'backlog', heading: 'The backlog', content: await backlog(data) },
-    { id: 'growing', heading: 'What grew', content: await growing(data) },
+    { id: 'growing', heading: 'What grew', content: await growing(data, topicLink) },
     { id: 'waiting', heading: 'Who is waiting', content: await waiting(data) },
     { id: 'companies', heading: 'Companies at risk', content: await companies(data) },
     { id: 'sources', heading: 'Where people write', content: await sources(data) },
-    { id: 'changes', heading: `What changed since ${since}`, content: await changes(data) },
+    { id: 'changes', heading: `What changed since ${since}`, content: await changes(data, topicLink) },
     { id: 'pushed', heading: `What was pushed since ${since}`, content: await pushed(data) },
   ];
 }
@@ -54,7 +57,7 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
     html`<li><a href="#${href}"><strong>${count(value)}</strong> ${name}</a><span>${detail}</span></li>`;
   const urgent = `${count(totals.urgent_topics)} with priority high or very high`;
   const messages = `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`;
-  const vips = `${count(totals.waiting_vip)} with a VIP; median ${wait(totals.median_hours ?? 0)}`;
+  const vips = `${count(totals.waiting_vip)} with a VIP; for ${wait(totals.median_hours ?? 0)} in the median`;
   return html`<ul class="tiles">${[
     tile('backlog', totals.open_topics, 'open topics', urgent),
     tile('growing', growing[0]?.found ?? 0, 'topics grew', messages),
@@ -149,7 +152,7 @@ async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
   })}`;
 }
 
-async function growing({ growing: rows }: ReportData): Promise<Html> {
+async function growing({ growing: rows }: ReportData, topicLink: TopicLink): Promise<Html> {
   const [first] = rows;
   if (!first) return quiet('No open topic got more messages in the last 7 days than in the 7 days before.');
   return figure({
@@ -173,7 +176,7 @@ async function growing({ growing: rows }: ReportData): Promise<Html> {
       'Topics that grew most, by messages from outside',
       ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
       rows.map((row) => [
-        row.title ?? row.topic_id,
+        topicLink(row.title ?? row.topic_id, row.topic_id),
         plain(row.priority),
         row.messages,
         row.before,
@@ -219,10 +222,15 @@ async function waiting(data: ReportData): Promise<Html> {
   )}${await responseTimes(data)}`;
 }
 
-async function responseTimes({ responseTimes: rows }: ReportData): Promise<Html | null> {
+async function responseTimes({ responseTimes: rows, totals }: ReportData): Promise<Html | null> {
   if (!rows.some(({ answered }) => answered > 0)) return null;
   const title = 'Median time until staff replied, by month of the question';
+  const left =
+    totals.waiting === 0
+      ? ''
+      : ` The ${counted(totals.waiting, 'conversation')} that still ${totals.waiting === 1 ? 'waits' : 'wait'}, for ${wait(totals.median_hours ?? 0)} in the median, ${totals.waiting === 1 ? 'counts' : 'count'} in none of these times.`;
   return html`<h3>${title}</h3>${figure({
+    lead: `Of the questions that were answered.${left}`,
     chart: await groupColumns(
       title,
       rows.map(({ month }) => monthName(month).replace(/ \d+$/, '')),
@@ -249,17 +257,32 @@ async function companies({ companies: rows }: ReportData): Promise<Html> {
     return quiet(
       'No company writes much less than before while something of theirs is open, and no VIP waits for a reply.',
     );
+  const { found, leaving } = first;
+  const vips = found - leaving;
+  const lead = [
+    ...(leaving > 0
+      ? [
+          `${counted(leaving, 'company', 'companies')} ${leaving === 1 ? 'writes' : 'write'} much less than before, or no longer, while something of theirs is open.`,
+        ]
+      : []),
+    ...(vips > 0
+      ? [
+          `${counted(vips, 'VIP')} ${vips === 1 ? 'writes' : 'write'} as much as before or more, and ${vips === 1 ? 'waits' : 'wait'} for a reply.`,
+        ]
+      : []),
+    most(rows, 'The most important ones:'),
+  ];
   return figure({
-    lead: `${counted(first.found, 'company', 'companies')} ${first.found === 1 ? 'writes' : 'write'} much less than before, or no longer, while something of theirs is open, or ${first.found === 1 ? 'is a VIP that waits' : 'are VIPs that wait'} for a reply. ${most(rows, 'The most important ones:')}`,
+    lead: lead.join(' '),
     chart: await bars(
       'Messages of companies at risk',
-      rows.map(({ name, company_id, is_vip, messages, before }) => ({
+      rows.map(({ name, company_id, is_vip, messages, before, ...row }) => ({
         label: `${name ?? company_id}${is_vip ? ' (VIP)' : ''}`,
         parts: [
           { value: messages, color: 'accent' },
           { value: Math.max(0, before - messages), color: 'lost' },
         ],
-        note: `${count(messages)}, was ${count(before)}`,
+        note: riskOf({ messages, before, ...row }),
       })),
     ),
     series: [
@@ -268,11 +291,11 @@ async function companies({ companies: rows }: ReportData): Promise<Html> {
     ],
     table: table(
       'Companies at risk',
-      ['company', 'VIP', 'trend', 'last 28 days#', '28 days before#', 'open topics#', 'urgent#', 'waiting#'],
+      ['company', 'VIP', 'why', 'last 28 days#', '28 days before#', 'open topics#', 'urgent#', 'waiting#'],
       rows.map((row) => [
         row.name ?? row.company_id,
         row.is_vip ? 'VIP' : '',
-        row.trend,
+        riskOf(row),
         row.messages,
         row.before,
         row.open_topics,
@@ -281,6 +304,27 @@ async function companies({ companies: rows }: ReportData): Promise<Html> {
       ]),
     ),
   });
+}
+
+/** Why a company is listed; one that waits and does not write less is there because it is a VIP. */
+function riskOf({
+  trend,
+  messages,
+  before,
+  days_silent,
+  waiting,
+}: Pick<
+  ReportData['companies'][number],
+  'trend' | 'messages' | 'before' | 'days_silent' | 'waiting'
+>): string {
+  const waits = waiting > 0 ? [`${count(waiting)} waiting`] : [];
+  const why = {
+    silent: `silent for ${counted(Math.floor(days_silent ?? 0), 'day')}`,
+    fading: `${count(messages)}, was ${count(before)}`,
+    growing: `grew: ${count(messages)}, was ${count(before)}`,
+    new: `new: ${count(messages)}`,
+  }[trend];
+  return [why ?? `${count(messages)}, was ${count(before)}`, ...waits].join('; ');
 }
 
 /** A source of its own colour each; what is beyond them is one series. */
@@ -332,7 +376,7 @@ async function countsFigure(
   });
 }
 
-async function changes({ changes: rows, latestChanges }: ReportData): Promise<Html> {
+async function changes({ changes: rows, latestChanges }: ReportData, topicLink: TopicLink): Promise<Html> {
   if (!rows.some(({ times }) => times > 0)) return quiet('Nothing changed.');
   const chart = await countsFigure(
     'How often what happened',
@@ -344,7 +388,7 @@ async function changes({ changes: rows, latestChanges }: ReportData): Promise<Ht
     `The latest changes of priority and state${shownOf(latestChanges)}`,
     ['topic', 'what', 'from', 'to', 'by', 'on'],
     latestChanges.map((row) => [
-      row.title ?? row.topic_id,
+      topicLink(row.title ?? row.topic_id, row.topic_id),
       row.field,
       plain(row.before),
       plain(row.after),

@@ -48,8 +48,8 @@ const weights = {
     askedTwice: 3,
     askedLater: 3,
     undone: 2,
-    undoneAgainst: 3,
-    killed: 5,
+    undoneAgainst: 5,
+    killed: 6,
     inDoubt: 6,
     dropped: 1,
     undoOfEarlier: 2,
@@ -204,11 +204,11 @@ export function planOf(seed: number, nights: number): Night[] {
 function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
-  const changes = Array.from({ length: random.whole(2, 12) }, () => changeMove(random, kind));
+  const changes = Array.from({ length: random.whole(10, 40) }, () => changeMove(random, kind));
   // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
   if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
   if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
-  const storm = kind === 'stormy' ? Array.from({ length: random.whole(1, 3) }, () => stormMove(random)) : [];
+  const storm = kind === 'stormy' ? Array.from({ length: random.whole(2, 5) }, () => stormMove(random)) : [];
   const run = random.weighted(weights.run);
   const most = {
     whole: 1,
@@ -225,7 +225,7 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const acts = Array.from({ length: random.whole(1, 4) }, () => storyMoves(random)).flat();
   // There has to be something to send.
   if (run === 'killedPushing') acts.push(actMove(random, 'importTopics'));
-  const pause = random.pick([1, 20, 70, 3_600]);
+  const pause = random.pick([1, 1, 20, 70, 3_600]);
   const meanwhile =
     run === 'killedPushing' && random.chance(0.5) ? actMove(random, 'colleagueAgainst') : undefined;
   return {

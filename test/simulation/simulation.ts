@@ -341,7 +341,7 @@ export class Simulation {
         await this.#command(['push', '--json']);
         return;
       case 'pushKilled':
-        await this.#command(['push', '--json'], { killPushing: 1 + (of % 4) });
+        await this.#command(['push', '--json'], { killPushing: 1 + (of % 2) });
         return;
       case 'pushInDoubt':
         this.service.faults.add([

@@ -82,11 +82,12 @@ export function nowSection({ running, waiting }: ScheduleView, times: Times): Ht
 
 function liveRun(
   state: 'running' | 'waiting',
-  { job, since: from, progress, trigger, outage }: LiveRun,
+  { job, since: from, progress, trigger, dueAt, outage }: LiveRun,
   times: Times,
 ): Html {
+  const made = trigger === 'catch-up' && dueAt !== null ? html`, for the run of ${times.at(dueAt)}` : null;
   const spent = duration(times.now - (millis(from) ?? times.now));
-  return html`<strong>${job}</strong> ${badge(state === 'running' ? 'busy' : 'quiet', state)} <span class="quiet">for ${spent} (${trigger})</span>${
+  return html`<strong>${job}</strong> ${badge(state === 'running' ? 'busy' : 'quiet', state)} <span class="quiet">for ${spent} (${trigger}${made})</span>${
     progress && bar(progress)
   }${outage && waitingForApi(outage, times)}`;
 }

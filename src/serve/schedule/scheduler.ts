@@ -58,6 +58,15 @@ export interface SchedulerOptions {
   readonly onEnd?: ((record: RunRecord) => void) | undefined;
 }
 
+/** What a job does, for people who did not expect it now. */
+const doing: Readonly<Record<Job['run'], string>> = {
+  sync: 'reads what has changed',
+  push: 'sends the changes that wait in the queue',
+  'sync+push': 'reads what has changed, and sends the changes that wait in the queue',
+  export: 'writes every table to files',
+  lake: 'publishes to the lake',
+};
+
 /** The answer to a requested run. */
 export type RequestedRun = 'accepted' | 'unknown' | 'busy' | 'stopping';
 
@@ -102,11 +111,23 @@ export class Scheduler {
       const handled = this.#handledDue(job);
       const missed = this.#agenda.begin(job, handled, now);
       if (missed === null) continue;
-      if (job.catchUp !== false) this.#offer(job, 'catch-up', missed);
+      if (job.catchUp !== false) {
+        this.#announce(job, handled === null ? null : missed);
+        this.#offer(job, 'catch-up', missed);
+      }
       // A job that never ran has missed nothing.
       else if (handled !== null) await this.#missedForGood(job, missed);
     }
     void this.#watch();
+  }
+
+  /** Who starts a service at noon must not have to find out from the results what the first run does, and why it runs now. */
+  #announce(job: Job, missed: number | null): void {
+    const why = missed === null ? 'it never ran before' : `its run of ${moment(new Date(missed))} was missed`;
+    this.#options.log.info(
+      { job: job.name, due: missed === null ? null : iso(missed) },
+      `${job.name} runs once right after the start, because ${why}: it ${doing[job.run]}. With catchUp: false it waits for its schedule`,
+    );
   }
 
   /** Runs every job that is due or never ran, one after the other, and returns their records. */

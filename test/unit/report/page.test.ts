@@ -36,6 +36,22 @@ describe('the report', () => {
     expect(html).toMatch(/<text[^>]*>&lt;\/style&gt;&lt;script&gt;/);
   });
 
+  it('says why each company is at risk, and what the reply times leave out', async () => {
+    const [company] = someReport().companies;
+    const grew = { ...company, name: 'Grown Ltd', trend: 'growing', messages: 9, before: 2, waiting: 1 };
+    const data = someReport();
+    const { html } = await reportPage({ ...data, companies: [...data.companies, grew as never] }, '1.2.3');
+    expect(html).toContain('<td class="text">3, was 20; 2 waiting</td>');
+    expect(html).toContain('<td class="text">grew: 9, was 2; 1 waiting</td>');
+    expect(html).toMatch(/Of the questions that were answered\. The \d+ conversations that still wait, for /);
+  });
+
+  it('links topics to the page for sheets where there is one', async () => {
+    expect(html).not.toContain('/sheets');
+    const { html: served } = await reportPage(someReport(), '1.2.3', true);
+    expect(served).toContain('<a href="/sheets?topic=t1">');
+  });
+
   it('makes links only to web pages', async () => {
     expect(html).toContain('<a href="https://chat.example/1" rel="noopener">Boards load slowly</a>');
     expect(html).not.toContain('javascript:');

@@ -58,7 +58,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
     companies: [
       {
         ...{ company_id: 'c1', name: text, is_vip: true, trend: 'fading', messages: 3, before: 20 },
-        ...{ days_silent: 4, open_topics: 3, urgent_topics: 1, waiting: 2, found },
+        ...{ days_silent: 4, open_topics: 3, urgent_topics: 1, waiting: 2, found, leaving: 1 },
       },
     ],
     sources: weeks.flatMap((week, index) =>

@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { LockedError, OutageError, RefusedError } from '../../../../src/base/errors.js';
 import type { JobResult } from '../../../../src/serve/schedule/record.js';
@@ -112,6 +113,22 @@ describe('a job that an outage of the API ended', () => {
 });
 
 describe('what was missed', () => {
+  it('is announced before it runs: when it was due, and what it does now', async () => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) });
+    const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
+    const jobs = [nightly, job('new', '0 4 * * *', { run: 'sync+push' })];
+    const { scheduler } = scheduling(jobs, { clock: clockAt('2026-05-20T10:00:00Z'), memory, log });
+    await scheduler.start();
+    await scheduler.stop();
+    const [missed, started] = lines;
+    expect(missed).toMatch(/^nightly runs once .* its run of 2026-05-20 03:00:00Z was missed: it reads/);
+    expect(started).toBe('nightly starts');
+    expect(lines.find((line) => line.startsWith('new runs'))).toMatch(
+      /never ran before: .* sends the changes/,
+    );
+  });
+
   it('is left alone with catchUp off, and recorded, except before the very first run', async () => {
     const clock = clockAt('2026-05-20T10:00:00Z');
     const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
