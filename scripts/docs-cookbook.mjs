@@ -66,8 +66,9 @@ function shown(value) {
 }
 
 /**
- * Fills a warehouse from a sandbox of the named sizes and gives its published file to `work`.
- * @param {(file: string) => Promise<void>} work
+ * Fills a warehouse from a sandbox of the named sizes and gives its published file to `work`, and the environment of more
+ * commands.
+ * @param {(file: string, client: Record<string, string | undefined>) => Promise<void>} work
  */
 export async function withSandboxData(work) {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-cookbook-'));
@@ -84,21 +85,22 @@ export async function withSandboxData(work) {
   );
   try {
     const { baseUrl, apiKey } = await firstDocument(sandbox);
+    const client = {
+      ...Object.fromEntries(own),
+      SIGNALHOUSE_BASE_URL: baseUrl,
+      SIGNALHOUSE_API_KEY: apiKey,
+      SIGNALHOUSE_DATA_DIR: dataDir,
+      SIGNALHOUSE_RATE_LIMIT_REQUESTS: '100000',
+      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
+      SIGNALHOUSE_LOG_LEVEL: 'warn',
+    };
     const sync = spawn(execPath, [program, 'sync', '--json'], {
-      env: {
-        ...Object.fromEntries(own),
-        SIGNALHOUSE_BASE_URL: baseUrl,
-        SIGNALHOUSE_API_KEY: apiKey,
-        SIGNALHOUSE_DATA_DIR: dataDir,
-        SIGNALHOUSE_RATE_LIMIT_REQUESTS: '100000',
-        SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-        SIGNALHOUSE_LOG_LEVEL: 'warn',
-      },
+      env: client,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const code = await new Promise((resolve) => sync.on('close', resolve));
     if (code !== 0) throw new Error(`the sync ended with ${code}`);
-    await work(join(dataDir, 'signals.duckdb'));
+    await work(join(dataDir, 'signals.duckdb'), client);
   } finally {
     const ended = new Promise((resolve) => sandbox.on('close', resolve));
     if (sandbox.exitCode === null && sandbox.kill()) await ended;

@@ -1,8 +1,8 @@
-// Makes docs/pictures/sheet.png: a sheet that the built program wrote from a sandbox, with some cells edited, as a laptop
-// of 1366 pixels shows it. Needs LibreOffice (libreoffice-calc), pdftoppm (poppler-utils) and a font with the widths of
+// Makes docs/pictures/sheet.png and result.png: a sheet that the built program wrote from a sandbox, with some cells edited,
+// and its result, as a laptop of 1366 pixels shows them. Needs LibreOffice (libreoffice-calc), pdftoppm (poppler-utils) and a font with the widths of
 // Calibri (fonts-crosextra-carlito).
-//   node scripts/docs-picture.mjs [sheet.png]
-import { execFileSync } from 'node:child_process';
+//   node scripts/docs-picture.mjs [folder]
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { argv, execPath } from 'node:process';
@@ -11,10 +11,13 @@ import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { withSandboxData } from './docs-cookbook.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const target = argv[2] ?? join(root, 'docs/pictures/sheet.png');
+const target = argv[2] ?? join(root, 'docs/pictures');
 
 /** The window of a spreadsheet program on a laptop, without its toolbars. */
 const view = { width: 1366, height: 620, dpi: 96 };
+
+/** The sheet with the table; the first one is "How to use". */
+const table = 'xl/worksheets/sheet2.xml';
 
 /** What a product manager might edit: row, column, value. */
 const edits = [
@@ -25,28 +28,61 @@ const edits = [
   [8, 'archived_reason', 'Fixed in release 4.12'],
 ];
 
-await withSandboxData(async (file) => {
+/** What somebody else sets before the push: the row of a topic, and its priority. */
+const rival = { row: 7, priority: 'very_low' };
+
+await withSandboxData(async (file, client) => {
   const dir = dirname(file);
   const sheet = join(dir, 'topics.xlsx');
-  execFileSync(execPath, [join(root, 'dist/main.js'), 'changes', 'sheet', '--out', sheet, '--data-dir', dir]);
-  writeFileSync(sheet, asSeen(unzipSync(readFileSync(sheet))));
+  const done = join(dir, 'done.xlsx');
+  /** @param {string[]} args */
+  const run = (...args) =>
+    // A conflict ends with 3, which is what the picture shows.
+    spawnSync(execPath, [join(root, 'dist/main.js'), ...args], {
+      env: client,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  run('changes', 'sheet', '--out', sheet);
+  writeFileSync(sheet, withEdits(readFileSync(sheet)));
+  picture(sheet, 'sheet.png');
+  run('changes', 'import', sheet, '--yes', '--by', 'Kim');
+  const xml = strFromU8(unzipSync(readFileSync(sheet))[table] ?? new Uint8Array());
+  const [, id] = new RegExp(`<c r="A${rival.row}"[^>]*><is><t>([^<]*)<`).exec(xml) ?? [];
+  await fetch(`${client.SIGNALHOUSE_BASE_URL}/topics/${id}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${client.SIGNALHOUSE_API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ priority: rival.priority }),
+  });
+  run('push', '--result', done);
+  picture(done, 'result.png');
+});
+
+/**
+ * Saves how the window of a spreadsheet program shows a workbook.
+ * @param {string} book
+ * @param {string} name
+ */
+function picture(book, name) {
+  const dir = dirname(book);
+  const printed = join(dir, 'printed.xlsx');
+  writeFileSync(printed, asSeen(unzipSync(readFileSync(book))));
   const office = ['--headless', `-env:UserInstallation=file://${join(dir, 'office')}`];
-  execFileSync('soffice', [...office, '--convert-to', 'pdf', '--outdir', dir, sheet], { stdio: 'ignore' });
+  execFileSync('soffice', [...office, '--convert-to', 'pdf', '--outdir', dir, printed], { stdio: 'ignore' });
   const [width, height] = [String(view.width), String(view.height)];
   const clip = ['-x', '0', '-y', '0', '-W', width, '-H', height];
   // The first page is the sheet "How to use".
   const page = ['-f', '2', '-singlefile', '-r', String(view.dpi), '-png'];
-  execFileSync('pdftoppm', [...page, ...clip, join(dir, 'topics.pdf'), join(dir, 'sheet')]);
-  copyFileSync(join(dir, 'sheet.png'), target);
-});
+  execFileSync('pdftoppm', [...page, ...clip, join(dir, 'printed.pdf'), join(dir, 'sheet')]);
+  copyFileSync(join(dir, 'sheet.png'), join(target, name));
+}
 
 /**
- * The workbook with the edits, set up to print the corner of the table that the window shows, in its real size.
- * @param {Record<string, Uint8Array>} files
+ * The workbook with the edits.
+ * @param {Uint8Array} bytes
  */
-function asSeen(files) {
-  const path = 'xl/worksheets/sheet2.xml';
-  let xml = strFromU8(files[path] ?? new Uint8Array());
+function withEdits(bytes) {
+  const files = unzipSync(bytes);
+  let xml = strFromU8(files[table] ?? new Uint8Array());
   for (const [row, column, value] of edits) {
     const [, letters] = new RegExp(`<c r="([A-Z]+)1"[^>]*><is><t>${column}<`).exec(xml) ?? [];
     const cell = new RegExp(`<c r="${letters}${row}" s="(\\d+)"(?:/>|[^>]*>.*?</c>)`);
@@ -57,17 +93,26 @@ function asSeen(files) {
         : `<c r="${letters}${row}" s="${style}" t="inlineStr"><is><t>${value}</t></is></c>`,
     );
   }
+  return zipSync({ ...files, [table]: strToU8(xml) });
+}
+
+/**
+ * The workbook, set up to print the corner of the table that the window shows, in its real size.
+ * @param {Record<string, Uint8Array>} files
+ */
+function asSeen(files) {
+  let xml = strFromU8(files[table] ?? new Uint8Array());
   xml = xml
     .replace('<pageSetUpPr fitToPage="1"/>', '')
     .replace(
-      /<pageMargins.*(?=<\/worksheet>)/,
+      /<pageMargins.*?(?=<legacyDrawing|<\/worksheet>)/,
       '<printOptions headings="1"/><pageMargins left="0" right="0" top="0" bottom="0" header="0" footer="0"/><pageSetup paperSize="8" scale="100" orientation="landscape"/>',
     );
   const names = strFromU8(files['xl/workbook.xml'] ?? new Uint8Array());
   const area = `<definedName name="_xlnm.Print_Area" localSheetId="1">'Topics'!$A$1:$${lastColumn(xml)}$40</definedName>`;
   return zipSync({
     ...files,
-    [path]: strToU8(xml),
+    [table]: strToU8(xml),
     'xl/workbook.xml': strToU8(names.replace('</definedNames>', `${area}</definedNames>`)),
   });
 }

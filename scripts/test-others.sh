@@ -26,7 +26,7 @@ command -v javac >/dev/null && command -v mvn >/dev/null ||
   skipped+=('JDBC in test/others/cookbook.test.ts: default-jdk-headless, maven')
 command -v soffice >/dev/null || skipped+=('LibreOffice in test/others/spreadsheets.test.ts: libreoffice-calc-nogui')
 python3 -c 'import ensurepip' 2>/dev/null || skipped+=('test/others/schemathesis.test.ts: python3-venv')
-python3 -c 'import openpyxl' 2>/dev/null || skipped+=('test/others/sheet-openpyxl.test.ts: python3-openpyxl')
+python3 -c 'import openpyxl, pandas' 2>/dev/null || skipped+=('test/others/sheet-openpyxl.test.ts: python3-openpyxl, python3-pandas')
 
 npx vitest run --project others
 # The first time downloads about 500 MB.

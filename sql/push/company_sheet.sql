@@ -4,6 +4,7 @@ SELECT
   companies.person_count AS people,
   companies.message_count AS messages,
   companies.last_seen_at,
+  if(companies.is_org_company, true, NULL) AS our_company,
   companies.name,
   companies.is_vip,
   companies.primary_domain,

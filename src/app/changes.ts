@@ -216,7 +216,7 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
  */
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   return async (sheet, by, followMerges) => {
-    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
+    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
     const run = async (source: ImportSource) => {
       const { queued, problems, rows } = await importChanges(setup, { source }, options);
       const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>
@@ -255,6 +255,6 @@ export async function raisePriorities(path: string, count: number, to: string): 
     edits.push({ title: String(row.cells[column('title')] ?? ''), from, to });
     return { ...row, cells: row.cells.map((cell, at) => (at === column('priority') ? to : cell)) };
   });
-  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  await writeGrid(path, { ...grid, rows }, { overwrite: true });
   return edits;
 }

@@ -119,6 +119,8 @@ export interface Field {
   readonly kind: 'text' | 'boolean';
   /** The values that a client may set; any text when absent. */
   readonly allowed?: readonly string[];
+  /** What its text is: it is checked and written in one way. */
+  readonly format?: 'web address' | 'domain' | 'e-mail address';
   /** Whether an answer may leave it out (the document calls it optional). */
   readonly optional?: true;
 }
@@ -156,11 +158,14 @@ const connections = ['email', 'github', 'linkedin', 'phone', 'twitter'] as const
 
 const company: readonly Field[] = [
   { name: 'name', path: ['name'], kind: 'text' },
-  { name: 'primary_domain', path: ['primaryDomain'], kind: 'text' },
-  { name: 'logo_url', path: ['logoUrl'], kind: 'text' },
+  { name: 'primary_domain', path: ['primaryDomain'], kind: 'text', format: 'domain' },
+  { name: 'logo_url', path: ['logoUrl'], kind: 'text', format: 'web address' },
   { name: 'is_vip', path: ['isVip'], kind: 'boolean' },
   ...connections.map(
-    (name): Field => ({ name: `connections_${name}`, path: ['connections', name], kind: 'text' }),
+    (name): Field => ({
+      ...{ name: `connections_${name}`, path: ['connections', name], kind: 'text' },
+      ...(name === 'email' && { format: 'e-mail address' }),
+    }),
   ),
 ];
 

@@ -159,7 +159,7 @@ function conflictText({ change, fields, remote }: Conflict): string {
         ? 'when the sheet was written'
         : 'when it was queued';
   const line = (name: string) =>
-    `${name} is ${valueText(remote[name])} in the API, was ${valueText(change.base[name])} ${when}, and should become ${valueText(change.wanted[name])}`;
+    `${name} is now ${valueText(remote[name])}, was ${valueText(change.base[name])} ${when}, and should become ${valueText(change.wanted[name])}`;
   return fields.map(line).join('; ');
 }
 

@@ -67,7 +67,7 @@ export function contestedText(
   });
   const isSent = rivals.some(({ status }) => status === 'sending' || status === 'applied');
   const state = isSent ? 'only the first was sent' : 'neither was sent';
-  return `${others.join('; ')}: ${state}. Decide between you, then run signalhouse changes retry with the id of the change that counts`;
+  return `${others.join('; ')}: ${state}. Decide between you, then retry the change that counts`;
 }
 
 function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRow'>): string {

@@ -258,7 +258,7 @@ function notMadePatch({ wanted }: Change, values: Values, { answered, error }: U
     name in values ? `${name} is still ${valueText(values[name])}` : `${name} is not shown`,
   );
   const why = error === null ? '' : ` (${error})`;
-  const text = `The API answered ${answered}${why}, but did not make the change: a read after it shows that ${now.join(', ')}. Run signalhouse changes retry to send it again.`;
+  const text = `The API answered ${answered}${why}, but did not make the change: a read after it shows that ${now.join(', ')}. Retry the change to send it again.`;
   const errorCode = error === null ? 'not_seen' : 'refused_item';
   return { remoteAfter: pick(values, wanted), errorCode, error: text };
 }

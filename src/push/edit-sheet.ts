@@ -153,7 +153,7 @@ function noRows(entityType: EntityType, chosen: number): UsageError {
 }
 
 /** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
-function howTo({ entityType, name }: SheetTable): string[] {
+export function howTo({ entityType, name }: SheetTable): string[] {
   const plural = entityType === 'topic' ? 'topics' : 'companies';
   const fields = fieldsOf[entityType].map((field) => field.name);
   const which =
@@ -165,8 +165,8 @@ function howTo({ entityType, name }: SheetTable): string[] {
     `1. Edit the yellow columns of the sheet "${name}": ${which}. An edited cell turns orange.`,
     '2. Do not edit grey columns, and do not empty yellow cells: a value can be replaced, but not cleared. You can sort, filter, delete rows and add columns. Rows that you do not edit change nothing.',
     '3. Save the file, as .xlsx or as CSV.',
-    '4. Run: signalhouse changes import FILE. It shows what would change, and asks before it queues the changes. It sends nothing.',
-    '5. Run: signalhouse push --result done.xlsx. It sends the changes and writes this sheet again, with the result of each row. If somebody else changed the same value in the meantime, you see both values, and nothing is overwritten.',
+    '4. Send it. Where your Signalhouse has a web page, upload the file at /sheets: it shows what would change before anything is sent. Or put the file into the drop folder "inbox", best into a folder with your name there: it is sent with the next run. On the command line: signalhouse changes import FILE, then signalhouse push --result done.xlsx.',
+    '5. You get this sheet back with the result of each row. If somebody else changed the same value in the meantime, you see both values, and nothing is overwritten.',
   ];
 }
 
@@ -301,8 +301,12 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
     table: 'companies',
     id: 'company_id',
     name: 'Companies',
-    context: [...['people', 'messages'].map(count), { key: 'last_seen_at', type: 'time', width: 20 }],
-    first: ['name', 'is_vip'],
+    context: [
+      ...['people', 'messages'].map(count),
+      { key: 'last_seen_at', type: 'time', width: 20 },
+      { key: 'our_company', type: 'boolean', width: 14 },
+    ],
+    first: ['name', 'is_vip', 'our_company'],
     rest: [
       ...['people', 'messages', 'last_seen_at', 'primary_domain', 'logo_url'],
       ...['email', 'github', 'linkedin', 'phone', 'twitter'].map((name) => `connections_${name}`),
@@ -311,7 +315,7 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
 };
 
 /** A column to edit, and its base column, which keeps the value from when the sheet was written and is hidden. */
-function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
+export function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
   const { name, kind, allowed } = field;
   const base = `base_${name}`;
   const sql = `editable.${identifier(name)}`;

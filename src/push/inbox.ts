@@ -19,7 +19,6 @@ import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { withFacts } from './facts.js';
 import { enqueue, prepareImport } from './import/import.js';
 import type { CostSettings, ImportReport } from './import/preview.js';
 import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
@@ -125,7 +124,8 @@ export class Inbox {
     const { rejected: folder } = foldersOf(dataDir);
     const [rejected] = attempt(() => freePaths(folder, path, resultBeside)) ?? [path];
     const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
-    const options = { requestedBy: personOf(path, dataDir), howToFollow: `run ${command}` };
+    const howToFollow = `run ${command}`;
+    const options = { requestedBy: personOf(path, dataDir), howToFollow, exactTitles: true };
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
     const imported = { path, source, report };
@@ -210,10 +210,8 @@ export class Inbox {
 
   async #writeResult(out: string, { bytes, name, grid }: ImportSource, report: ImportReport): Promise<void> {
     const { queue, warehouse } = this.parts;
-    const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
-    const notes = new Map((await withFacts(warehouse, changes)).map(({ id, note }) => [id, note]));
     const whole = bytes ? await readSheet({ bytes, name }) : grid;
-    await writeResults(out, whole, report.rows, queue.all(), notes);
+    await writeResults(out, warehouse, [{ grid: whole, rows: report.rows }], queue.all());
     chmodSync(out, 0o600);
   }
 }

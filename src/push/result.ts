@@ -1,21 +1,32 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { dirname, extname, resolve } from 'node:path';
-import type { DataDir } from '../base/encryption.js';
+import { dirname, extname, join, parse, resolve } from 'node:path';
 import { messageOf, UsageError } from '../base/errors.js';
-import type { Cell, Grid, GridRow } from '../sheet/grid.js';
-import { writeGrid } from '../sheet/write.js';
-import { type Change, fieldsOf, type Values, valueText } from './change.js';
-import { pick } from './compare.js';
+import { groupBy } from '../base/group-by.js';
+import type { Cell, Grid, GridRow, SheetColumn, Tone, WrittenCell } from '../sheet/grid.js';
+import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet/write.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import { type Change, type EntityType, fieldsOf, type Status, valueText } from './change.js';
 import { colleagues } from './contested.js';
-import { resultNames } from './import/header.js';
-import type { ImportRow } from './import/preview.js';
+import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
+import { type EntityFacts, factsAbout, noteFor, type Reference } from './facts.js';
+import { textOf } from './import/cells.js';
+import { type Header, parseHeader, resultNames } from './import/header.js';
+import type { ImportRow, RowOutcome } from './import/preview.js';
 import { readImportCopy } from './import/source.js';
 
-/** The result of one row of an imported file, as the columns `result`, `error` and `remote_value`. */
-type RowResult = readonly [result: string, error: string | null, remoteValue: string | null];
+/** A file that was imported, and what became of its rows. */
+interface ImportedSheet {
+  readonly grid: Grid;
+  readonly rows: readonly ImportRow[];
+}
 
-/** What happened to the topics or companies of changes, by the id of the change. */
-type Notes = ReadonlyMap<string, string | null>;
+/** What happened to one row. */
+interface RowResult {
+  readonly result: Status | RowOutcome;
+  readonly reason: string | null;
+  /** What asked for its values; null when nothing did. */
+  readonly change: Change | null;
+}
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
@@ -41,61 +52,215 @@ function resultPathProblem(out: string): string | null {
 
 /**
  * Writes the imported file of a push again. When the changes that it settled or sent (`touched`) come from several
- * imports, or from one whose file is not kept (SQL), it writes a sheet with a row for each change. A push that had nothing
- * to do writes the file of the last import. `changes` are all of the queue, oldest first.
+ * imports, or from one whose file is not kept (SQL), it writes a row for each change, topics and companies apart. A push
+ * that had nothing to do writes the file of the last import. `changes` are all of the queue, oldest first.
  */
 export async function writeResult(
   out: string,
-  folder: DataDir,
+  warehouse: Warehouse,
   changes: readonly Change[],
-  touched: Notes,
+  touched: ReadonlySet<string>,
 ): Promise<void> {
   const own = changes.filter(({ id }) => touched.has(id));
   const [only, second] = new Set((own.length > 0 ? own : changes.slice(-1)).map(({ importId }) => importId));
-  const kept = only !== undefined && second === undefined ? await readImportCopy(folder, only) : null;
-  const { grid, rows } = kept ?? { grid: plainGrid(own), rows: plainRows(own) };
-  await writeResults(out, grid, rows, changes, touched);
-}
-
-/** Writes a sheet with `result`, `error` and `remote_value` in each row, and without its base columns in sight. */
-export function writeResults(
-  out: string,
-  grid: Grid,
-  rows: readonly ImportRow[],
-  changes: readonly Change[],
-  notes: Notes = new Map(),
-): Promise<void> {
-  const resultOf = rowResults(rows, changes, notes);
-  const added = resultNames.map((name, at) => ({
-    name,
-    cell: ({ number }: GridRow) => resultOf(number)?.[at] ?? null,
-  }));
-  // Base columns are for the import; here they would stand between the rows and their results.
-  const hidden = (name: string) => name.toLowerCase().startsWith('base_');
-  return writeGrid(out, grid, added, { overwrite: true, hidden });
+  const kept = only !== undefined && second === undefined ? await readImportCopy(warehouse, only) : null;
+  await writeResults(out, warehouse, kept ? [kept] : plainSheets(own), changes);
 }
 
 /**
- * The results of an import by row number: the state of the change where there is one, what happened to its topic or company,
- * and who made the other change of a conflict. Undefined when there is no such row.
+ * Writes sheets again in their own form: the columns, rows and lists that they have, with `result` and `reason` beside the
+ * title, which is added where they lack it. Colours say what became of each row, and notes what a changed cell was before.
+ * The file can be edited and imported again. As text, the sheet of companies becomes a file beside that of topics.
+ */
+export async function writeResults(
+  out: string,
+  store: Pick<Warehouse, 'all'>,
+  imported: readonly ImportedSheet[],
+  changes: readonly Change[],
+): Promise<void> {
+  const sheets: GridSheet[] = [];
+  for (const one of imported) sheets.push(await resultSheet(store, one, changes));
+  const [first, ...others] = sheets;
+  if (!first) return writeGrid(out, nothing, { overwrite: true });
+  if (extname(out).toLowerCase() === '.xlsx') return writeGrids(out, sheets, { overwrite: true });
+  await writeGrids(out, [first], { overwrite: true });
+  for (const sheet of others) {
+    const { dir, name, ext } = parse(out);
+    const path = join(dir, `${name}-${sheet.name.toLowerCase()}${ext}`);
+    await writeGrids(path, [sheet], { overwrite: true });
+  }
+}
+
+/** The result of a push when there never was a change. */
+const nothing: Grid = {
+  columns: ['topic_id', 'title', 'result', 'reason'],
+  headerRow: 1,
+  rows: [],
+  notes: [],
+};
+
+async function resultSheet(
+  store: Pick<Warehouse, 'all'>,
+  { grid, rows }: ImportedSheet,
+  changes: readonly Change[],
+): Promise<GridSheet> {
+  const header = parseHeader(grid.columns, '');
+  const { entityType } = header;
+  const byId = new Map(changes.map((change) => [change.id, change]));
+  const idOf = ({ cells }: GridRow) => textOf(cells[header.id.at]) ?? '';
+  const references = [...grid.rows.map(idOf), ...rows.map((row) => byId.get(row.changeId ?? '')?.entityId)];
+  // A warehouse that fails must not cost the results: they have no titles then.
+  const find = (from: typeof store | null) =>
+    factsAbout(
+      from,
+      references.flatMap((entityId) => (entityId ? [{ entityType, entityId }] : [])),
+    );
+  const facts = await find(store).catch(() => find(null));
+  const resultOf = rowResults(rows, changes, facts);
+  const titleOf = (row: GridRow) => facts({ entityType, entityId: idOf(row) }).title;
+  const columns = resultColumns(header, grid, titleOf);
+  const table = sheetTables[entityType];
+  const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
+  return {
+    ...{ name: table.name, grid, columns: columns.map(({ column }) => column), hasNotes: true },
+    cells: (row) => {
+      const result = resultOf(row);
+      return columns.map(({ cell }) => cell(row, result));
+    },
+    // As far as the result, where that leaves room on a laptop for what is beside it.
+    frozenColumns: at <= 2 ? at + 1 : 1,
+    howTo: [...howTo(table), ...howToRead],
+  };
+}
+
+/** What "How to use" says about a result. */
+const howToRead = [
+  'The column "result" says what became of each row, and "reason" why. Green: applied. Blue: not sent, or not answered yet. Amber: a conflict with another value. Red: wrong or refused. The note of a changed cell has the value from before.',
+  'You can edit this file and send it again. The columns "result" and "reason" are ignored then.',
+];
+
+/** A column of a result: its look, and its cell in each row. */
+interface ResultColumn {
+  readonly column: SheetColumn;
+  readonly cell: (row: GridRow, result: RowResult | undefined) => WrittenCell;
+}
+
+/** The columns of the file as they are in a sheet to edit, and beside the title what became of each row. */
+function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => string | null): ResultColumn[] {
+  const { entityType, id, title, edited, results } = header;
+  const own = new Set(grid.columns.flatMap((name, at) => (results.includes(at) ? [] : [name.toLowerCase()])));
+  const [resultName, reasonName] =
+    resultNames.find((names) => !names.some((one) => own.has(one))) ?? resultNames[1];
+  const look = lookOf(header);
+  const measured = measuredColumns(grid);
+  const columns = measured.map(
+    (column, at): ResultColumn => ({
+      column: { ...column, ...look(at, column.key) },
+      cell: cellOf(header, at),
+    }),
+  );
+  // The name of a company stands in a column to edit, beside the hidden one that says whose row it is.
+  const name = edited.find(({ field }) => field.name === 'name' && title !== null);
+  const beside = name?.at ?? title?.at ?? id.at;
+  const added: ResultColumn[] = [
+    ...(title === null
+      ? [
+          {
+            column: { key: titleNameOf[entityType], type: 'text', width: 36, wrap: true } as const,
+            cell: titleOf,
+          },
+        ]
+      : []),
+    {
+      column: { key: resultName, type: 'text', width: 12 },
+      cell: (_, of) => (of ? { value: of.result.replaceAll('_', ' '), tone: toneOf[of.result] } : null),
+    },
+    {
+      column: { key: reasonName, type: 'text', width: 40, wrap: true },
+      cell: (_, of) => of?.reason ?? null,
+    },
+  ];
+  return columns.flatMap((column, at) => [
+    ...(results.includes(at) ? [] : [column]),
+    ...(at === beside ? added : []),
+  ]);
+}
+
+const titleNameOf: Readonly<Record<EntityType, string>> = { topic: 'title', company: 'company' };
+
+const toneOf: Readonly<Partial<Record<RowResult['result'], Tone>>> = {
+  applied: 'done',
+  queued: 'open',
+  sending: 'open',
+  not_queued: 'open',
+  conflict: 'conflict',
+  failed: 'wrong',
+  invalid: 'wrong',
+};
+
+/** How a column looks in a sheet to edit; nothing for a column that the person added. */
+function lookOf({ entityType, id, isKeyTitle, edited, baseAt }: Header) {
+  const context = new Map(sheetTables[entityType].context.map((column) => [column.key, column]));
+  return (at: number, key: string): Partial<SheetColumn> => {
+    const one = edited.find((column) => column.at === at);
+    if (one) {
+      const { sql: _, key: __, ...looks } = editedColumns(one.field).edited;
+      return { ...looks, edited: { base: one.base?.header } };
+    }
+    // They are for the import; here they would stand between the rows and their results.
+    if (at === baseAt || edited.some(({ base }) => base?.at === at)) return { hidden: true };
+    return at === id.at && !isKeyTitle
+      ? { width: 10, wrap: false, faint: true }
+      : { ...context.get(key.toLowerCase()), key };
+  };
+}
+
+/** The cell of a column in each row: with a colour and a note where the row's change is about it. */
+function cellOf({ edited }: Header, at: number): ResultColumn['cell'] {
+  const one = edited.find((column) => column.at === at || column.base?.at === at);
+  return (row, { change = null, result }: Partial<RowResult> = {}) => {
+    const value = row.cells[at] ?? null;
+    const wanted = one && change?.wanted[one.field.name];
+    // Of rows that were combined, each is marked where it has a value.
+    if (!one || !change || !result || wanted === undefined || (row.cells[one.at] ?? null) === null)
+      return value;
+    // What the API has now is what the person sees from now on, in its spelling: another edit is compared with it.
+    const shown = result === 'applied' || result === 'unchanged' ? wanted : value;
+    if (at !== one.at) return shown;
+    return { value: shown, tone: toneOf[result], note: noteOf(change, one.field.name) };
+  };
+}
+
+/** The value that a changed cell had before, and in a conflict the value that somebody else set. */
+function noteOf({ status, base, remoteBefore }: Change, field: string): string | undefined {
+  const [found, seen] = [remoteBefore?.[field], base[field]];
+  if (status === 'conflict' && found !== undefined)
+    return `Now: ${valueText(found)}${seen === undefined ? '' : `\nWhen you saw it: ${valueText(seen)}`}`;
+  const before = found ?? seen;
+  return before === undefined ? undefined : `Before: ${valueText(before)}`;
+}
+
+/**
+ * The results of an import by row: the state of the change where there is one, what happened to its topic or company, and
+ * who made the other change of a conflict. Undefined when there is no such row.
  */
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],
-  notes: Notes,
-): (row: number) => RowResult | undefined {
+  factsOf: (reference: Reference) => EntityFacts,
+): (row: GridRow) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
   const colleagueOf = colleagues(changes);
-  return (number) => {
+  return ({ number }) => {
     const row = byNumber.get(number);
     if (!row) return undefined;
     const first = byId.get(row.changeId ?? '');
-    if (!first) return [row.outcome.replaceAll('_', ' '), row.text, null];
+    if (!first) return { result: row.outcome, reason: row.text, change: null };
     const successor = survivorChange(first, byId);
     const change = successor ?? first;
     const merged = successor && `was merged into ${successor.entityId}, which is changed instead`;
-    const note = [merged, notes.get(change.id)].filter(Boolean).join(' and ');
+    const note = [merged, noteFor(factsOf(change), change.wanted)].filter(Boolean).join(' and ');
     const { outcome } = row;
     const { status } = change;
     const superseded = `A later change replaces it${change.supersededBy === null ? '' : ` (${change.supersededBy})`}.`;
@@ -108,9 +273,8 @@ function rowResults(
       more === error ? null : more,
       note && `the ${change.entityType} ${note}`,
     ];
-    const values = change.remoteAfter ?? (change.remoteBefore && pick(change.remoteBefore, change.wanted));
     // For a duplicate of an earlier change, the state of that change says more than `duplicate`.
-    return [status, all.filter(Boolean).join('; ') || null, values && valuesText(values)];
+    return { result: status, reason: all.filter(Boolean).join('; ') || null, change };
   };
 }
 
@@ -124,32 +288,35 @@ function survivorChange(
   return survivorChange(next, byId) ?? next;
 }
 
-function valuesText(values: Values): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name}: ${valueText(value)}`)
-    .join(', ');
-}
-
-/** Changes as a sheet: topic or company, wanted values, and where the change came from. */
-function plainGrid(changes: readonly Change[]): Grid {
-  const names = (['topic', 'company'] as const).flatMap((type) => fieldsOf[type].map(({ name }) => name));
-  const used = [...new Set(names)].filter((name) => changes.some(({ wanted }) => wanted[name] !== undefined));
-  return {
-    columns: ['topic_id', 'company_id', ...used, 'source', 'source_row', 'requested_by'],
-    headerRow: 1,
-    notes: [],
-    rows: changes.map((change, index) => ({
-      number: index + 2,
-      cells: [
-        change.entityType === 'topic' ? change.entityId : null,
-        change.entityType === 'company' ? change.entityId : null,
-        ...used.map((name): Cell => change.wanted[name] ?? null),
-        ...[change.source, change.sourceRow, change.requestedBy],
-      ],
-    })),
-  };
-}
-
-function plainRows(changes: readonly Change[]): ImportRow[] {
-  return changes.map(({ id }, index) => ({ row: index + 2, outcome: 'queued', changeId: id, text: null }));
+/** Changes as sheets, one for topics and one for companies: the wanted values, and where each change came from. */
+function plainSheets(changes: readonly Change[]): ImportedSheet[] {
+  return [...groupBy(changes, ({ entityType }) => entityType)]
+    .sort(([one]) => (one === 'topic' ? -1 : 1))
+    .map(([entityType, ofType]) => {
+      const names = fieldsOf[entityType].map(({ name }) => name);
+      const used = names.filter((name) => ofType.some(({ wanted }) => wanted[name] !== undefined));
+      return {
+        grid: {
+          columns: [sheetTables[entityType].id, ...used, 'source', 'source_row', 'requested_by'],
+          headerRow: 1,
+          notes: [],
+          rows: ofType.map(({ entityId, wanted, source, sourceRow, requestedBy }, index) => ({
+            number: index + 2,
+            cells: [
+              entityId,
+              ...used.map((name): Cell => wanted[name] ?? null),
+              source,
+              sourceRow,
+              requestedBy,
+            ],
+          })),
+        },
+        rows: ofType.map(({ id }, index) => ({
+          row: index + 2,
+          outcome: 'queued',
+          changeId: id,
+          text: null,
+        })),
+      };
+    });
 }

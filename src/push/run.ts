@@ -156,8 +156,8 @@ export async function runPush(
   });
   queue.compact();
   if (options.result !== undefined) {
-    const touchedNotes = new Map(report.changes.map(({ id, note }) => [id, note]));
-    await writeResult(options.result, warehouse, queue.all(), touchedNotes);
+    const ids = new Set(report.changes.map(({ id }) => id));
+    await writeResult(options.result, warehouse, queue.all(), ids);
   }
   return { ...report, published, result: options.result ?? null };
 }

@@ -14,6 +14,8 @@ export interface GridRow {
   readonly number: number;
   /** In the order of the columns; empty cells at the end are left out. */
   readonly cells: readonly Cell[];
+  /** Nobody sees it in the spreadsheet program: it is hidden, or a filter leaves it out. */
+  readonly hidden?: true;
 }
 
 /** A sheet as it was read. Text is exactly what is in the cell, neither trimmed nor interpreted. */
@@ -23,6 +25,10 @@ export interface Grid {
   readonly headerRow: number;
   /** Every row that is not blank, in order. */
   readonly rows: readonly GridRow[];
+  /** The rows above the header that are titles of the table. */
+  readonly titles?: readonly GridRow[];
+  /** Merged cells below the header, those of a single row excepted: only the top left one has a value. */
+  readonly merged?: readonly Range[];
   /** What the user should know about how the file was read, as sentences. */
   readonly notes: readonly string[];
   /** What separates the cells, in a text file. */
@@ -111,7 +117,7 @@ export class GridBuilder {
   }
 
   /** Adds the next row and keeps its array. Raises UsageError above a limit. */
-  add(number: number, cells: Cell[]): void {
+  add(number: number, cells: Cell[], hidden = false): void {
     if (number > lastRowNumber) throw tooMany(this.name, 'rows', lastRowNumber);
     let width = cells.length;
     while (width > 0 && blank(cells[width - 1])) width--;
@@ -128,17 +134,17 @@ export class GridBuilder {
         throw sheetError(this.name, what, hint);
       }
     }
-    this.#rows.push({ number, cells });
+    this.#rows.push({ number, cells, ...(hidden && { hidden }) });
   }
 
-  /** The grid. Its header is the first row that is neither blank nor a title in merged cells. */
+  /** The grid. Its header is the first row that is neither blank nor a title. */
   grid(merged: readonly Range[] = [], separator?: Separator): Grid {
     const start = this.#titles(merged);
     const header = this.#rows[start];
     if (!header) {
       throw sheetError(this.name, 'contains no table', `${headerHint}${otherSheetsText(this.sheets)}`);
     }
-    this.#refuseMerged(header.number, merged);
+    const below = this.#mergedBelow(header.number, merged);
     const columns = header.cells.map((cell) => named(cell));
     const rows = this.#rows.slice(start + 1);
     const stray = rows.find(({ cells }) => cells.length > columns.length);
@@ -153,28 +159,30 @@ export class GridBuilder {
       columns,
       headerRow: header.number,
       rows,
+      ...(below.length > 0 && { merged: below }),
+      ...(start > 0 && { titles: this.#rows.slice(0, start) }),
       notes: this.#notes,
       ...(separator !== undefined && { separator }),
       ...(this.sheets && { sheets: this.sheets }),
     };
   }
 
-  /** How many rows at the top are titles: a single value in cells that are merged over several columns. */
+  /** How many rows at the top are titles: a single value each, above a row with more than one. */
   #titles(merged: readonly Range[]): number {
-    let count = 0;
-    for (const { number, cells } of this.#rows) {
-      const filled = cells.filter((cell) => !blank(cell)).length;
-      const over = merged.find(
-        ({ top, left, right }) => top === number && left === cells.length - 1 && right > left,
-      );
-      if (filled !== 1 || !over) break;
-      this.note(`Row ${number} is a title (merged cells ${over.text}), not the header, and was ignored.`);
-      count++;
+    const count = this.#rows
+      .slice(0, mostTitles + 1)
+      .findIndex(({ cells }) => cells.filter(isFilled).length > 1);
+    for (const { number, cells } of this.#rows.slice(0, Math.max(0, count))) {
+      const left = cells.length - 1;
+      const over = merged.find((one) => one.top === number && one.left === left && one.right > left);
+      const where = over ? ` (merged cells ${over.text})` : '';
+      this.note(`Row ${number} is a title${where}, not the header, and was ignored.`);
     }
-    return count;
+    return Math.max(0, count);
   }
 
-  #refuseMerged(headerRow: number, merged: readonly Range[]): void {
+  /** The merged cells of several rows below the header. Raises UsageError for merged cells in the header. */
+  #mergedBelow(headerRow: number, merged: readonly Range[]): Range[] {
     const over = merged.filter(({ top, bottom }) => top <= headerRow && headerRow <= bottom);
     if (over.length > 0) {
       const cells = over.slice(0, 5).map(({ text }) => text);
@@ -184,12 +192,14 @@ export class GridBuilder {
         'Unmerge them: each column needs its own name, in a single row.',
       );
     }
-    const [first] = merged.filter(({ top }) => top > headerRow);
+    const below = merged.filter(({ top }) => top > headerRow);
+    const [first] = below;
     if (first) {
       this.note(
         `Merged cells (first: ${first.text}) have a value only in their top left cell; the others were read as empty.`,
       );
     }
+    return below.filter(({ top, bottom }) => bottom > top);
   }
 
   #refuseTwice(columns: readonly string[]): void {
@@ -207,6 +217,13 @@ export class GridBuilder {
       seen.set(key, column);
     }
   }
+}
+
+/** More rows with a single value than this are no titles. */
+const mostTitles = 5;
+
+function isFilled(cell: Cell): boolean {
+  return !blank(cell);
 }
 
 /** The error for a file above a limit. */
@@ -243,12 +260,30 @@ export interface SheetColumn {
   readonly type: 'text' | 'number' | 'count' | 'boolean' | 'time' | 'date';
   /** The only allowed values; a workbook offers them as a list and refuses others. */
   readonly allowed?: readonly string[];
-  /** For a column to edit: a workbook marks the cells that differ from those of column `base`. */
-  readonly edited?: { readonly base: string };
+  /** For a column to edit: a workbook marks the cells that differ from those of column `base`, where there is one. */
+  readonly edited?: { readonly base?: string | undefined };
   /** Small and pale: for programs, not for people. */
   readonly faint?: boolean;
   /** Not shown in a workbook until somebody unhides it. */
   readonly hidden?: boolean;
+}
+
+/** What became of what a cell asked for, as a colour. */
+export type Tone = 'done' | 'open' | 'conflict' | 'wrong';
+
+/** A cell with a colour, and with a note that a spreadsheet program shows beside it. A text file has only its value. */
+export interface MarkedCell {
+  readonly value: Cell;
+  readonly tone?: Tone | undefined;
+  readonly note?: string | undefined;
+}
+
+/** A cell of a sheet to write. */
+export type WrittenCell = Cell | MarkedCell;
+
+/** The value of a cell to write, and its marks. */
+export function marksOf(cell: WrittenCell): MarkedCell {
+  return typeof cell === 'object' && cell !== null && !(cell instanceof Date) ? cell : { value: cell };
 }
 
 /** A sheet to write. */
@@ -258,7 +293,7 @@ export interface SheetSpec {
   /** When one of them is to be edited, a workbook colours those, and all others are grey. */
   readonly columns: readonly SheetColumn[];
   /** Cells in the order of the columns; missing ones at the end are empty. */
-  readonly rows: Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>;
+  readonly rows: Iterable<readonly WrittenCell[]> | AsyncIterable<readonly WrittenCell[]>;
   /** How many columns at the left stay in view when a workbook is scrolled. */
   readonly frozenColumns?: number;
   /** Paragraphs of a sheet "How to use" in front of the table; the first is its title. A CSV file has none. */

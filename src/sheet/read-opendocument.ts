@@ -134,6 +134,7 @@ export async function readTable(zip: Zip, wanted: number, builder: GridBuilder):
   let isWanted = false;
   let row = 0;
   let repeatedRows = 1;
+  let hidden = false;
   let cells: Cell[] = [];
   let column = 0;
   let cell: OpenCell | undefined;
@@ -171,6 +172,7 @@ export async function readTable(zip: Zip, wanted: number, builder: GridBuilder):
         text.open(name, within, attribute);
       } else if (name === 'table-row') {
         repeatedRows = timesOf(attribute('number-rows-repeated'));
+        hidden = ['collapse', 'filter'].includes(attribute('visibility') ?? '');
         cells = [];
         column = 0;
       } else if (name === 'table-cell' || name === 'covered-table-cell') {
@@ -193,7 +195,7 @@ export async function readTable(zip: Zip, wanted: number, builder: GridBuilder):
         put(cell);
         cell = undefined;
       } else if (isWanted && name === 'table-row') {
-        row = addRow(builder, row, cells, repeatedRows);
+        row = addRow(builder, row, cells, repeatedRows, hidden);
       }
     },
   });
@@ -201,11 +203,17 @@ export async function readTable(zip: Zip, wanted: number, builder: GridBuilder):
 }
 
 /** Adds a row as often as it is repeated, and returns the number of the last one. */
-function addRow(builder: GridBuilder, before: number, cells: Cell[], repeated: number): number {
+function addRow(
+  builder: GridBuilder,
+  before: number,
+  cells: Cell[],
+  repeated: number,
+  hidden: boolean,
+): number {
   const last = before + repeated;
   // A million blank rows at the end are one element, and cost nothing.
   if (cells.length === 0) return last;
-  for (let row = before + 1; row <= last; row++) builder.add(row, [...cells]);
+  for (let row = before + 1; row <= last; row++) builder.add(row, [...cells], hidden);
   return last;
 }
 

@@ -224,6 +224,7 @@ async function readWorksheet(
   const merged: Range[] = [];
   const rich = new RichText();
   let row = 0;
+  let hidden = false;
   let cells: Cell[] = [];
   let column = -1;
   let cell: RawCell | undefined;
@@ -252,6 +253,7 @@ async function readWorksheet(
         if (!(Number.isInteger(number) && number > row))
           throw new MalformedXml(`row ${number} follows row ${row}`);
         row = number;
+        hidden = ['1', 'true'].includes(attribute('hidden') ?? '');
         cells = [];
         column = -1;
       } else if (name === 'c') {
@@ -275,7 +277,7 @@ async function readWorksheet(
       else rich.text(text);
     },
     close: (name) => {
-      if (name === 'row') builder.add(row, cells);
+      if (name === 'row') builder.add(row, cells, hidden);
       else if (name === 'v') inValue = false;
       else if (name === 'is' && cell) cell.value = rich.take();
       else if (name === 'c' && cell) {

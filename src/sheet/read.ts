@@ -166,7 +166,7 @@ const maxRowChars = 500 * maxCellChars;
 
 /**
  * Reads text with separators: RFC 4180, with any line ends, stray quotes, and rows of any width. The separator is the
- * most frequent one in the first row outside quotes, or the one in Excel's `sep=;` on the first line.
+ * most frequent one outside quotes in the first row that has one, or the one in Excel's `sep=;` on the first line.
  */
 async function readDelimited(bytes: Uint8Array, name: string): Promise<Grid> {
   const { text, note } = textOfBytes(bytes);
@@ -251,15 +251,14 @@ function refuseOtherFormats(text: string, name: string): void {
 function separatorOf(text: string): Separator {
   const counts = new Map<string, number>();
   let isQuoted = false;
-  let hasText = false;
   for (const character of text) {
     if (character === '"') isQuoted = !isQuoted;
     if (isQuoted) continue;
     if (character === '\n' || character === '\r') {
-      if (hasText) break;
+      if (counts.size > 0) break;
     } else if (separators.includes(character as Separator)) {
       counts.set(character, (counts.get(character) ?? 0) + 1);
-    } else if (character.trim() !== '') hasText = true;
+    }
   }
   const most = Math.max(0, ...counts.values());
   return (most > 0 && separators.find((one) => counts.get(one) === most)) || ',';

@@ -7,13 +7,20 @@ import { UsageError } from '../base/errors.js';
 import { workbookText } from './cells.js';
 import {
   type Cell,
+  cellAddress,
   columnLetters,
+  type GridRow,
   howToSheet,
   lastColumn,
   lastRowNumber,
+  marksOf,
   type SheetColumn,
   type SheetSpec,
+  type Tone,
+  type WrittenCell,
 } from './grid.js';
+import { Styles } from './styles.js';
+import { escapedAttribute, escapedText, main, xmlStart } from './xml.js';
 
 /** What was written of a table. */
 export interface WrittenTable {
@@ -48,14 +55,31 @@ export async function writeWorkbook(
   const paths = parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const);
   // What names the ranges and the looks comes after the sheets that they are about.
   await writeZip(file, [
-    ['[Content_Types].xml', () => [contentTypes(parts.length)]],
+    ['[Content_Types].xml', () => [contentTypes(parts)]],
     ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
-    ...parts.map(({ xml }, at) => [`xl/worksheets/sheet${at + 1}.xml`, xml] as const),
+    ...parts.flatMap(partFiles),
     ['xl/styles.xml', () => [styles.xml()]],
     ['xl/workbook.xml', () => [workbookXml(parts)]],
     ['xl/_rels/workbook.xml.rels', () => [relations([...paths, ['styles', 'styles.xml']])]],
   ]);
   return sheets.map(({ rows, cutCells }) => ({ rows, cutCells }));
+}
+
+/** A sheet, and the notes of its cells, which come after it: they are found while its rows are written. */
+function partFiles({ xml, table }: Part, at: number): Entries {
+  const number = at + 1;
+  const sheet = [`xl/worksheets/sheet${number}.xml`, xml] as const;
+  if (!table?.sheet.hasNotes) return [sheet];
+  const targets = [
+    ['comments', `../comments${number}.xml`],
+    ['vmlDrawing', `../drawings/vmlDrawing${number}.vml`],
+  ] as const;
+  return [
+    sheet,
+    [`xl/worksheets/_rels/sheet${number}.xml.rels`, () => [relations(targets)]],
+    [`xl/comments${number}.xml`, () => notesXml(table.notes)],
+    [`xl/drawings/vmlDrawing${number}.vml`, () => drawingXml(table.notes)],
+  ];
 }
 
 type Entries = readonly (readonly [path: string, content: Part['xml']])[];
@@ -99,13 +123,12 @@ function* howToXml([title = '', ...steps]: readonly string[], styles: Styles): G
   yield '<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView showGridLines="0" workbookViewId="0"/></sheetViews>';
   yield '<cols><col min="1" max="1" width="3" customWidth="1"/><col min="2" max="2" width="120" customWidth="1"/></cols><sheetData>';
   yield `<row r="2" ht="30" customHeight="1">${cell('B2', titleStyle, title)}</row>`;
+  // The letters are larger than those of a table: fewer fit into the width of the column.
   for (const [at, step] of steps.entries())
-    yield `<row r="${at + 3}" ht="38" customHeight="1">${cell(`B${at + 3}`, stepStyle, step)}</row>`;
+    yield `<row r="${at + 3}" ht="${6 + 16 * Math.max(2, linesOf(step, 100))}" customHeight="1">${cell(`B${at + 3}`, stepStyle, step)}</row>`;
   yield `</sheetData>${landscapePages}</worksheet>`;
 }
 
-const xmlStart = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
-const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 function workbookXml(parts: readonly Part[]): string {
@@ -132,17 +155,19 @@ function workbookXml(parts: readonly Part[]): string {
   ].join('');
 }
 
-function contentTypes(sheets: number): string {
+function contentTypes(parts: readonly Part[]): string {
   const part = (path: string, type: string) =>
     `<Override PartName="/xl/${path}.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.${type}+xml"/>`;
-  const worksheets = Array.from({ length: sheets }, (_, at) =>
+  const sheets = parts.flatMap(({ table }, at) => [
     part(`worksheets/sheet${at + 1}`, 'worksheet'),
-  );
+    ...(table?.sheet.hasNotes ? [part(`comments${at + 1}`, 'comments')] : []),
+  ]);
   return [
     `${xmlStart}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">`,
     '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>',
     '<Default Extension="xml" ContentType="application/xml"/>',
-    ...[part('workbook', 'sheet.main'), part('styles', 'styles'), ...worksheets],
+    '<Default Extension="vml" ContentType="application/vnd.openxmlformats-officedocument.vmlDrawing"/>',
+    ...[part('workbook', 'sheet.main'), part('styles', 'styles'), ...sheets],
     '</Types>',
   ].join('');
 }
@@ -156,8 +181,12 @@ function relations(targets: readonly (readonly [type: string, target: string])[]
 
 /** A table as a sheet of a workbook. */
 export interface TableSheet extends SheetSpec {
-  /** Rows above the header stay blank; default 1. */
+  /** Rows above the header stay blank, titles excepted; default 1. */
   readonly headerRow?: number;
+  /** Titles of the table, above its header. */
+  readonly titles?: readonly GridRow[];
+  /** Whether cells have notes; without it they are not written. */
+  readonly hasNotes?: boolean;
   /** Text goes into the cells as it is, for programs, and not with the marks that our reader takes away again. */
   readonly exactText?: boolean;
 }
@@ -169,6 +198,14 @@ const colours = {
   grey: { fill: 'F3F4F5', color: '4A4A4A' },
   editable: { fill: 'FFF9E3', color: '1A1A1A' },
   faint: '8A9099',
+};
+
+/** Green for what was applied, blue for what waits, amber for a conflict, red for what is wrong. */
+const toneColours: Readonly<Record<Tone, { readonly fill: string; readonly color: string }>> = {
+  done: { fill: 'D3EFD7', color: '14532D' },
+  open: { fill: 'DCE9FB', color: '1E3A6E' },
+  conflict: { fill: 'FFDDA6', color: '6B3A00' },
+  wrong: { fill: 'F9D2D2', color: '7F1D1D' },
 };
 
 /** A header further down is not frozen: it would leave no room for the table. */
@@ -185,19 +222,21 @@ const longestList = 255;
 
 /**
  * The XML of a sheet with a table, made while its rows come: a frozen header with filters, drop-down lists, colours for
- * what can be edited, and landscape pages with the header on each. `rows` and `cutCells` are final when `xml` ended.
+ * what can be edited, and landscape pages with the header on each. `rows`, `cutCells` and `notes` are final when
+ * `xml` ended.
  */
 class Worksheet {
   /** Rows under the header. */
   rows = 0;
   /** Cells whose text was too long and was cut. */
   cutCells = 0;
+  readonly notes: Note[] = [];
   readonly #headerRow: number;
   readonly #columns: readonly ColumnWriter[];
 
   constructor(
     readonly sheet: TableSheet,
-    styles: Styles,
+    private readonly styles: Styles,
   ) {
     this.#headerRow = sheet.headerRow ?? 1;
     const forEditing = sheet.columns.some(({ edited }) => edited);
@@ -219,7 +258,7 @@ class Worksheet {
   /** The sheet, chunk by chunk. */
   async *xml(selected: boolean): AsyncGenerator<string> {
     yield this.#top(selected);
-    let text = this.#header();
+    let text = `${this.#titles()}${this.#header()}`;
     let number = this.#headerRow;
     for await (const cells of this.sheet.rows) {
       number++;
@@ -267,6 +306,17 @@ class Worksheet {
     return `<pane${splits} topLeftCell="${corner}" activePane="${pane}" state="frozen"/>${cell(` pane="${pane}"`)}`;
   }
 
+  #titles(): string {
+    const style = this.styles.of({ bold: true, size: 14, vertical: 'center' });
+    const rows = (this.sheet.titles ?? []).map(({ number, cells }) => {
+      const texts = cells.flatMap((cell, at) =>
+        cell === null ? [] : [textCell(`${columnLetters(at)}${number}`, style, this.#text(String(cell)))],
+      );
+      return `<row r="${number}">${texts.join('')}</row>`;
+    });
+    return rows.join('');
+  }
+
   #header(): string {
     const row = this.#headerRow;
     const cells = this.#columns.map(({ column, letters, headerStyle }) =>
@@ -275,39 +325,41 @@ class Worksheet {
     return `<row r="${row}" ht="22" customHeight="1">${cells.join('')}</row>`;
   }
 
-  #row(number: number, cells: readonly Cell[]): string {
+  #row(number: number, cells: readonly WrittenCell[]): string {
     if (cells.length === 0) return '';
     let text = '';
     let lines = 1;
     for (const [at, column] of this.#columns.entries()) {
-      const cell = cells[at] ?? null;
-      text += this.#cell(`${column.letters}${number}`, cell, column);
-      if (column.column.wrap && typeof cell === 'string')
-        lines = Math.max(lines, linesOf(cell, column.width));
+      const { value, tone, note } = marksOf(cells[at] ?? null);
+      text += this.#cell(`${column.letters}${number}`, value, column, tone);
+      if (note !== undefined) this.notes.push({ column: at, row: number, text: this.#text(note) });
+      if (column.column.wrap && typeof value === 'string')
+        lines = Math.max(lines, linesOf(value, column.width));
     }
     // Excel measures a row without a height when it opens the file, LibreOffice leaves it at one line.
     const height = lines > 1 ? ` ht="${Math.min(lines, mostLines) * lineHeight}"` : '';
     return `<row r="${number}"${height}>${text}</row>`;
   }
 
-  #cell(address: string, cell: Cell, column: ColumnWriter): string {
+  #cell(address: string, cell: Cell, column: ColumnWriter, tone: Tone | undefined): string {
+    const style = (type: SheetColumn['type']) => column.style(type, tone);
     // A cell without a value only shows its column's colours.
     if (cell === null || cell === '')
-      return column.coloured ? `<c r="${address}" s="${column.style(column.column.type)}"/>` : '';
+      return column.coloured ? `<c r="${address}" s="${style(column.column.type)}"/>` : '';
     if (typeof cell === 'boolean')
-      return `<c r="${address}" s="${column.style('boolean')}" t="b"><v>${cell ? 1 : 0}</v></c>`;
+      return `<c r="${address}" s="${style('boolean')}" t="b"><v>${cell ? 1 : 0}</v></c>`;
     if (typeof cell === 'number' && Number.isFinite(cell)) {
       const type = column.column.type === 'count' ? 'count' : 'number';
-      return `<c r="${address}" s="${column.style(type)}"><v>${cell}</v></c>`;
+      return `<c r="${address}" s="${style(type)}"><v>${cell}</v></c>`;
     }
     if (cell instanceof Date) {
       const days = daysOf(cell);
       const midnight = cell.getTime() % 86_400_000 === 0 && column.column.type !== 'time';
       if (days !== undefined)
-        return `<c r="${address}" s="${column.style(midnight ? 'date' : 'time')}"><v>${days}</v></c>`;
-      return textCell(address, column.style('text'), cell.toISOString());
+        return `<c r="${address}" s="${style(midnight ? 'date' : 'time')}"><v>${days}</v></c>`;
+      return textCell(address, style('text'), cell.toISOString());
     }
-    return textCell(address, column.style('text'), this.#text(String(cell)));
+    return textCell(address, style('text'), this.#text(String(cell)));
   }
 
   #text(text: string): string {
@@ -324,6 +376,7 @@ class Worksheet {
       ...this.#markedEdits(),
       rules.length > 0 ? `<dataValidations count="${rules.length}">${rules.join('')}</dataValidations>` : '',
       landscapePages,
+      this.sheet.hasNotes ? '<legacyDrawing r:id="rId2"/>' : '',
     ].join('');
   }
 
@@ -370,7 +423,7 @@ class ColumnWriter {
   readonly headerStyle: number;
   /** Whether a cell without a value has colours as well. */
   readonly coloured: boolean;
-  readonly #styles = new Map<SheetColumn['type'], number>();
+  readonly #styles = new Map<string, number>();
 
   constructor(
     readonly column: SheetColumn,
@@ -388,13 +441,14 @@ class ColumnWriter {
     });
   }
 
-  style(type: SheetColumn['type']): number {
-    const known = this.#styles.get(type);
+  style(type: SheetColumn['type'], tone?: Tone): number {
+    const known = this.#styles.get(`${type} ${tone}`);
     if (known !== undefined) return known;
     const { edited, wrap, faint } = this.column;
     const style = this.all.of({
       ...(this.forEditing && { ...(edited ? colours.editable : colours.grey), lines: true }),
       ...(faint && { color: colours.faint, size: 9 }),
+      ...(tone && toneColours[tone]),
       ...(type in formats && { format: formats[type] }),
       ...(type === 'boolean' && { align: 'center' }),
       // A number at the edge of its cell runs into the text beside it.
@@ -402,7 +456,7 @@ class ColumnWriter {
       ...(wrap && { wrap }),
       vertical: 'top',
     });
-    this.#styles.set(type, style);
+    this.#styles.set(`${type} ${tone}`, style);
     return style;
   }
 }
@@ -417,7 +471,7 @@ const formats: Readonly<Partial<Record<SheetColumn['type'], string>>> = {
   time: 'yyyy-mm-dd hh:mm:ss',
 };
 
-const worksheetStart = `${xmlStart}<worksheet xmlns="${main}">`;
+const worksheetStart = `${xmlStart}<worksheet xmlns="${main}" xmlns:r="${office}">`;
 
 /** All columns on the width of a page, as many pages as the rows need. */
 const landscapePages =
@@ -481,108 +535,35 @@ function tooLarge(name: string, what: 'rows' | 'columns', limit: number): UsageE
   });
 }
 
-/** How a cell looks. Colours as `FFC533`. */
-interface Look {
-  readonly fill?: string;
-  readonly color?: string;
-  readonly bold?: boolean;
-  readonly size?: number;
-  /** Excel's format code; `@` is text, which stays text when it is edited. */
-  readonly format?: string;
-  readonly align?: 'left' | 'center' | 'right';
-  readonly indent?: number;
-  readonly vertical?: 'top' | 'center';
-  readonly wrap?: boolean;
-  /** Thin lines around the cell: a fill hides those of the spreadsheet program. */
-  readonly lines?: boolean;
+/** A note (Excel: comment) that a spreadsheet program shows beside a cell. */
+interface Note {
+  /** From 0. */
+  readonly column: number;
+  /** From 1. */
+  readonly row: number;
+  readonly text: string;
 }
 
-/** Cells that were edited: orange and bold. It is the only look that depends on a condition. */
-const editedLook =
-  '<dxf><font><b/><color rgb="FF1A1A1A"/></font><fill><patternFill><bgColor rgb="FFFFAB40"/></patternFill></fill></dxf>';
+/** The texts of the notes of a sheet: xl/comments1.xml. */
+function* notesXml(notes: readonly Note[]): Generator<string> {
+  yield `${xmlStart}<comments xmlns="${main}"><authors><author>Signalhouse</author></authors><commentList>`;
+  for (const { column, row, text } of notes)
+    yield `<comment ref="${cellAddress(column, row)}" authorId="0"><text><t xml:space="preserve">${escapedText(text)}</t></text></comment>`;
+  yield '</commentList></comments>';
+}
 
-const line = '<color rgb="FFD5D8DC"/>';
-const lines = `<border><left style="thin">${line}</left><right style="thin">${line}</right><top style="thin">${line}</top><bottom style="thin">${line}</bottom><diagonal/></border>`;
-
-/** The format reserves the first two fills, and the number formats below this one. */
-const [firstFill, firstFormat] = [2, 164];
-
-/** The looks of a workbook, numbered as they are asked for: cells refer to a look by its number. */
-class Styles {
-  /** By their JSON; the first is that of a cell without a look. */
-  readonly #looks = new Map<string, Look>([['', {}]]);
-
-  /** The number of a look. */
-  of(look: Look): number {
-    const key = JSON.stringify(look);
-    this.#looks.set(key, look);
-    return [...this.#looks.keys()].indexOf(key);
+/** Where the notes are drawn: without it, Excel shows none. LibreOffice and openpyxl need only the texts. */
+function* drawingXml(notes: readonly Note[]): Generator<string> {
+  yield '<xml xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office" xmlns:x="urn:schemas-microsoft-com:office:excel">';
+  yield '<o:shapelayout v:ext="edit"><o:idmap v:ext="edit" data="1"/></o:shapelayout>';
+  yield '<v:shapetype id="_x0000_t202" coordsize="21600,21600" o:spt="202" path="m,l,21600r21600,l21600,xe"><v:stroke joinstyle="miter"/><v:path gradientshapeok="t" o:connecttype="rect"/></v:shapetype>';
+  for (const [at, { column, row }] of notes.entries()) {
+    // From the column beside the cell, two columns and four rows large.
+    const anchor = [column + 1, 15, Math.max(0, row - 2), 4, column + 3, 15, row + 2, 4].join(',');
+    yield `<v:shape id="_x0000_s${1025 + at}" type="#_x0000_t202" style="position:absolute;visibility:hidden" fillcolor="#ffffe1" o:insetmode="auto">` +
+      '<v:fill color2="#ffffe1"/><v:path o:connecttype="none"/><v:textbox style="mso-direction-alt:auto"/>' +
+      `<x:ClientData ObjectType="Note"><x:MoveWithCells/><x:SizeWithCells/><x:Anchor>${anchor}</x:Anchor>` +
+      `<x:AutoFill>False</x:AutoFill><x:Row>${row - 1}</x:Row><x:Column>${column}</x:Column></x:ClientData></v:shape>`;
   }
-
-  /** The content of xl/styles.xml, when every look has its number: each has a font, a fill and a format of that number. */
-  xml(): string {
-    const looks = [...this.#looks.values()];
-    const formats = looks.flatMap(({ format }, at) =>
-      format === undefined
-        ? []
-        : `<numFmt numFmtId="${firstFormat + at}" formatCode="${escapedAttribute(format)}"/>`,
-    );
-    return [
-      `${xmlStart}<styleSheet xmlns="${main}">`,
-      formats.length > 0 ? list('numFmts', formats) : '',
-      list('fonts', looks.map(fontXml)),
-      list('fills', [patternFill('none'), patternFill('gray125'), ...looks.map(fillXml)]),
-      list('borders', ['<border><left/><right/><top/><bottom/><diagonal/></border>', lines]),
-      list('cellStyleXfs', ['<xf numFmtId="0" fontId="0" fillId="0" borderId="0"/>']),
-      list('cellXfs', looks.map(cellXml)),
-      list('cellStyles', ['<cellStyle name="Normal" xfId="0" builtinId="0"/>']),
-      list('dxfs', [editedLook]),
-      '</styleSheet>',
-    ].join('');
-  }
-}
-
-function cellXml({ format, align, indent, vertical, wrap, lines: hasLines }: Look, at: number): string {
-  const alignment = [
-    ...(align ? [`horizontal="${align}"`] : []),
-    ...(indent ? [`indent="${indent}"`] : []),
-    ...(vertical ? [`vertical="${vertical}"`] : []),
-    ...(wrap ? ['wrapText="1"'] : []),
-  ].join(' ');
-  return (
-    `<xf numFmtId="${format === undefined ? 0 : firstFormat + at}" fontId="${at}" fillId="${firstFill + at}"` +
-    ` borderId="${hasLines ? 1 : 0}" xfId="0"` +
-    ' applyNumberFormat="1" applyFont="1" applyFill="1" applyBorder="1" applyAlignment="1">' +
-    `<alignment ${alignment}/></xf>`
-  );
-}
-
-function patternFill(type: 'none' | 'gray125'): string {
-  return `<fill><patternFill patternType="${type}"/></fill>`;
-}
-
-function fillXml({ fill }: Look): string {
-  if (fill === undefined) return patternFill('none');
-  return `<fill><patternFill patternType="solid"><fgColor rgb="FF${fill}"/></patternFill></fill>`;
-}
-
-function fontXml({ bold, size = 11, color }: Look): string {
-  const colour = color === undefined ? '' : `<color rgb="FF${color}"/>`;
-  return `<font>${bold ? '<b/>' : ''}<sz val="${size}"/>${colour}<name val="Calibri"/><family val="2"/></font>`;
-}
-
-function list(name: string, items: readonly string[]): string {
-  return `<${name} count="${items.length}">${items.join('')}</${name}>`;
-}
-
-/** Text within XML. */
-function escapedText(text: string): string {
-  return /[&<>]/.test(text)
-    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-    : text;
-}
-
-/** Text within the quotes of an attribute. */
-function escapedAttribute(text: string): string {
-  return escapedText(text).replaceAll('"', '&quot;');
+  yield '</xml>';
 }

@@ -4,13 +4,24 @@ import { dirname, extname, resolve } from 'node:path';
 import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/errors.js';
 import { cutToCell, neutralized, withoutControls } from './cells.js';
-import type { Cell, Grid, GridRow, Separator, SheetColumn, SheetSpec, WriteOptions } from './grid.js';
-import { writeWorkbook } from './write-workbook.js';
+import {
+  type Cell,
+  type Grid,
+  type GridRow,
+  marksOf,
+  type Separator,
+  type SheetColumn,
+  type SheetSpec,
+  type WriteOptions,
+  type WrittenCell,
+} from './grid.js';
+import { type TableSheet, writeWorkbook } from './write-workbook.js';
 
-/** A column that is added to the right of a person's own. */
-export interface AddedColumn {
-  readonly name: string;
-  readonly cell: (row: GridRow) => Cell;
+/** A table of a workbook whose rows are those of a grid, each under its own number. */
+export interface GridSheet extends Omit<TableSheet, 'rows' | 'headerRow' | 'titles'> {
+  readonly grid: Grid;
+  /** The cells of a row, in the order of the columns. */
+  readonly cells: (row: GridRow) => readonly WrittenCell[];
 }
 
 /**
@@ -30,50 +41,53 @@ export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOp
 }
 
 /**
- * Writes a grid back, as .xlsx, .csv or .tsv, with columns added at the right: every value with its type, and every row
- * under its own number, blank rows included. An added column replaces a column of the same name, from an earlier result.
- * A text file keeps the separator that was read. Formulas become their values; fonts and colours are lost, and columns
- * are as wide as their texts, those that `hidden` names excepted. Raises what `writeSheet` raises.
+ * Writes a grid back, as .xlsx, .csv or .tsv: every value with its type, and every row under its own number, blank rows and
+ * titles included. A text file keeps the separator that was read. Formulas become their values; fonts and colours are
+ * lost, and columns are as wide as their texts. Raises what `writeSheet` raises.
  */
-export async function writeGrid(
+export function writeGrid(out: string, grid: Grid, options: WriteOptions = {}): Promise<void> {
+  const columns = measuredColumns(grid);
+  const cells = (row: GridRow) => columns.map((_, at) => row.cells[at] ?? null);
+  return writeGrids(out, [{ name: 'Sheet', grid, columns, cells }], options);
+}
+
+/** Writes grids like `writeGrid`, in another form each: as the sheets of one workbook, or the first one as text. */
+export async function writeGrids(
   out: string,
-  grid: Grid,
-  added: readonly AddedColumn[],
-  options: WriteOptions & { readonly hidden?: (column: string) => boolean } = {},
+  sheets: readonly GridSheet[],
+  options: WriteOptions = {},
 ): Promise<void> {
   const ending = extname(out).toLowerCase();
-  const names = new Set(added.map(({ name }) => name.toLowerCase()));
-  const kept = grid.columns.flatMap((name, at) => (names.has(name.toLowerCase()) ? [] : [at]));
-  const header = [...kept.map((at) => grid.columns[at] ?? ''), ...added.map(({ name }) => name)];
-  const cellsOf = (row: GridRow) => [
-    ...kept.map((at) => row.cells[at] ?? null),
-    ...added.map((one) => one.cell(row)),
-  ];
-
+  const [first] = sheets;
   if (ending === '.xlsx') {
-    // The header of records is row 0.
-    const headerRow = Math.max(1, grid.headerRow);
-    const sample = grid.rows.slice(0, measuredRows).map(cellsOf);
-    const columns = header.map((key, at): SheetColumn => {
-      const longest = sample.reduce((most, row) => Math.max(most, shownLength(row[at] ?? null)), 0);
-      return {
-        ...{ key, type: 'text', width: Math.min(longest + 2, widest), wrap: longest + 2 > widest },
-        hidden: options.hidden?.(key) ?? false,
-      };
+    const tables = sheets.map(({ grid, cells, ...sheet }): TableSheet => {
+      const { headerRow, titles } = grid;
+      // The header of records is row 0.
+      const at = { headerRow: Math.max(1, headerRow), ...(titles && { titles }) };
+      return { ...sheet, ...at, rows: withBlankRows(grid.rows, headerRow + 1, cells) };
     });
-    const rows = withBlankRows(grid.rows, grid.headerRow + 1, cellsOf);
-    const sheet = { name: 'Result', columns, rows, headerRow };
-    return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet]));
+    return writeSheetFile(out, options, (file) => writeWorkbook(file, tables));
   }
-  if (ending !== '.csv' && ending !== '.tsv') throw wrongEnding(out, '.xlsx, .csv or .tsv');
+  if ((ending !== '.csv' && ending !== '.tsv') || !first) throw wrongEnding(out, '.xlsx, .csv or .tsv');
+  const { grid, columns, cells } = first;
   const separator = ending === '.tsv' ? '\t' : (grid.separator ?? ',');
-  const withHeader = [{ number: grid.headerRow, cells: header }, ...grid.rows];
-  const rows = withBlankRows(withHeader, 1, (row) =>
-    row.number === grid.headerRow ? row.cells : cellsOf(row),
+  const header = { number: grid.headerRow, cells: columns.map(({ key }) => key) };
+  const isData = new Set(grid.rows);
+  const rows = withBlankRows([...(grid.titles ?? []), header, ...grid.rows], 1, (row) =>
+    isData.has(row) ? cells(row) : row.cells,
   );
   return writeSheetFile(out, options, (file) =>
     writeDelimited(file, rows, { separator, numbersAsText: true }),
   );
+}
+
+/** The columns of a grid, each as wide as its texts. */
+export function measuredColumns({ columns, rows }: Grid): SheetColumn[] {
+  const sample = rows.slice(0, measuredRows);
+  return columns.map((key, at): SheetColumn => {
+    const longest = sample.reduce((most, { cells }) => Math.max(most, shownLength(cells[at] ?? null)), 0);
+    return { key, type: 'text', width: Math.min(longest + 2, widest), wrap: longest + 2 > widest };
+  });
 }
 
 /** A column for longer text is this wide, in characters, and the text wraps. */
@@ -95,8 +109,8 @@ function wrongEnding(out: string, endings: string): UsageError {
 function* withBlankRows(
   rows: readonly GridRow[],
   first: number,
-  cells: (row: GridRow) => readonly Cell[],
-): Generator<readonly Cell[]> {
+  cells: (row: GridRow) => readonly WrittenCell[],
+): Generator<readonly WrittenCell[]> {
   let next = first;
   for (const row of rows) {
     for (; next < row.number; next++) yield [];
@@ -117,12 +131,12 @@ interface DelimitedOptions {
 /** Writes rows so that Excel opens them without questions: UTF-8 with a byte order mark, CRLF, and no cell that is a formula. */
 async function writeDelimited(
   file: FileHandle,
-  rows: Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>,
+  rows: Iterable<readonly WrittenCell[]> | AsyncIterable<readonly WrittenCell[]>,
   options: DelimitedOptions,
 ): Promise<void> {
   let chunk = '\uFEFF';
   for await (const row of rows) {
-    chunk += `${row.map((cell) => delimitedCell(cell, options)).join(options.separator)}\r\n`;
+    chunk += `${row.map((cell) => delimitedCell(marksOf(cell).value, options)).join(options.separator)}\r\n`;
     if (chunk.length < chunkChars) continue;
     await file.appendFile(chunk);
     chunk = '';

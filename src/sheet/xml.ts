@@ -137,3 +137,21 @@ function withoutEntities(raw: string): string {
 function local(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
+
+/** The beginning of each part of a workbook that we write. */
+export const xmlStart = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+
+/** The namespace of worksheets, styles and notes. */
+export const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+
+/** Text within XML. */
+export function escapedText(text: string): string {
+  return /[&<>]/.test(text)
+    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    : text;
+}
+
+/** Text within the quotes of an attribute. */
+export function escapedAttribute(text: string): string {
+  return escapedText(text).replaceAll('"', '&quot;');
+}

@@ -135,14 +135,16 @@ describe('a sheet that is older than a merge or an archiving', () => {
       { entityId: survivor.id, title: survivor.title, rows: [2], wanted: { priority: wanted }, note: null },
       { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
     ]);
-    expect(report.notes[0]).toBe(
+    expect(report.notes.at(-1)).toBe(
       `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
     );
     const pushed = await folder.run(['push', '--result', 'done.csv']);
     expect(pushed.code).toBe(0);
     expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
     expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
-    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(/applied,the topic was archived on /);
+    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(
+      /,applied,the topic was archived on /,
+    );
     expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
   });
 

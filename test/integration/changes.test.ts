@@ -53,7 +53,7 @@ async function edit(
     for (const [of, column, value] of edits) if (of === at) cells[grid.columns.indexOf(column)] = value;
     return { ...row, cells };
   });
-  await writeGrid(join(cwd, name), { ...grid, rows }, [], { overwrite: true });
+  await writeGrid(join(cwd, name), { ...grid, rows }, { overwrite: true });
   return { ...grid, rows };
 }
 

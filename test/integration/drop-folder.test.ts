@@ -78,7 +78,7 @@ describe('the drop folder', () => {
       'photo.xlsx',
     );
     const reasons = await readSheet({ path: join(inbox.path, 'rejected', 'bad.result.csv') });
-    expect(reasons.columns).toEqual(['topic_id', 'priority', 'result', 'error', 'remote_value']);
+    expect(reasons.columns).toEqual(['topic_id', 'title', 'result', 'reason', 'priority']);
     expect(reasons.rows[1]?.cells.slice(2, 4)).toEqual(['invalid', expect.stringContaining('no-such-topic')]);
     // What is read as .ods is written as .xlsx.
     for (const name of ['good.result.csv', 'open.result.xlsx']) {
@@ -116,11 +116,11 @@ describe('push --result', () => {
     expect(pushed.code).toBe(3);
     expect(pushed.stdout).toContain(out);
     const { columns, rows } = await readSheet({ path: out });
-    expect(columns).toEqual(['Topic ID', 'Comment', 'Priority', 'result', 'error', 'remote_value']);
-    expect(rows.map(({ cells }) => [cells[1] ?? null, cells[3]])).toEqual([
-      ['keep me', 'conflict'],
-      [null, 'unchanged'],
+    expect(columns).toEqual(['Topic ID', 'title', 'result', 'reason', 'Comment', 'Priority']);
+    expect(rows.map(({ cells }) => [cells[1], cells[2], cells[4]])).toEqual([
+      [one.title, 'conflict', 'keep me'],
+      [two.title, 'unchanged', null],
     ]);
-    expect(rows[0]?.cells[5]).toBe('priority: very_low');
+    expect(rows[0]?.cells[3]).toContain('priority is now very_low');
   });
 });

@@ -277,7 +277,7 @@ describe('changes retry --overwrite', () => {
     set(topic(), { priority: 'low' });
     const again = await push(pulling);
     expect({ code: again.code, status: statusOf(again) }).toEqual({ code: 3, status: 'conflict' });
-    expect(errorOf(again)).toContain('priority is low in the API, was very_low');
+    expect(errorOf(again)).toContain('priority is now low, was very_low');
     expect(applied).toEqual([]);
     await pulling.run(['changes', 'retry', id, '--overwrite']);
     expect(statusOf(await push(pulling))).toBe('applied');

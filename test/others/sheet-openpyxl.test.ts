@@ -16,7 +16,7 @@ function python(code: string, ...args: string[]): string {
 
 function hasOpenpyxl(): boolean {
   try {
-    python('import openpyxl');
+    python('import openpyxl, pandas');
     return true;
   } catch {
     return false;
@@ -49,8 +49,31 @@ sheet = book.active
 at = {cell.value: cell.column for cell in sheet[1]}
 cell = sheet.cell(2, at['priority'])
 cell.value = 'low' if cell.value != 'low' else 'high'
+sheet.cell(1, sheet.max_column + 1).value = 'my notes'
 book.save(sys.argv[2])
 print(sheet.cell(2, at['topic_id']).value, cell.value)`;
+
+const describeResult = `
+import json, sys, openpyxl, pandas
+book = openpyxl.load_workbook(sys.argv[1])
+sheet = book['Topics']
+at = {cell.value: cell.column for cell in sheet[1]}
+cells = {name: sheet.cell(2, column) for name, column in at.items()}
+frame = pandas.read_excel(sys.argv[1], sheet_name='Topics')
+print(json.dumps({
+  'sheets': book.sheetnames, 'first': list(at)[:6], 'own': list(at)[-1], 'freeze': sheet.freeze_panes,
+  'result': cells['result'].value, 'colours': [cells[name].fill.fgColor.rgb for name in ('result', 'priority')],
+  'note': cells['priority'].comment.text, 'notes': sum(1 for row in sheet.iter_rows() for cell in row if cell.comment),
+  'lists': sheet.data_validations.count, 'pandas': [str(frame['result'][0]), str(frame['title'][0]) == cells['title'].value],
+}))`;
+
+const editResult = `
+import sys, openpyxl
+book = openpyxl.load_workbook(sys.argv[1])
+sheet = book['Topics']
+at = {cell.value: cell.column for cell in sheet[1]}
+sheet.cell(2, at['priority']).value = 'default'
+book.save(sys.argv[2])`;
 
 describe.skipIf(!hasOpenpyxl())('a sheet in openpyxl', () => {
   const folders = new Folders();
@@ -111,5 +134,21 @@ describe.skipIf(!hasOpenpyxl())('a sheet in openpyxl', () => {
     const queue = await queueOf(pulling.dataDir);
     expect(queue.map(({ entityId, wanted }) => `${entityId} ${wanted.priority}`)).toEqual([printed]);
     expect(queue.map(({ wanted }) => Object.keys(wanted))).toEqual([['priority']]);
+  });
+
+  it('its result has colours, notes and lists, and another edit of the same cell is sent', async () => {
+    const [queued] = await queueOf(pulling.dataDir);
+    expect((await run('push', '--result', 'done.xlsx')).code).toBe(0);
+    const seen = JSON.parse(python(describeResult, join(cwd, 'done.xlsx')));
+    expect(seen).toEqual({
+      ...{ sheets: ['How to use', 'Topics'], own: 'my notes', freeze: 'D2', lists: 3, notes: 1 },
+      first: ['topic_id', 'title', 'result', 'reason', 'priority', 'lifecycle_state'],
+      ...{ result: 'applied', colours: ['FFD3EFD7', 'FFD3EFD7'], note: `Before: ${queued?.base.priority}` },
+      pandas: ['applied', true],
+    });
+    python(editResult, join(cwd, 'done.xlsx'), join(cwd, 'again.xlsx'));
+    expect((await run('changes', 'import', 'again.xlsx', '--yes')).code).toBe(0);
+    expect((await run('push')).code).toBe(0);
+    expect(town.world.topics.get(queued?.entityId ?? '')?.priority).toBe('default');
   });
 });

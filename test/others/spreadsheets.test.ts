@@ -160,7 +160,14 @@ describe.skipIf(soffice() === undefined)('LibreOffice', () => {
       expect([first, second].map(priorityOf)).toEqual(wanted);
       const result = await readSheet({ path: join(office.saved(done, 'ods'), `done-${ending}.ods`) });
       const at = result.columns.indexOf('result');
+      expect(result.columns.slice(0, 4)).toEqual(['topic_id', 'title', 'result', 'reason']);
       expect(result.rows.map(({ cells }) => cells[at]).filter((one) => one === 'applied')).toHaveLength(2);
+      // It keeps the notes and colours of the result, and what it saves is accepted again, without a change.
+      const again = join(office.saved(done, 'xlsx'), `done-${ending}.xlsx`);
+      const notes = strFromU8(unzipSync(readFileSync(again))['xl/comments2.xml'] ?? new Uint8Array());
+      expect(notes.match(/Before: /g)).toHaveLength(2);
+      const resent = await pulling.run(['changes', 'import', again, '--yes']);
+      expect(resent).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing new to queue') });
     },
   );
 
@@ -253,7 +260,7 @@ test('20,000 changes are queued within 350 MB', async () => {
   const grid = await readSheet({ path });
   const at = grid.columns.indexOf('priority');
   const rows = grid.rows.map(({ number, cells }) => ({ number, cells: cells.with(at, 'high') }));
-  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  await writeGrid(path, { ...grid, rows }, { overwrite: true });
   const { report, megabytes } = await metered(large, ['changes', 'import', path, '--yes', '--json']);
   expect(report.queued).toHaveLength(20_000);
   // All in one statement, the queue alone took 560 MB.

@@ -139,8 +139,10 @@ function followCommand(changes: readonly Decidable[]): string | null {
 
 /** The most changes that a preview shows unless all are asked for. */
 const mostShown = 20;
-/** A longer change is cut; `lifecycle_state: in_progress -> completed` takes 41. */
+/** A longer change is wrapped; `lifecycle_state: in_progress -> completed` takes 41. */
 const widestChange = 44;
+/** A change of a text that is longer than this is cut. */
+const mostOfValue = 4 * widestChange;
 const companiesWidth = 11;
 
 /** Changes of a preview, each with its title, its values before and after, and the companies that it affects. */
@@ -149,7 +151,7 @@ export function previewTable(changes: readonly PreviewChange[], isFull: boolean)
   const shownChanges = isFull ? changes : changes.slice(0, mostShown);
   const hasCompanies = shownChanges.some(({ affected }) => affected !== null);
   const linesOfChange = shownChanges.map((change) => [
-    ...changedFields(change),
+    ...changedFields(change).flatMap((line) => wrap(cut(printable(line), mostOfValue), widestChange)),
     ...(change.note === null ? [] : wrap(`(${printable(change.note)})`, widestChange)),
   ]);
   const widest = Math.max(6, ...linesOfChange.flat().map((line) => Math.min(widthOf(line), widestChange)));

@@ -122,7 +122,7 @@ export function previewSummary(preview: PushPreview): string {
       'Total',
       pairs([
         ['organization', nameOf(preview.organization)],
-        ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)} at the budget`],
+        ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)}`],
         ['unchanged', `${count(unchanged)} (already up to date)`],
         ['conflict', conflicts.length],
         ['failed', failures.length],

@@ -79,7 +79,7 @@ function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
     ['in conflict', rowsText(rows.conflict, 'see below')],
     ['wrong', rowsText(rows.invalid, 'see below')],
     ['replaces', superseded > 0 ? `${counted(superseded, 'earlier change')} in the queue` : null],
-    ['push cost', changes > 0 ? pushCostText(preview) : null],
+    ['to send', changes > 0 ? sendingText(preview) : null],
     ['compared with', changes > 0 ? baseText(preview) : null],
     ['by', requestedBy ?? 'not named: pass --by NAME'],
   ];
@@ -92,7 +92,7 @@ function undoFacts({ preview, notUndone, requestedBy }: ShownUndo): Fact[] {
     ['changes', changes],
     ['companies', affectedText(affected)],
     ['undone already', undone > 0 ? counted(undone, 'change') : null],
-    ['push cost', changes > 0 ? pushCostText(preview) : null],
+    ['to send', changes > 0 ? sendingText(preview) : null],
     ['by', personText(requestedBy)],
   ];
 }
@@ -101,10 +101,9 @@ function affectedText(affected: Preview['affected']): string | null {
   return affected && `${companiesText(affected)} affected`;
 }
 
-function pushCostText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): string {
+function sendingText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): string {
   const parts = `${count(requests.writes)} to write, ${count(requests.reads)} to read`;
-  const time = `about ${duration(minutes * 60_000)} at the budget`;
-  return `${counted(requests.total, 'request')} (${parts}), ${time}`;
+  return `${counted(requests.total, 'request')} (${parts}), about ${duration(minutes * 60_000)}`;
 }
 
 /** The values that show whether somebody else has changed something in between. */
@@ -112,8 +111,8 @@ function baseText({ base }: Preview): string {
   const { file, warehouse, oldest } = base;
   const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
   const parts = [
-    ...(file > 0 ? [`the base columns of the file (${count(file)})`] : []),
-    ...(warehouse > 0 ? [`the current warehouse${age} (${count(warehouse)})`] : []),
+    ...(file > 0 ? [`the values from when the sheet was written (${count(file)})`] : []),
+    ...(warehouse > 0 ? [`the current values${age} (${count(warehouse)})`] : []),
   ];
   return parts.join(' and ');
 }
@@ -126,9 +125,12 @@ function importBody(shown: ShownImport, isFull: boolean, followCommand: string):
     ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
     [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
-    ['Notes', list(shown.notes)],
+    ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
   ];
 }
+
+/** The most notes that a preview shows unless all are asked for: there may be one for each row. */
+const mostNotes = 30;
 
 const order = { blocked: 0, nothing: 1, undone: 2 } as const;
 

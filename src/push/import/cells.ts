@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Cell, noResult } from '../../sheet/grid.js';
 import type { Field, Value } from '../change.js';
 
@@ -93,9 +94,51 @@ function parseText(field: Field, cell: Cell | undefined, text: string): ParsedCe
   if (typeof cell === 'number' && (!Number.isInteger(cell) || Math.abs(cell) >= 1e15))
     return { kind: 'problem', problem: 'is a number that may have lost digits: format the cell as text' };
   if (isFormulaError(text)) return { kind: 'problem', problem: 'is a formula error' };
-  if (field.name === 'logo_url' && !isWebAddress(text))
-    return { kind: 'problem', problem: 'is not an address that starts with https:// or http://' };
-  return { kind: 'value', value: text };
+  if (field.format === undefined) return { kind: 'value', value: text };
+  const value = formatted[field.format](text);
+  if (value !== null) return { kind: 'value', value };
+  return { kind: 'problem', problem: `is not ${examples[field.format]}` };
+}
+
+/** The text as it is stored; null when it is not what it should be. */
+const formatted = {
+  'web address': (text: string) => (isWebAddress(text) ? text : null),
+  domain: domainIn,
+  'e-mail address': (text: string) => {
+    const [, name, domain] = /^(?:mailto:)?([^\s@<>,;:"]+)@([^\s@]+)$/i.exec(text) ?? [];
+    const host = domain === undefined ? null : domainName(domain);
+    return name === undefined || host === null ? null : `${name}@${host}`;
+  },
+} as const;
+
+const examples: Readonly<Record<NonNullable<Field['format']>, string>> = {
+  'web address': 'an address that starts with https:// or http://',
+  domain: 'a domain: write it like acme.example',
+  'e-mail address': 'an e-mail address: write one, like kim@acme.example',
+};
+
+/** The domain of an address that was copied from a browser, or of the domain itself. */
+function domainIn(text: string): string | null {
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+  if (text.includes('@') || /\s/.test(text) || !isWebAddress(address)) return null;
+  return domainName(new URL(address).hostname.replace(/^www\./, ''));
+}
+
+/** A host name with at least two parts, in the form that the DNS has; null when it is none. */
+function domainName(text: string): string | null {
+  const address = `https://${text}`;
+  const host = URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';
+  const isName =
+    /^(?=.{4,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(host);
+  return isName && !/[/?#]/.test(text) ? host : null;
+}
+
+const fingerprintStart = 'sha1:';
+
+/** Stands for a long text, and for itself: the same for texts that differ only in spelling. It takes little memory. */
+export function fingerprint(text: string): string {
+  if (text.startsWith(fingerprintStart)) return text;
+  return fingerprintStart + createHash('sha1').update(folded(text)).digest('base64');
 }
 
 /** Whether a cell shows that its formula failed. */

@@ -5,7 +5,7 @@ import { sheetTables } from '../edit-sheet.js';
 import { closestMatch, folded, withoutBrackets } from './cells.js';
 
 /** A column of the file: its place, and its header as written. */
-interface Place {
+export interface Place {
   readonly at: number;
   readonly header: string;
 }
@@ -20,11 +20,17 @@ export interface EditedColumn extends Place {
 export interface Header {
   readonly entityType: EntityType;
   readonly id: Place;
+  /** Whether the file has no ids, and `id` is the column of titles. */
+  readonly isKeyTitle: boolean;
   readonly edited: readonly EditedColumn[];
   /** The column that says whose row it is: the title of a topic, or the name of a company when the sheet was written. */
   readonly title: Place | null;
   /** The column that says how old the base columns are. */
   readonly baseAt: number | null;
+  /** The texts of a topic that a sheet shows and nobody can change. */
+  readonly readOnly: readonly Place[];
+  /** The columns of an earlier result. */
+  readonly results: readonly number[];
   readonly notes: readonly string[];
 }
 
@@ -59,8 +65,24 @@ const titleNames: Readonly<Record<EntityType, readonly string[]>> = {
   company: ['basename', 'company', 'title'],
 };
 
-/** The columns that a result adds to a file, which is then edited and imported again. */
-export const resultNames = ['result', 'error', 'remote_value'] as const;
+/** The columns that say which row is which where a file has no ids: also the name of a company. */
+const keyNames: Readonly<Record<EntityType, readonly string[]>> = {
+  topic: titleNames.topic,
+  company: [...titleNames.company, 'companyname', 'name'],
+};
+
+/** The columns that a result adds to a file; the other two where the person has a column of that name. */
+export const resultNames = [
+  ['result', 'reason'],
+  ['push_result', 'push_reason'],
+] as const;
+
+/** The columns with a text of the service beside the title, in a sheet to edit. */
+export type ReadOnlyName = 'summary' | 'issue_type';
+
+export function isReadOnly(name: string): name is ReadOnlyName {
+  return name === 'summary' || name === 'issue_type';
+}
 
 const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
 const entityTypes = ['topic', 'company'] as const;
@@ -74,8 +96,9 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   const named: Column[] = columns.flatMap((header, at) =>
     header === '' ? [] : [{ at, header, name: folded(header) }],
   );
-  const { entityType, id } = entityOf(named, file);
-  const fields = fieldsOf[entityType];
+  const { entityType, id, isKeyTitle } = entityOf(named, file);
+  // The name that says which company it is, is not a new one.
+  const fields = fieldsOf[entityType].filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
   const problems: Problem[] = [];
   const taken = new Set([id.at]);
   const notes: string[] = [];
@@ -109,9 +132,14 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
       (wanted) => named.find(({ name, at }) => name === wanted && !edited.some((one) => one.at === at)) ?? [],
     )
     .at(0);
-  const generated = new Set(
-    [...sheetTables[entityType].context.map(({ key }) => key), ...resultNames].map(folded),
-  );
+  // One of them alone is the person's own.
+  const results = resultNames.flatMap((names) => {
+    const found = named.filter(({ name }) => names.some((one) => folded(one) === name));
+    return found.length === names.length ? found.map(({ at }) => at) : [];
+  });
+  for (const at of results) taken.add(at);
+  const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
+  const readOnly = entityType === 'topic' ? named.filter(({ header }) => isReadOnly(header)) : [];
   const bases = fields.flatMap(({ name }) => {
     const base = columnNamed(`base_${name}`);
     return base && !isEdited(name) ? [{ name, base }] : [];
@@ -149,16 +177,23 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
   return {
-    ...{ entityType, id, edited, baseAt: baseAt?.at ?? null, notes },
+    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, readOnly, results, notes },
     title: title ?? null,
   };
 }
 
-function entityOf(named: readonly Column[], file: NamedFile): { entityType: EntityType; id: Column } {
+/** The column that says which topic or company a row is about, and whether that is its title. */
+interface KeyColumn {
+  readonly entityType: EntityType;
+  readonly id: Column;
+  readonly isKeyTitle: boolean;
+}
+
+function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
   const found = entityTypes.flatMap((entityType) =>
     named
       .filter(({ name }) => name === folded(idNames[entityType]))
-      .map((id) => ({ entityType, id, setting: id.header })),
+      .map((id) => ({ entityType, id, isKeyTitle: false, setting: id.header })),
   );
   const [first, second] = found;
   if (first && second) {
@@ -171,17 +206,30 @@ function entityOf(named: readonly Column[], file: NamedFile): { entityType: Enti
   if (first) return first;
   const bare = named.find(({ name }) => name === 'id');
   const possible = entityTypes.filter((one) => editable(one, named).length > 0);
-  const [only] = possible;
-  if (bare && only && possible.length === 1) return { entityType: only, id: bare };
+  const [only, other] = possible;
+  if (bare && only && !other) return { entityType: only, id: bare, isKeyTitle: false };
+  // Where no column can be changed, that is what is wrong with a list of titles.
+  const titled = (possible.length > 0 ? possible : entityTypes).flatMap((entityType) => {
+    const id = keyNames[entityType]
+      .flatMap((wanted) => named.find(({ name }) => name === wanted) ?? [])
+      .at(0);
+    return id ? [{ entityType, id, isKeyTitle: true }] : [];
+  });
+  if (titled[0] && !bare && !other) return titled[0];
   const problem = bare
     ? 'may refer to topics or to companies: rename the column to topic_id or company_id'
-    : `is missing: add a column topic_id (or company_id); the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;
+    : `is missing: add a column topic_id (or company_id), or one with titles; the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;
   throw unclearError(file, [{ setting: bare?.header ?? 'topic_id', problem }]);
 }
 
 /** The columns that only topics or only companies have; `name` does not count, because anything may have one. */
 function editable(entityType: EntityType, named: readonly Column[]): Column[] {
-  const names = new Set(fieldsOf[entityType].flatMap(({ name }) => [folded(name), folded(`base_${name}`)]));
+  const names = new Set(
+    fieldsOf[entityType].flatMap(({ name }) => [
+      ...[folded(name), folded(`base_${name}`)],
+      ...(name === 'name' ? [] : (aliases[entityType][name] ?? [])),
+    ]),
+  );
   names.delete('name');
   return named.filter(({ name }) => names.has(name));
 }
@@ -222,6 +270,6 @@ function unclearError(
   entityType: EntityType = 'topic',
 ): UsageError {
   return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough; signalhouse changes sheet writes a sheet that is ready to edit.${otherSheetsText(sheets)}`,
+    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
   });
 }

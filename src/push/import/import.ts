@@ -3,7 +3,6 @@ import { groupBy } from '../../base/group-by.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import { storedCounts } from '../context.js';
-import { named } from '../facts.js';
 import type { NewChange, Queue } from '../queue.js';
 import { undoneBy } from '../undo.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
@@ -13,23 +12,22 @@ import {
   compareWithWarehouse,
   followMerges,
   matchRows,
-  mixedUp,
   type StoredEntity,
   storedEntities,
-  wrongTitles,
 } from './match.js';
+import { ignoredEdits, notesOf, readAs } from './notes.js';
 import {
   type ImportParts,
   type ImportProblem,
   type ImportReport,
   type ImportRow,
-  type PreviewChange,
   previewChanges,
   previewOf,
   type RowOutcome,
 } from './preview.js';
-import { combineRows, type EntityEdits, parseRows } from './rows.js';
+import { combineRows, type EntityEdits, type ParsedRow, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
+import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
@@ -42,6 +40,8 @@ export interface ImportOptions {
   readonly followMerges?: boolean | undefined;
   /** Take each row for that of its id, whatever title it has. */
   readonly ignoreTitles?: boolean;
+  /** Nobody sees the preview: a list without ids needs titles that are exact, and those of one topic only. */
+  readonly exactTitles?: boolean;
   /** How this file is imported so that it follows merges, as the end of a sentence. */
   readonly howToFollow?: string;
 }
@@ -130,8 +130,10 @@ export async function prepareImport(
     ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown.changes },
     problems: inOrder(problems, header),
     notes: [
+      ...(edits.ignored === null ? [] : [edits.ignored]),
+      ...notesOf(source, header, edits.repeated, rows, shown.changes),
+      // Last, because there may be one for each row.
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
-      ...notesOf(source, header, edits.repeated, shown.changes),
     ],
     exitCode: problems.length > 0 || newChanges.some(({ rivals }) => rivals.length > 0) ? 3 : 0,
   };
@@ -144,11 +146,13 @@ interface Edits {
   readonly repeated: number;
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
-  /** What happened to rows whose id was merged, by row. */
+  /** What happened to rows whose id was merged, and how titles and addresses were read, by row. */
   readonly texts: ReadonlyMap<number, string>;
   /** The problem of each row whose title is not that of its id. */
   readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
   readonly problems: readonly ImportProblem[];
+  /** The cells that were edited and cannot be changed, as a sentence. */
+  readonly ignored: string | null;
 }
 
 /** Reads every row, finds its id in the warehouse, and follows merges if that is wanted. */
@@ -156,16 +160,26 @@ async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
-  { isFollowing, ignoreTitles = false }: { isFollowing: boolean; ignoreTitles?: boolean },
+  {
+    isFollowing,
+    ignoreTitles = false,
+    exactTitles = false,
+  }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'> & { readonly isFollowing: boolean },
 ): Promise<Edits> {
   const parsed = parseRows(header, grid);
+  const { isKeyTitle } = header;
   // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
-  const isCompared = header.title !== null && !ignoreTitles;
-  const ids = parsed.flatMap(({ id, edits, problems }) =>
-    id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
-  );
-  const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
-  const matched = matchRows(parsed, stored);
+  const isCompared = header.title !== null && !ignoreTitles && !isKeyTitle;
+  const lookUp = (rows: readonly ParsedRow[]) => {
+    const ids = rows.flatMap(({ id, edits, problems }) =>
+      id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
+    );
+    return storedEntities(store, header.entityType, [...new Set(ids)]);
+  };
+  const byId = isKeyTitle ? new Map<string, StoredEntity>() : await lookUp(parsed);
+  const resolved = await resolveTitles(store, header, parsed, byId, exactTitles);
+  const stored = isKeyTitle ? await lookUp(resolved.rows) : byId;
+  const matched = matchRows(resolved.rows, stored);
   const titles = ignoreTitles ? new Map() : await wrongTitles(store, header, matched, stored);
   const valid = matched.flatMap(({ id, ...row }) =>
     id === null || row.problems.length > 0 ? [] : [{ ...row, id }],
@@ -186,7 +200,13 @@ async function readEdits(
     return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
   });
   const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
-  return { entities, repeated, stored, texts, wrongTitles: titles, problems };
+  const textOf = (row: ParsedRow) =>
+    [resolved.texts.get(row.row), readAs(row, header), texts.get(row.row)].filter(Boolean).join('; ');
+  return {
+    ...{ entities, repeated, stored, wrongTitles: titles, problems },
+    texts: new Map(matched.flatMap((row) => (textOf(row) ? [[row.row, textOf(row)]] : []))),
+    ignored: await ignoredEdits(store, header, grid.rows, matched, stored),
+  };
 }
 
 function outcomeOf(
@@ -284,10 +304,10 @@ const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
   const isOpen = status === 'conflict' || status === 'failed';
   const next = isOpen
-    ? `; signalhouse changes retry ${id} tries it again`
+    ? `; retry that change to send it again`
     : undo === null
       ? ''
-      : ` and undone; signalhouse changes undo ${undo} makes it again`;
+      : ` and undone by change ${undo}; undo that one to make it again`;
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 
@@ -296,25 +316,7 @@ function duplicateText({ id, queuedAt, source }: Change): string {
 }
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
-  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
-}
-
-function notesOf(
-  { grid }: ImportSource,
-  header: Header,
-  repeated: number,
-  changes: readonly PreviewChange[],
-): string[] {
-  const notes = [...grid.notes, ...header.notes];
-  if (grid.rows.length === 0) notes.push('There are no rows below the header.');
-  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
-  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
-  const happened = changes.flatMap(({ entityId, title, note }) =>
-    note === null ? [] : [`${named(entityId, title)} ${note}`],
-  );
-  notes.push(...happened.slice(0, 10).map((note) => `${note}.`));
-  if (happened.length > 10) notes.push(`${happened.length - 10} more were archived or superseded.`);
-  return notes;
+  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or retry that change with overwriting`;
 }
 
 /**

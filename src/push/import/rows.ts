@@ -1,8 +1,8 @@
 import { groupBy } from '../../base/group-by.js';
-import type { Grid, GridRow } from '../../sheet/grid.js';
+import type { Grid, GridRow, Range } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values, valueText } from '../change.js';
 import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
-import type { EditedColumn, Header } from './header.js';
+import type { EditedColumn, Header, Place } from './header.js';
 import type { ImportProblem } from './preview.js';
 
 /** One field that a row sets. */
@@ -42,20 +42,38 @@ export interface ParsedRow extends Omit<RowEdits, 'id'> {
 
 /** Reads every row by itself, without the warehouse or the queue: what it asks for, and every cell that makes no sense. */
 export function parseRows(header: Header, grid: Grid): ParsedRow[] {
-  return grid.rows.map((row) => parseRow(header, row));
+  const { merged = [] } = grid;
+  return grid.rows.map((row) => {
+    const over = merged.filter(({ top, bottom }) => top < row.number && row.number <= bottom);
+    return parseRow(header, row, ({ at }) => over.find(({ left, right }) => left <= at && at <= right));
+  });
 }
 
-function parseRow(header: Header, row: GridRow): ParsedRow {
+/** Finds the merged cells whose value is in a row above, for a column of a row. */
+type MergedAbove = (column: Place) => Range | undefined;
+
+function mergedText({ text }: Range): string {
+  return `is part of the merged cells ${text}, which have one value: unmerge them, and fill each cell`;
+}
+
+function parseRow(header: Header, row: GridRow, mergedAbove: MergedAbove): ParsedRow {
   const problems: RowProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
   const idText = textOf(row.cells[header.id.at]);
-  const idProblem = idText === null ? 'is empty: the id is missing' : textProblem(idText);
+  const mergedId = mergedAbove(header.id);
+  const emptyId = mergedId
+    ? mergedText(mergedId)
+    : `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
+  const idProblem = idText === null ? emptyId : textProblem(idText);
   const id = idProblem === null ? idText : null;
   if (idProblem !== null) problems.push(problemAt(row, header.id.header, idText, { problem: idProblem }));
   for (const column of header.edited) {
     const { field } = column;
-    const problem = parseEdit(column, row, edits, baseValues);
+    const merged = textOf(row.cells[column.at]) === null ? mergedAbove(column) : undefined;
+    const problem = merged
+      ? problemAt(row, column.header, null, { problem: mergedText(merged) })
+      : parseEdit(column, row, edits, baseValues);
     // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
     if (!problem || (field.name === archivedReason && edits.archived?.value === false)) continue;
     const isOfBase = problem.column === column.base?.header;
@@ -90,7 +108,7 @@ function parseEdit(
   const baseValue = parseBaseCell(field, row.cells[base.at]);
   if (baseValue === 'damaged') {
     const problem =
-      'was edited: base columns hold the values from when the sheet was written; do not edit them';
+      'was edited, but must stay: it holds the value from when the sheet was written. Put the old value back';
     return problemAt(row, base.header, baseText, { problem });
   }
   if (baseValue !== undefined) baseValues[field.name] = baseValue;

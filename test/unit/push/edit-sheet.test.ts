@@ -22,6 +22,7 @@ beforeAll(async () => {
       "quoted"', issue_type = 'bug_report', message_count = 7 WHERE id = 't3'`,
   );
   await warehouse.run(`UPDATE topics SET priority = 'very_high' WHERE id IN ('t5', 't7')`);
+  await warehouse.run(`UPDATE companies SET is_org_company = (id = '2')`);
   await warehouse.publish();
   snapshot = await openPublished(dir, limits);
 });
@@ -103,10 +104,13 @@ describe('a sheet to edit', () => {
     expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
     const companies = await made({ entityType: 'company' });
     expect(companies.grid.columns.slice(0, 8)).toEqual([
-      ...['company_id', 'name', 'is_vip', 'people', 'messages'],
-      ...['last_seen_at', 'primary_domain', 'logo_url'],
+      ...['company_id', 'name', 'is_vip', 'our_company', 'people', 'messages'],
+      ...['last_seen_at', 'primary_domain'],
     ]);
     expect(companies.rows).toBe(3);
+    expect(companies.grid.rows.flatMap(({ cells }) => (cells[3] === 'TRUE' ? [cells[0]] : []))).toEqual([
+      '2',
+    ]);
   });
 
   it('has only the requested columns, including others of the table', async () => {

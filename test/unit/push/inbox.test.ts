@@ -238,7 +238,7 @@ describe('one bad file', () => {
     expect(names()).toEqual(['done', 'list.csv', 'rejected']);
     for (const name of ['done', 'rejected']) rmSync(inbox(name));
     expect(await night()).toEqual({ 'list.csv': 'done' });
-    expect(textOf('done', 'list.result.csv')).toContain('t1,high,applied');
+    expect(textOf('done', 'list.result.csv')).toContain('t1,Topic 1,applied');
     expect(importing.queue.all()).toHaveLength(1);
   });
 

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fromRecords, fromSheet } from '../../../src/push/import/source.js';
 import { writeResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
@@ -27,18 +30,20 @@ it('the file gets a result in each row, also in combined rows and rows settled b
   importing.settle('t4', 'failed', { error: 'HTTP 404' });
   const write = async (rows: typeof report.rows) => {
     const out = join(emptyDir(), 'result.csv');
-    await writeResults(out, source.grid, rows, importing.queue.all());
-    return (await readSheet({ path: out })).rows.map(({ number, cells }) => [number, ...cells.slice(3)]);
+    await writeResults(out, warehouse, [{ grid: source.grid, rows }], importing.queue.all());
+    const { columns, rows: written } = await readSheet({ path: out });
+    expect(columns).toEqual(['topic_id', 'title', 'result', 'reason', 'priority', 'lifecycle_state']);
+    return written.map(({ number, cells }) => [number, ...cells.slice(1, 4)]);
   };
   const results = await write(report.rows);
   expect(results).toEqual([
-    [2, 'applied', null, 'priority: low, lifecycle_state: completed'],
-    [3, 'applied', null, 'priority: low, lifecycle_state: completed'],
-    [5, 'unchanged'],
-    [6, 'conflict', 'priority is very_low', 'priority: very_low'],
-    [7, 'invalid', expect.stringContaining('"nope" is not in the warehouse')],
-    [8, 'failed', 'HTTP 404'],
-    [9, 'queued'],
+    [2, 'Topic 1', 'applied', null],
+    [3, 'Topic 1', 'applied', null],
+    [5, 'Topic 2', 'unchanged', null],
+    [6, 'Topic 3', 'conflict', 'priority is very_low'],
+    [7, null, 'invalid', expect.stringContaining('"nope" is not a known id')],
+    [8, 'Topic 4', 'failed', 'HTTP 404'],
+    [9, 'Topic 5', 'queued', null],
   ]);
   // The same file, compared with the queue later, gives the same results: nothing else has to be stored of an import.
   const again = (await importing.prepare(source, true)).rows;
@@ -57,10 +62,109 @@ it('a row whose change was replaced by one of the survivor of a merge has the re
   importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
   expect(queued).toEqual([failed.id]);
   const out = join(emptyDir(), 'result.csv');
-  await writeResults(out, source.grid, rows, importing.queue.all());
-  expect((await readSheet({ path: out })).rows[0]?.cells.slice(2)).toEqual([
+  await writeResults(out, warehouse, [{ grid: source.grid, rows }], importing.queue.all());
+  expect((await readSheet({ path: out })).rows[0]?.cells.slice(2, 4)).toEqual([
     'applied',
     'the topic was merged into t2, which is changed instead',
-    'priority: low',
   ]);
+});
+
+/** A workbook as openpyxl would show it: what is in a part, by its path. */
+const partsOf = (path: string) =>
+  Object.fromEntries(
+    Object.entries(unzipSync(readFileSync(path))).map(([at, bytes]) => [at, strFromU8(bytes)]),
+  );
+
+it('a workbook keeps its form; another edit of an applied cell is accepted, and a person has a column "reason"', async () => {
+  const importing = await Importing.on(warehouse);
+  const bytes = Buffer.from(
+    [
+      'Plan for May\n\ntopic_id,Reason,Title,mine,priority,base_priority',
+      ...['t1,why not,Topic 1,a,Low,default', 't2,,Topic 2,b,high,default', 't3,,Topic 3,c,default,default'],
+    ].join('\n'),
+  );
+  const source = await fromSheet({ bytes, name: 'list.csv' });
+  const grid = await readSheet({ bytes, name: 'list.csv' });
+  const { rows } = await importing.run(source);
+  importing.settle('t1', 'applied', {
+    remoteBefore: { priority: 'default' },
+    remoteAfter: { priority: 'low' },
+  });
+  importing.settle('t2', 'conflict', {
+    remoteBefore: { priority: 'very_high' },
+    error: 'priority is very_high',
+  });
+  const out = join(emptyDir(), 'result.xlsx');
+  await writeResults(out, warehouse, [{ grid, rows }], importing.queue.all());
+  const parts = partsOf(out);
+  const result = await readSheet({ path: out });
+  expect(result.columns).toEqual([
+    'topic_id',
+    'Reason',
+    'Title',
+    'push_result',
+    'push_reason',
+    'mine',
+    'priority',
+    'base_priority',
+  ]);
+  expect(parts['xl/workbook.xml']).toMatch(/name="How to use".*name="Topics"/);
+  expect(parts['xl/worksheets/sheet2.xml']).toContain('"very_low,low,default,high,very_high"');
+  const notes = [...(parts['xl/comments2.xml'] ?? '').matchAll(/ref="(\w+)".*?<t [^>]*>([^<]*)</g)].map(
+    (one) => one.slice(1),
+  );
+  expect(notes).toEqual([
+    ['G4', 'Before: default'],
+    ['G5', 'Now: very_high\nWhen you saw it: default'],
+  ]);
+  const cells = (number: number) => result.rows.find((row) => row.number === number)?.cells.slice(3);
+  expect([4, 5, 6].map(cells)).toEqual([
+    ['applied', null, 'a', 'low', 'low'],
+    ['conflict', 'priority is very_high', 'b', 'high', 'default'],
+    ['unchanged', null, 'c', 'default', 'default'],
+  ]);
+  expect(result.titles).toEqual([{ number: 1, cells: ['Plan for May'] }]);
+  await warehouse.run(`UPDATE topics SET priority = 'low' WHERE id = 't1'`);
+  const edited = {
+    ...result,
+    rows: result.rows.map((row) =>
+      row.number === 4 ? { ...row, cells: [...row.cells.slice(0, 6), 'very_low', 'low'] } : row,
+    ),
+  };
+  const again = await importing.prepare({ ...source, grid: edited, hash: 'another' });
+  expect(again.problems).toEqual([]);
+  expect(again.notes).toContain('Unused columns: Reason, mine.');
+  expect(again.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'conflict', 'unchanged']);
+  expect(again.newChanges.map(({ change }) => change)).toMatchObject([
+    { wanted: { priority: 'very_low' }, base: { priority: 'low' } },
+  ]);
+  await warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't1'`);
+});
+
+it('rows of JSON and a list without ids come back with titles, and no changes give an empty result', async () => {
+  const importing = await Importing.on(warehouse);
+  const records = fromRecords([{ topic_id: 't6', priority: 'low' }, { topic_id: 't7' }], 'HTTP');
+  const { rows } = await importing.run(records);
+  importing.settle('t6', 'applied', { remoteAfter: { priority: 'low' } });
+  const byTitle = await csv('Name;Priority\nTopic 8;low\n');
+  const titled = await importing.run(byTitle);
+  const read = async (sheets: Parameters<typeof writeResults>[2], ending: string) => {
+    const out = join(emptyDir(), `result${ending}`);
+    await writeResults(out, warehouse, sheets, importing.queue.all());
+    return readSheet({ path: out });
+  };
+  for (const ending of ['.xlsx', '.csv']) {
+    const result = await read([{ grid: records.grid, rows }], ending);
+    expect([result.columns, ...result.rows.map(({ cells }) => cells)]).toEqual([
+      ['topic_id', 'title', 'result', 'reason', 'priority'],
+      ['t6', 'Topic 6', 'applied', null, 'low'],
+      ['t7', 'Topic 7', 'unchanged'],
+    ]);
+    const named = await read([{ grid: byTitle.grid, rows: titled.rows }], ending);
+    expect([named.columns, named.rows[0]?.cells]).toEqual([
+      ['Name', 'result', 'reason', 'Priority'],
+      ['Topic 8', 'queued', 'found by its title: t8 (open, default)', 'low'],
+    ]);
+    expect((await read([], ending)).rows).toEqual([]);
+  }
 });

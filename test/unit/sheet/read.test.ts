@@ -49,6 +49,9 @@ describe('records', () => {
             : {
                 ...{ columns: file.columns, notes: file.notes, headerRow: file.headerRow - 1 },
                 rows: file.rows.map((row) => ({ ...row, number: row.number - 1 })),
+                ...(file.titles && {
+                  titles: file.titles.map((row) => ({ ...row, number: row.number - 1 })),
+                }),
               };
         let found: unknown;
         try {
@@ -75,5 +78,5 @@ describe('records', () => {
 
 function withoutRowNumbers(found: unknown): unknown {
   const { notes, ...rest } = Object(found) as { notes?: string[] };
-  return notes ? { ...rest, notes: notes.map((note) => note.replace(/row \d+/, 'row')) } : found;
+  return notes ? { ...rest, notes: notes.map((note) => note.replace(/row \d+/i, 'row')) } : found;
 }

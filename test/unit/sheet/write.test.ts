@@ -4,9 +4,15 @@ import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../src/base/errors.js';
-import { type Cell, maxCellChars, type SheetColumn, type SheetSpec } from '../../../src/sheet/grid.js';
+import {
+  type Cell,
+  type GridRow,
+  maxCellChars,
+  type SheetColumn,
+  type SheetSpec,
+} from '../../../src/sheet/grid.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import { writeGrid, writeSheet, writeSheetFile } from '../../../src/sheet/write.js';
+import { writeGrid, writeGrids, writeSheet, writeSheetFile } from '../../../src/sheet/write.js';
 import { type TableSheet, type WrittenTable, writeWorkbook } from '../../../src/sheet/write-workbook.js';
 import { folder, inline, readBytes, refused, table, textRow, workbook } from './support.js';
 
@@ -85,7 +91,7 @@ test.each(['.csv', '.xlsx'])('any text comes back from %s as it was', async (end
       const out = join(dir, `any${ending}`);
       const one = {
         name: 'Topics',
-        columns: [{ key: 'k', type: 'text' as const }],
+        columns: ['k', 'more'].map((key) => ({ key, type: 'text' as const })),
         rows: texts.map((text) => [text]),
       };
       await writeSheet(out, one, { overwrite: true });
@@ -190,28 +196,28 @@ describe('a workbook for programs', () => {
   });
 });
 
-const added = [
-  { name: 'result', cell: ({ number }: { number: number }) => (number === 4 ? 'applied' : 'conflict') },
-  { name: 'error', cell: () => null },
-  { name: 'remote_value', cell: () => '=evil' },
-];
-
 describe('a grid written back', () => {
-  test('csv: own cells, numbers of rows and separator stay; columns stand at the right', async () => {
+  test('csv: own cells, titles, numbers of rows and separator stay; marks are left out', async () => {
     const out = join(folder(), 'mine.result.csv');
     const grid = await readBytes("\uFEFF\r\nid; note ;change\r\n\r\nt1;'high;-5\r\nt2;=1+1;-5,3\r\n");
-    await writeGrid(out, grid, added);
+    const columns = [...grid.columns, 'result'].map((key) => ({ key, type: 'text' as const }));
+    const titles = [{ number: 1, cells: ['My plan'] }];
+    const cells = ({ cells: own }: GridRow) => [
+      ...own,
+      { value: '=evil', tone: 'done', note: 'no' } as const,
+    ];
+    await writeGrids(out, [{ name: 'Topics', grid: { ...grid, titles }, columns, cells }]);
     expect(readFileSync(out, 'utf8').split('\r\n')).toEqual([
-      '\uFEFF',
-      'id;note;change;result;error;remote_value',
+      '\uFEFFMy plan',
+      'id;note;change;result',
       '',
-      "t1;'high;-5;applied;;'=evil",
-      "t2;'=1+1;-5,3;conflict;;'=evil",
+      "t1;'high;-5;'=evil",
+      "t2;'=1+1;-5,3;'=evil",
       '',
     ]);
     expect((await readSheet({ path: out })).rows[1]).toEqual({
       number: 5,
-      cells: ['t2', '=1+1', '-5,3', 'conflict', null, '=evil'],
+      cells: ['t2', '=1+1', '-5,3', '=evil'],
     });
   });
 
@@ -220,12 +226,10 @@ describe('a grid written back', () => {
     const rows = `${textRow(2, 'id', 'n', 'b', 'd', 't')}<row r="4">${inline('A4', 't1')}<c r="B4"><v>-1.5</v></c>
       <c r="C4" t="b"><v>0</v></c><c r="D4" s="1"><v>46000</v></c><c r="E4" s="1"><v>46000.43090277778</v></c></row>`;
     const grid = await readBytes(workbook({ rows, formats: ['yyyy-mm-dd hh:mm'] }));
-    await writeGrid(out, grid, added);
+    await writeGrid(out, grid);
     const again = await readSheet({ path: out });
     expect(again.headerRow).toBe(2);
-    expect(again.rows).toEqual([
-      { number: 4, cells: [...(grid.rows[0]?.cells ?? []), 'applied', null, '=evil'] },
-    ]);
+    expect(again.rows).toEqual([{ number: 4, cells: grid.rows[0]?.cells }]);
     expect(again.rows[0]?.cells.slice(1, 5)).toEqual([
       -1.5,
       false,
@@ -235,6 +239,6 @@ describe('a grid written back', () => {
   });
 
   test('another ending is refused', async () => {
-    expect(await refused(writeGrid(join(folder(), 'a.xls'), await readBytes('a\n1'), []))).toContain('.tsv');
+    expect(await refused(writeGrid(join(folder(), 'a.xls'), await readBytes('a\n1')))).toContain('.tsv');
   });
 });

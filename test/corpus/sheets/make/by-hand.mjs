@@ -1,7 +1,7 @@
 // Writes files in the style of Excel, Google Sheets and others, each with its expected grid. Run from the root of the
 // repository, after npm ci: node test/corpus/sheets/make/by-hand.mjs
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strToU8, Zip, ZipDeflate, zipSync } from 'fflate';
 
@@ -163,6 +163,43 @@ ${Array.from({ length: 97 }, (_, at) => `<row r="${at + 4}">${letters.map((lette
     [2, 't1', 'high', true, day('2026-03-04'), 'HIGH'],
     [3, 't2', null, false, day('2026-03-04T12:00:00'), 0.3333333333],
   ],
+);
+
+// The case "edited" as Google Sheets exports it: hidden by a filter, every cell with a style, and as CSV without a mark.
+const { columns: editedColumns, rows: editedRows } = JSON.parse(
+  readFileSync(join(out, '../edited/expected.json'), 'utf8'),
+);
+const editedLines = [[1, 'Priorities for the third quarter'], [3, ...editedColumns], ...editedRows];
+const editedTexts = [...new Set(editedLines.flat().filter((cell) => typeof cell === 'string'))];
+const editedCell = (cell, address) => {
+  if (cell === null || cell === undefined) return `<c r="${address}" s="1"/>`;
+  if (typeof cell === 'boolean') return `<c r="${address}" s="1" t="b"><v>${cell ? 1 : 0}</v></c>`;
+  return `<c r="${address}" s="1" t="s"><v>${editedTexts.indexOf(cell)}</v></c>`;
+};
+const editedRow = ([number, ...cells]) =>
+  `<row r="${number}"${number === 5 ? ' hidden="1"' : ''}>${editedColumns.map((_, at) => editedCell(cells[at], `${letters[at]}${number}`)).join('')}</row>`;
+writeFileSync(
+  join(out, '../edited/google-sheets.xlsx'),
+  zip(
+    book({
+      sheets: {
+        Tabellenblatt1: {
+          rows: editedLines.map(editedRow).join(''),
+          after:
+            '<autoFilter ref="$A$3:$G$8"><filterColumn colId="0"><filters blank="1"><filter val="t1"/></filters></filterColumn></autoFilter>',
+        },
+      },
+      strings: editedTexts.map((one) => `<t>${one}</t>`),
+      styles: '<cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="0" applyFont="1"/></cellXfs>',
+    }),
+  ),
+);
+const editedText = (cell) => (typeof cell === 'boolean' ? String(cell).toUpperCase() : (cell ?? ''));
+writeFileSync(
+  join(out, '../edited/google-sheets.csv'),
+  Array.from({ length: 8 }, (_, at) => editedLines.find(([number]) => number === at + 1)?.slice(1) ?? [])
+    .map((cells) => editedColumns.map((_, at) => editedText(cells[at])).join(','))
+    .join('\r\n'),
 );
 
 // Neither texts nor formats in parts of their own, and nothing that is optional.

@@ -14,4 +14,6 @@ for ending in xlsx ods; do
   save topics rust_xlsxwriter.xlsx "$ending"
   save formulas poi.xlsx "$ending"
   save plan openpyxl.xlsx "$ending"
+  save edited openpyxl.xlsx "$ending"
 done
+save edited openpyxl.xlsx csv

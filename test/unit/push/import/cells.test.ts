@@ -25,6 +25,11 @@ describe('a cell', () => {
     ['archived_reason', '  a duplicate ', 'a duplicate'],
     ['connections_phone', 49301234, '49301234'],
     ['logo_url', 'https://acme.example/l.png', 'https://acme.example/l.png'],
+    ['primary_domain', 'https://www.NewDomain.example/path?a=1#b', 'newdomain.example'],
+    ['primary_domain', 'WWW.acme.co.example.', 'acme.co.example'],
+    ['primary_domain', 'wwwide.example:8080/x', 'wwwide.example'],
+    ['primary_domain', 'müller.example', 'xn--mller-kva.example'],
+    ['connections_email', 'mailto:Kim.O+x@Acme.Example', 'Kim.O+x@acme.example'],
   ])('%s %j is read as %j', (name, cell, value) => {
     expect(parsed(name, cell)).toEqual({ kind: 'value', value });
   });
@@ -55,6 +60,14 @@ describe('a cell', () => {
     ['connections_phone', 4.93012345678912e15, /lost digits/, false],
     ['logo_url', 'acme.example/l.png', /https:/, false],
     ['logo_url', 'javascript:alert(1)', /https:/, false],
+    ['primary_domain', 'kim@acme.example', /^is not a domain: write it like acme.example$/, false],
+    ['primary_domain', 'acme', /not a domain/, false],
+    ['primary_domain', '10.0.0.1', /not a domain/, false],
+    ['primary_domain', 'acme .example', /not a domain/, false],
+    ['primary_domain', 'ftp://acme.example', /not a domain/, false],
+    ['connections_email', 'acme.example', /^is not an e-mail address/, false],
+    ['connections_email', 'kim@acme.example, bo@acme.example', /one/, false],
+    ['connections_email', 'kim@acme.example/x', /not an e-mail/, false],
   ])('%s %j is a problem', (name, cell, problem, hasChoice) => {
     const result = parsed(name, cell);
     expect(result).toMatchObject({ kind: 'problem', problem: expect.stringMatching(problem) });

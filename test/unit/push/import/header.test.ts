@@ -41,7 +41,9 @@ describe('the header', () => {
     [['topic_id', 'Topic ID', 'priority'], 'occurs twice'],
     [['id', 'name'], 'may refer to topics or to companies'],
     [['id', 'priority', 'is_vip'], 'may refer to topics or to companies'],
-    [['title', 'priority'], 'add a column topic_id'],
+    [['owner', 'priority'], 'add a column topic_id'],
+    [['title', 'prio'], 'did you mean priority instead of "prio"?'],
+    [['title', 'priority', 'is_vip'], 'add a column topic_id (or company_id)'],
     [['topic_id', 'title'], 'none can be changed: add one of priority, lifecycle_state'],
     [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
     [['topic_id', 'Prio (new)'], 'did you mean priority instead of "Prio (new)"?'],
@@ -90,7 +92,7 @@ describe('columns', () => {
   });
 
   it('that are unused are named, except those of our own sheets and results', () => {
-    expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'remote_value', '').notes).toEqual([
+    expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'reason', '').notes).toEqual([
       'Unused columns: Owner.',
     ]);
     expect(meaning('topic_id', 'priority', 'Prio (new)', 'notes', 'Stage', 'Log').notes).toEqual([

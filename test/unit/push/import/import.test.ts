@@ -92,7 +92,7 @@ describe('a list without base columns', () => {
       'Two {"priority":"high"} queued',
     ]);
     expect(await problemsOf('topic_id,priority\ntwo,high\n')).toEqual([
-      expect.stringMatching(/^2 topic_id two is not in the warehouse/),
+      expect.stringMatching(/^2 topic_id two is not a known id/),
     ]);
   });
 
@@ -153,7 +153,7 @@ describe('problems', () => {
       expect.stringMatching(/^2 priority higg is not a priority/),
       expect.stringMatching(/^2 lifecycle_state unknown can only be set by the service/),
       expect.stringMatching(/^2 archived perhaps is neither/),
-      expect.stringMatching(/^3 topic_id nope is not in the warehouse/),
+      expect.stringMatching(/^3 topic_id nope is not a known id/),
       '4 topic_id gone was deleted (spam): the API no longer has it',
       '5 topic_id merged was merged into t1 (Topic 1): change that topic instead, or import with --follow-merges',
       '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
@@ -226,7 +226,7 @@ describe('--follow-merges', () => {
     const { problems } = await follow('topic_id,priority,archived\nunread,low,no\n');
     expect(problems).toMatchObject([{ row: 2, column: 'archived', value: 'no' }]);
     expect(problems[0]?.problem).toBe(
-      'may be old: the warehouse does not know what it was before unread was merged; empty the cell, or use the id t2',
+      'may be old: it is not known what it was before unread was merged; empty the cell, or use the id t2',
     );
   });
 });

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { textRow, workbook } from '../../sheet/support.js';
+import { csv, Importing, syncedAt, town } from './support.js';
+
+let warehouse: Warehouse;
+beforeAll(async () => {
+  warehouse = await town();
+  await warehouse.run(`UPDATE topics SET summary = 'What ' || id || ' says', issue_type = 'bug_report'`);
+  await warehouse.run(`UPDATE topics SET summary = repeat('long ', 9000) WHERE id = 't6'`);
+  await warehouse.run(`UPDATE topics SET updated_at = TIMESTAMPTZ '2026-03-02T00:00:00Z' WHERE id = 't5'`);
+});
+afterAll(() => warehouse.close());
+
+const prepare = async (source: ImportSource | string) => (await Importing.on(warehouse)).prepare(source);
+const xlsx = (rows: string, after = '') => fromSheet({ bytes: workbook({ rows, after }), name: 'list.xlsx' });
+const row = (number: number, hidden: boolean, ...texts: string[]) =>
+  textRow(number, ...texts).replace('<row ', hidden ? '<row hidden="1" ' : '<row ');
+
+it('changes in rows that nobody sees are named, and only those', async () => {
+  const source = await xlsx(
+    [
+      row(1, false, 'topic_id', 'priority'),
+      row(2, true, 't1', 'high'),
+      row(3, true, 't2', 'default'),
+      row(4, false, 't3', 'low'),
+    ].join(''),
+  );
+  const { notes, newChanges } = await prepare(source);
+  expect(newChanges).toHaveLength(2);
+  expect(notes).toEqual(['Changes are also in rows that are hidden or filtered out: row 2.']);
+});
+
+it('a cell within merged cells is a problem where a value of it would count', async () => {
+  const rows = [
+    row(1, false, 'topic_id', 'priority', 'mine'),
+    row(2, false, 't1', 'high', 'a'),
+    row(3, false, 't2'),
+    '<row r="4"><c r="B4" t="inlineStr"><is><t>low</t></is></c></row>',
+    row(5, false, 'Later'),
+    row(6, false, 't3', 'low'),
+  ];
+  const merged = ['B2:B3', 'A3:A4', 'C2:C6', 'A5:C5'].map((ref) => `<mergeCell ref="${ref}"/>`).join('');
+  const { problems, notes } = await prepare(await xlsx(rows.join(''), `<mergeCells>${merged}</mergeCells>`));
+  expect(problems.map(({ row: number, column, problem }) => `${number} ${column} ${problem}`)).toEqual([
+    '3 priority is part of the merged cells B2:B3, which have one value: unmerge them, and fill each cell',
+    '4 topic_id is part of the merged cells A3:A4, which have one value: unmerge them, and fill each cell',
+  ]);
+  expect(notes[0]).toContain('Merged cells (first: B2:B3)');
+});
+
+describe('edited cells that nobody can change', () => {
+  const head = 'topic_id,title,priority,summary,issue_type,base_priority,base_updated_at\n';
+  const line = (id: string, title: string, summary: string, type = 'bug_report') =>
+    `${id},${title},default,${summary},${type},default,${syncedAt.replace('.000', '')}\n`;
+
+  it('are named, unless the topic has changed since or the text is too long for a cell', async () => {
+    const text = [
+      ...[head, line('t1', 'Topic 1', 'What t1 says'), line('t2', 'Better title', 'What t2 says')],
+      ...[line('t3', 'Topic 3', 'My summary'), line('t4', 'Topic 4', 'Mine too', 'question')],
+      ...[line('t5', 'Topic 5', 'An older summary'), line('t6', 'Topic 6', 'long '.repeat(500))],
+    ];
+    const { notes, newChanges } = await prepare(text.join(''));
+    expect(newChanges).toEqual([]);
+    expect(notes).toEqual([
+      'Edited, but nobody can change it: title (row 3); summary (rows 4, 5); issue_type (row 5). These cells are ignored.',
+    ]);
+  });
+
+  it('are a problem where a row with another title asks for something', async () => {
+    const { notes, problems } = await prepare(
+      head + line('t2', 'Better title', 'What t2 says').replace('default', 'low'),
+    );
+    expect(notes).toEqual([]);
+    expect(problems).toMatchObject([{ row: 2, column: 'title' }]);
+  });
+
+  it('are not looked for in a list without base columns', async () => {
+    const { notes } = await prepare('topic_id,title,priority,summary\nt1,Topic 1,low,mine\n');
+    expect(notes).toEqual([]);
+  });
+});
+
+it('a domain from the address bar is said to be read as one, and one that is stored like that stays', async () => {
+  const list =
+    'company_id,domain,connections_email\n1,https://www.Acme.example/about,MAILTO:a@Acme.example\n2,http://Beta.example,\n';
+  await warehouse.run(`UPDATE companies SET primary_domain = 'http://Beta.example' WHERE id = '2'`);
+  const { newChanges, notes, rows } = await prepare(await csv(list));
+  expect(newChanges.map(({ change }) => change.wanted)).toEqual([{ connections_email: 'a@acme.example' }]);
+  expect(notes).toContain(
+    'Row 2: domain was read as acme.example; connections_email was read as a@acme.example.',
+  );
+  expect(rows[1]).toMatchObject({ outcome: 'unchanged', text: null });
+});

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { Importing, syncedAt, town } from './support.js';
+
+let warehouse: Warehouse;
+beforeAll(async () => {
+  warehouse = await town();
+  await warehouse.run(
+    `INSERT INTO topics BY NAME SELECT unnest(['d1', 'd2', 'd3', 'd4', 'd5', '😀']) AS id,
+       unnest(['Login fails', 'Login fails', 'Export is slow', 'export is slow!', 'A list, of commas', '😀']) AS title,
+       unnest(['high', 'low', 'low', 'low', 'low', 'low']) AS priority,
+       unnest(['open', 'in_progress', 'open', 'completed', 'open', 'open']) AS lifecycle_state,
+       TIMESTAMPTZ '${syncedAt}' AS synced_at`,
+  );
+});
+afterAll(() => warehouse.close());
+
+describe('a list without ids', () => {
+  it('is about the only open topic with each title, and the preview names its id', async () => {
+    const importing = await Importing.on(warehouse);
+    const text =
+      'Title;Prio\n topic 1 ;\nTopic  2;high\nEXPORT is slow;high\nA list, of commas;high\n😀;high\n'.replace(
+        'Prio',
+        'Priority',
+      );
+    const { rows, changes, notes, problems } = await importing.prepare(text);
+    expect(problems).toEqual([]);
+    expect(changes.map(({ entityId }) => entityId)).toEqual(['t2', 'd3', 'd5', '😀']);
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['unchanged', 'queued', 'queued', 'queued', 'queued']);
+    expect(notes).toContain('Row 4: found by its title: d3 (open, low).');
+    expect(rows[2]?.text).toBe('found by its title: d3 (open, low)');
+  });
+
+  it('names every candidate of an ambiguous title, and the most similar one of an unknown title', async () => {
+    const importing = await Importing.on(warehouse);
+    const { problems, newChanges } = await importing.prepare(
+      'title,priority\nLogin fails,low\nLogin fail,low\nNothing like it,low\nTopic 3,nonsense\n',
+    );
+    expect(newChanges).toEqual([]);
+    expect(problems.map(({ row, column, problem }) => `${row} ${column}: ${problem}`)).toEqual([
+      '2 title: is the title of 2 topics: d1 (open, high); d2 (in_progress, low). Put the id of the one that you mean into a column topic_id',
+      '3 title: is not the title of any of the topics; did you mean "Login fails" of d1 (open, high)?',
+      '4 title: is not the title of any of the topics: check how it is spelled',
+      '5 priority: is not a priority',
+    ]);
+  });
+
+  it('that nobody confirms counts only where each title is exact, and that of one topic', async () => {
+    const importing = await Importing.on(warehouse);
+    const prepare = (text: string) => importing.prepare(text, true, false, { exactTitles: true });
+    const { problems, changes } = await prepare(
+      'title,priority\nTopic 2,high\ntopic 3,high\nExport is slow,high\n',
+    );
+    expect(changes.map(({ entityId }) => entityId)).toEqual(['t2']);
+    expect(problems.map(({ row, problem }) => `${row} ${problem}`)).toEqual([
+      '3 is not exactly the title "Topic 3" of t3 (open, default): write it like that, or put the id into a column topic_id',
+      expect.stringMatching(/^4 is the title of 2 topics: d3 \(open, low\); d4 \(completed, low\)\. /),
+    ]);
+  });
+
+  it('is about companies by their names, which stay then', async () => {
+    const importing = await Importing.on(warehouse);
+    const { changes, problems } = await importing.prepare('Name,VIP\nacme,TRUE\nGamma,TRUE\n', true);
+    expect(changes).toMatchObject([{ entityId: '1', wanted: { is_vip: true } }]);
+    expect(problems.map(({ problem }) => problem)).toEqual([
+      'is not the name of any of the companies: check how it is spelled',
+    ]);
+  });
+});
+
+it('a title in the column of ids is named as one, with its id', async () => {
+  const importing = await Importing.on(warehouse);
+  const { problems, rows } = await importing.prepare(
+    'topic_id,priority\nTopic 4,low\nLogin fails,low\nt5,low\nTopic 6,\nx9,low\n',
+  );
+  expect(problems.map(({ row, column, value, problem }) => `${row} ${column} "${value}" ${problem}`)).toEqual(
+    [
+      '2 topic_id "Topic 4" is a title; its id is t4 (open, default). Put the id here',
+      expect.stringMatching(/^3 topic_id "Login fails" is the title of 2 topics: d1 /),
+      expect.stringMatching(/^6 topic_id "x9" is not /),
+    ],
+  );
+  expect(rows.map(({ outcome }) => outcome)).toEqual([
+    'invalid',
+    'invalid',
+    'not_queued',
+    'unchanged',
+    'invalid',
+  ]);
+});
