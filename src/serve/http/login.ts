@@ -79,7 +79,7 @@ export async function requireLogin(
     cookieOpts: cookieOptions,
     // A token of one person is of no use in the browser of another.
     csrfOpts: { hmacKey: randomBytes(32).toString('hex') },
-    getUserInfo: ({ person }) => person?.name ?? '',
+    getUserInfo: ({ person }) => ownerOf(person),
     getToken: (request) => field(request, 'token'),
   });
   const limits = { files: 1, fields: 20, fieldSize: 2_000, fileSize: maxUploadBytes };
@@ -128,7 +128,7 @@ export async function requireLogin(
   const showLogin = (reply: FastifyReply, next: string, name = '', problem: string | null = null) =>
     reply.type('text/html; charset=utf-8').send(
       loginPage({
-        ...{ next, name, problem, token: reply.generateCsrf({ userInfo: '' }) },
+        ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
         header: users.size === 0 ? (userHeader.name ?? null) : null,
       }),
     );
@@ -145,7 +145,6 @@ export async function requireLogin(
   const login = { config: { rateLimit: limit }, errorHandler: showError };
   function showError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const { status, body } = answerTo(error);
-    if (status === 500) app.log.error(error);
     return showLogin(
       reply.code(status),
       localPath(field(request, 'next')),
@@ -174,8 +173,13 @@ export async function requireLogin(
 /** The visitor of a page, with the token for its forms; null where no login is needed. */
 export function visitorOf({ person, cookies }: FastifyRequest, reply: FastifyReply): Visitor | null {
   if (!person) return null;
-  const token = reply.generateCsrf({ userInfo: person.name });
+  const token = reply.generateCsrf({ userInfo: ownerOf(person) });
   return { ...person, token, canSignOut: cookies[sessionCookie] !== undefined };
+}
+
+/** For whom the token of a form is made. The plugin refuses an empty text. */
+function ownerOf(person: Person | null): string {
+  return person === null ? 'nobody' : `person ${person.name}`;
 }
 
 /** A field of the form that was sent; empty when it has none of this name. */

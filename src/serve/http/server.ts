@@ -128,9 +128,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     // The pattern, not the path: clients must not be able to create labels.
     metrics.served(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
   });
-  app.setErrorHandler((error, request, reply) => {
+  const logFault = (error: unknown, request: FastifyRequest) => {
     const { status } = answerTo(error);
     if (status === 500) log.error({ err: error, route: request.routeOptions.url }, 'a request failed');
+  };
+  app.setErrorHandler((error, request, reply) => {
+    logFault(error, request);
     return send(reply, error);
   });
   app.setNotFoundHandler((_request, reply) =>
@@ -142,7 +145,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const { access, sheets } = options;
     if (access) await requireLogin(site, access, options.clock ?? systemClock);
     const content = pages(site, options);
-    if (access && sheets) sheetRoutes(site, sheets, content);
+    if (access && sheets) sheetRoutes(site, sheets, content, logFault);
   });
   for (const [path, { type, body }] of pageAssets()) {
     app.get(path, (_request, reply) => reply.type(type).send(body));

@@ -41,6 +41,7 @@ export function sheetRoutes(
   app: FastifyInstance,
   sheets: Sheets,
   content: (request: FastifyRequest, reply: FastifyReply) => Promise<PageContent>,
+  logFault: (error: unknown, request: FastifyRequest) => void,
 ): void {
   const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
 
@@ -98,9 +99,11 @@ export function sheetRoutes(
 
   // People read the answers.
   app.setErrorHandler(async (error, request, reply) => {
-    const { status } = answerTo(error);
-    if (status === 500) app.log.error(error);
-    return send(reply.code(status), problemPage(await content(request, reply), problemOf(error)));
+    logFault(error, request);
+    return send(
+      reply.code(answerTo(error).status),
+      problemPage(await content(request, reply), problemOf(error)),
+    );
   });
 }
 

@@ -206,7 +206,11 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
     said.length > 0 ? html`<ul class="lines">${said.map((one) => html`<li>${one}</li>`)}</ul>` : null;
   return section(
     'summary',
-    state === 'new' ? `${counted(changes.length, 'change')} to confirm` : 'What became of it',
+    state !== 'new'
+      ? 'What became of it'
+      : changes.length === 0
+        ? 'Nothing to change'
+        : `${counted(changes.length, 'change')} to confirm`,
     state === 'new' ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     quietText(sheet),
     notesList,
@@ -259,9 +263,9 @@ function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, tim
 }
 
 const quietWords: Readonly<Record<string, string>> = {
-  unchanged: 'change nothing',
-  duplicate: 'want what an open change wants already',
-  imported_before: 'were imported before, from the same file',
+  unchanged: 'without a change',
+  duplicate: 'with what an open change wants already',
+  imported_before: 'imported before, from the same file',
 };
 
 function quietText({ quiet }: SheetDetails): Html | null {
