@@ -130,6 +130,11 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
   return { scheduler, notifiers, metrics, facts };
 }
 
+/** Whether the pages of `serve` need a login. */
+export function hasLogin({ serve: settings }: Config): boolean {
+  return needsLogin(settings);
+}
+
 /** Everything that is wrong with notifications, and with the lake where a job publishes to it. */
 export function serveProblems(
   config: Config,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
@@ -7,11 +7,11 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import { type Change, type Values, valueText } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
-import type { ImportProblem, ImportRow, PreviewChange } from '../push/import/preview.js';
+import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
 import { readImportCopy } from '../push/import/source.js';
 import { readQueue } from '../push/queue.js';
 import { writeResults } from '../push/result.js';
-import { prepareUndo, type UndoReport } from '../push/undo.js';
+import { prepareUndo, type UndoReport, undoneBy } from '../push/undo.js';
 import { type Upload, Uploads } from '../push/uploads.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
 import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
@@ -46,14 +46,12 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
   /** Queues what was confirmed, as soon as nothing else holds the warehouse, and asks for a push. Never rejects. */
   async function carryOut(upload: Upload): Promise<void> {
     const { id, name, by } = upload;
-    const end = (values: Partial<Upload>) => uploads.set(id, values);
     while (!stop.aborted) {
       try {
         await schedule.exclusively(
           `the import of ${name}`,
           async () => {
-            const leftOut = await queued(upload);
-            end({ state: 'done', leftOut, leftOutCount: leftOut.length, problem: null });
+            uploads.set(id, { ...(await queued(upload)), state: 'done', problem: null });
           },
           { wait: true },
         );
@@ -64,8 +62,9 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
         if (stop.aborted || error instanceof StoppedError) return;
         log.error({ err: error, upload: id }, `${name} of ${by} was confirmed and cannot be queued`);
         try {
-          if (error instanceof UsageError) return end({ state: 'failed', problem: textOf(error) });
-          end({ problem: textOf(error) });
+          if (error instanceof UsageError)
+            return uploads.set(id, { state: 'failed', problem: textOf(error) });
+          uploads.set(id, { problem: textOf(error) });
         } catch {
           // The disk that cannot store the reason: it is in the log.
         }
@@ -74,16 +73,26 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     }
   }
 
-  /** Queues the changes of a sheet or an undo. Returns what was left out. */
-  async function queued(upload: Upload): Promise<LeftOut[]> {
+  /** Queues the changes of a sheet or an undo, and returns what was left out. After a kill in the middle, none is queued twice. */
+  async function queued(upload: Upload): Promise<Pick<Upload, 'leftOut' | 'leftOutCount'>> {
     const options = { requestedBy: upload.by, importId: upload.id, dryRun: false, wait: true, stop };
-    if (upload.undoes !== null) return undoLeftOut(await undoChanges(setup, [upload.undoes], options));
+    const before = new Set((await queue()).flatMap((one) => (one.importId === upload.id ? [one.id] : [])));
+    if (upload.undoes !== null) {
+      if (before.size > 0) return { leftOut: [], leftOutCount: 0 };
+      const leftOut = undoLeftOut(await undoChanges(setup, [upload.undoes], options));
+      return { leftOut, leftOutCount: leftOut.length };
+    }
     const source = await uploads.source(upload);
     const report = await importChanges(setup, { source }, { ...options, ...importOptions(upload) });
     if (report.refusal !== null) throw new UsageError(report.refusal);
-    // After a kill in the middle, the rows were imported before, by this very import.
-    const own = new Set((await queue()).flatMap((one) => (one.importId === upload.id ? [one.id] : [])));
-    return rowsLeftOut(report.rows.filter(({ changeId }) => changeId === null || !own.has(changeId)));
+    const own = new Set([...before, ...report.queued, ...report.conflicts]);
+    const others = report.rows.flatMap(({ row, outcome, changeId, text }) =>
+      (outcome === 'conflict' || outcome === 'imported_before') && !own.has(changeId ?? '')
+        ? [{ what: `Row ${row}`, why: text ?? '' }]
+        : [],
+    );
+    const leftOut = [...report.problems.map(shownProblem), ...others];
+    return { leftOut, leftOutCount: report.preview.rows.invalid + others.length };
   }
 
   const queue = () => withPublished(setup, (snapshot) => readQueue(snapshot, config, log));
@@ -124,13 +133,22 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
   /** The changes of an import, as far as they are queued. */
   async function progressOf(id: string, all: readonly Change[]): Promise<Partial<SheetDetails>> {
     const own = all.filter(({ importId }) => importId === id);
+    const undone = undoneBy(all);
     const changes = await withPublished(setup, (snapshot) => withFacts(snapshot, own));
     const copy = own.length === 0 ? null : await readImportCopy(config, id);
     return {
-      changes: changes.map(({ title, entityId, wanted, base, status, error, note }): SheetChange => {
-        const why = [error, note].filter((one) => one !== null).join('; ');
-        return { title: title ?? entityId, fields: fieldsIn(base, wanted), status, note: why || null };
-      }),
+      changes: changes.map(
+        ({ id: changeId, title, entityId, wanted, base, status, error, note }): SheetChange => {
+          const why = [error, note].filter((one) => one !== null).join('; ');
+          return {
+            title: title ?? entityId,
+            fields: fieldsIn(base, wanted),
+            status,
+            isUndone: undone(changeId) !== null,
+            note: why || null,
+          };
+        },
+      ),
       hasResult: copy !== null,
     };
   }
@@ -144,6 +162,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     return [...own, ...others].sort((a, b) => (a.at < b.at ? 1 : -1));
   }
 
+  removeLeftovers(config.dataDir);
   for (const upload of uploads.all()) if (upload.state === 'confirmed') void carryOut(upload);
 
   return {
@@ -232,14 +251,6 @@ function importOptions({ by, id, followMerges }: Upload): ImportOptions {
   };
 }
 
-function rowsLeftOut(rows: readonly ImportRow[]): LeftOut[] {
-  return rows.flatMap(({ row, outcome, text }) =>
-    outcome === 'invalid' || outcome === 'conflict' || outcome === 'imported_before'
-      ? [{ what: `Row ${row}`, why: text ?? '' }]
-      : [],
-  );
-}
-
 function undoLeftOut({ kept, notUndone }: Pick<UndoReport, 'kept' | 'notUndone'>): LeftOut[] {
   return [
     ...notUndone.map(({ title, entityId, reason }) => ({ what: title ?? entityId, why: reason })),
@@ -254,7 +265,7 @@ function shownProblem({ row, column, value, problem, allowed }: ImportProblem): 
 }
 
 function shownPreview({ title, entityId, base, wanted, note }: PreviewChange): SheetChange {
-  return { title: title ?? entityId, fields: fieldsIn(base, wanted), status: null, note };
+  return { title: title ?? entityId, fields: fieldsIn(base, wanted), status: null, isUndone: false, note };
 }
 
 function fieldsIn(base: Values, wanted: Values): SheetChange['fields'] {
@@ -267,8 +278,10 @@ function lineOf(
   { id, name, by, at, undoes, state, leftOutCount, problem }: Upload,
   own: readonly Change[],
 ): SheetLine {
+  // It is queued a moment before that is stored.
+  const now = state === 'confirmed' && own.length > 0 ? 'done' : state;
   return {
-    ...{ id, name, by, at, isUndo: undoes !== null, state, leftOutCount, problem },
+    ...{ id, name, by, at, isUndo: undoes !== null, state: now, leftOutCount, problem },
     statuses: statusesOf(own),
   };
 }
@@ -307,6 +320,16 @@ function conditionOf({ about, topic, priority, state, company, text }: SheetFilt
   ].join(' AND ');
 }
 
+/** The folders of downloads begin with this. */
+const downloadPrefix = 'download-';
+
+/** Removes what a killed process wrote for a download. */
+function removeLeftovers(dataDir: string): void {
+  const reports = join(dataDir, 'reports');
+  for (const name of existsSync(reports) ? readdirSync(reports) : [])
+    if (name.startsWith(downloadPrefix)) rmSync(join(reports, name), { recursive: true, force: true });
+}
+
 /** A file that is written for one download, in a folder of its own that is gone afterwards. */
 async function written(
   dataDir: string,
@@ -315,7 +338,7 @@ async function written(
 ): Promise<SheetFile> {
   const reports = join(dataDir, 'reports');
   mkdirSync(reports, { recursive: true, mode: 0o700 });
-  const folder = mkdtempSync(join(reports, 'download-'));
+  const folder = mkdtempSync(join(reports, downloadPrefix));
   try {
     const path = join(folder, `sheet${extname(name)}`);
     await write(path);

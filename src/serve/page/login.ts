@@ -14,10 +14,11 @@ interface LoginContent {
 
 /** The page to log in. It says nothing about the organization. */
 export function loginPage({ next, name, problem, token, header }: LoginContent): string {
+  const focus = (isFirst: boolean) => (isFirst ? html` autofocus` : null);
   const form = html`<form class="fields" method="post" action="/login" enctype="multipart/form-data">
 ${problem === null ? null : html`<p id="problem" class="problem" role="alert">${problem}</p>`}
-<label>Name <input name="name" value="${name}" autocomplete="username" required autofocus></label>
-<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+<label>Name <input name="name" value="${name}" autocomplete="username" required${focus(name === '')}></label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required${focus(name !== '')}></label>
 <input type="hidden" name="next" value="${next}"><input type="hidden" name="token" value="${token}">
 <button>Log in</button>
 </form>`;

@@ -39,6 +39,7 @@ export interface SheetChange {
   readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
   /** Null before it is queued. */
   readonly status: string | null;
+  readonly isUndone: boolean;
   readonly note: string | null;
 }
 
@@ -172,7 +173,7 @@ function stateOf({ state, statuses, leftOutCount, problem }: SheetLine): Html {
   const left =
     leftOutCount > 0 ? html` <span class="quiet">${counted(leftOutCount, 'row')} left out</span>` : null;
   const message = problem === null ? null : html` <span class="message">${problem}</span>`;
-  if (state === 'new') return badge('warn', 'waits for you to confirm');
+  if (state === 'new') return badge('warn', 'not confirmed yet');
   if (state === 'confirmed') return html`${badge('busy', 'confirmed, waits for its turn')}${message}`;
   if (state === 'cancelled') return badge('quiet', 'cancelled');
   if (state === 'failed') return html`${badge('bad', 'failed')}${message}`;
@@ -221,20 +222,21 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
 
 /** What a person can do now. */
 function actions(sheet: SheetDetails, { visitor }: PageContent): Html | null {
-  const { id, by, state, changes, conflicts, leftOut, refusal, canFollowMerges, isUndo, hasResult } = sheet;
+  const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
+    sheet;
   const button = (action: string, text: string) =>
     html`<form method="post" action="/sheets/${id}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor?.token ?? ''}"><button name="action" value="${action}">${text}</button></form>`;
   const mayWrite = visitor?.role === 'write';
   if (state === 'new') {
     if (!mayWrite || by !== visitor.name) return null;
     const number = changes.length + conflicts.length;
-    const rest = leftOut.length > 0 ? `, and leave ${count(leftOut.length)} out` : '';
+    const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
     return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${
       canFollowMerges ? button('follow', 'Change what topics were merged into') : null
     }${button('cancel', 'Cancel')}</div>`;
   }
-  const canUndo = mayWrite && changes.some(({ status }) => status === 'applied');
+  const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult
     ? html`<a class="button" href="/sheets/${id}/result" download>Download the result</a>`
     : null;
@@ -253,7 +255,8 @@ function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, tim
   const isSending = [running, ...schedule.waiting].some((one) =>
     senders.some(({ name }) => name === one?.job),
   );
-  if (isSending) return html`<p>${running?.job ?? 'A job'} is sending changes now, or will in a moment.</p>`;
+  if (isSending)
+    return html`<p>${running?.job ?? 'A job'} is running. What it does not send, its next run sends.</p>`;
   const [next] = senders
     .flatMap(({ name, nextAt }) => (nextAt === null ? [] : [{ name, nextAt }]))
     .sort((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
@@ -277,7 +280,7 @@ function quietText({ quiet }: SheetDetails): Html | null {
 
 function changesSection({ changes, state }: SheetDetails): Html | null {
   if (changes.length === 0) return null;
-  const rows = changes.slice(0, most).map(({ title, fields, status, note }): Row => {
+  const rows = changes.slice(0, most).map(({ title, fields, status, isUndone, note }): Row => {
     const values: Piece = fields.map(
       ({ name, from, to }) =>
         html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `,
@@ -285,7 +288,11 @@ function changesSection({ changes, state }: SheetDetails): Html | null {
     const more = note === null ? null : html`<span class="message">${note}</span>`;
     return status === null
       ? [title, html`${values}${more}`]
-      : [title, values, html`${badge(queueTones[status] ?? 'quiet', status)}${more}`];
+      : [
+          title,
+          values,
+          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}`,
+        ];
   });
   const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];
   const more = changes.length - most;
