@@ -18,6 +18,7 @@ import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from 
 import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../warehouse/sql.js';
 import { importChanges, makeSheet, undoChanges, withPublished } from './changes.js';
+import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 
@@ -97,6 +98,12 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
 
   const queue = () => withPublished(setup, (snapshot) => readQueue(snapshot, config, log));
 
+  /** Raises UsageError before the first sync: there is nothing to compare a sheet with. */
+  function refuseWithoutData(): void {
+    if (snapshotVersion(config.dataDir) !== null) return;
+    throw new UsageError('There are no data yet.', [], { hint: 'Wait for the first sync, and try again.' });
+  }
+
   async function previewOf(upload: Upload): Promise<Partial<SheetDetails>> {
     return withFullSnapshot(setup, async (store) => {
       const all = await readQueue(store, config, log);
@@ -167,6 +174,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
 
   return {
     async download(filter, by) {
+      refuseWithoutData();
       const { about } = filter;
       const name = `${about}-${iso(clock.now()).slice(0, 10)}.xlsx`;
       const entityType = about === 'topics' ? ('topic' as const) : ('company' as const);
@@ -183,6 +191,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     },
 
     async upload({ name, bytes }, by) {
+      refuseWithoutData();
       return (await inTurn(() => uploads.addSheet(name, bytes, by.name))).id;
     },
 

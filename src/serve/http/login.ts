@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
-import type { MultipartFile, MultipartValue } from '@fastify/multipart';
+import type {} from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
@@ -25,11 +25,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; null before the login, and where no login is needed. */
     person: Person | null;
+    /** The form that was sent; null until it is read. */
+    form: Form | null;
   }
 }
 
-/** A form that was sent; a field that is there twice is an array, and no text. */
-type Form = Readonly<Record<string, MultipartFile | MultipartValue | undefined>>;
+interface Form {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly file: { readonly name: string; readonly bytes: Buffer } | null;
+}
 
 const sessionCookie = 'signalhouse';
 const sessionMs = 12 * 3_600_000;
@@ -83,7 +87,7 @@ export async function requireLogin(
     getToken: (request) => field(request, 'token'),
   });
   const limits = { files: 1, fields: 20, fieldSize: 2_000, fileSize: maxUploadBytes };
-  await app.register(multipart.default, { attachFieldsToBody: true, limits });
+  await app.register(multipart.default, { limits });
   await app.register(rateLimit.default, {
     global: false,
     errorResponseBuilder: (_request, { after }) =>
@@ -119,6 +123,10 @@ export async function requireLogin(
     if (request.routeOptions.url?.endsWith('.json'))
       return reply.code(401).send({ code: 'unauthorized', message: 'Log in first.' });
     return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303);
+  });
+  app.decorateRequest('form', null);
+  app.addHook('preValidation', async (request) => {
+    if (request.method === 'POST') request.form = await readForm(request);
   });
   app.addHook('preHandler', (request, reply, done) => {
     if (request.method === 'POST') app.csrfProtection(request, reply, done);
@@ -183,17 +191,29 @@ function ownerOf(person: Person | null): string {
 }
 
 /** A field of the form that was sent; empty when it has none of this name. */
-export function field({ body }: FastifyRequest, name: string): string {
-  const given = (body as Form | undefined)?.[name];
-  return given?.type === 'field' && typeof given.value === 'string' ? given.value : '';
+export function field({ form }: FastifyRequest, name: string): string {
+  return form?.fields.get(name) ?? '';
 }
 
-/** The file of the form that was sent; null when none was chosen. */
-export async function fileOf({ body }: FastifyRequest): Promise<{ name: string; bytes: Buffer } | null> {
-  const given = (body as Form | undefined)?.file;
-  if (given?.type !== 'file' || given.filename === '') return null;
-  const name = given.filename.replaceAll(/[\p{Cc}\p{Cs}/\\]/gu, '').slice(-150);
-  return { name, bytes: await given.toBuffer() };
+/** Reads a form into memory. A stranger sends no file. */
+async function readForm(request: FastifyRequest): Promise<Form> {
+  const fields = new Map<string, string>();
+  let file: Form['file'] = null;
+  if (!request.isMultipart()) return { fields, file };
+  try {
+    for await (const part of request.parts(request.person === null ? { limits: { files: 0 } } : {})) {
+      if (part.type === 'field') fields.set(part.fieldname, String(part.value));
+      else {
+        const name = part.filename.replaceAll(/[\p{Cc}\p{Cs}/\\]/gu, '').slice(-150);
+        file = { name, bytes: await part.toBuffer() };
+      }
+    }
+    return { fields, file };
+  } catch (error) {
+    // What is wrong with the bytes has no status.
+    if (typeof error === 'object' && error !== null && 'statusCode' in error) throw error;
+    throw new HttpError(400, 'bad_request', 'The form did not arrive as a whole. Send it again.');
+  }
 }
 
 function keyOf(name: string): string {

@@ -11,7 +11,7 @@ import {
   sheetsPage,
 } from '../page/sheets.js';
 import { answerTo, HttpError } from './guard.js';
-import { field, fileOf, type Person } from './login.js';
+import { field, type Person } from './login.js';
 
 /** A file for somebody to download. */
 export interface SheetFile {
@@ -64,8 +64,8 @@ export function sheetRoutes(
   app.post('/sheets', uploads, async (request, reply) => {
     const by = writerOf(request);
     try {
-      const file = await fileOf(request);
-      if (file === null)
+      const file = request.form?.file;
+      if (!file || file.name === '')
         throw new UsageError('No file was chosen.', [], { hint: 'Choose the sheet that you edited.' });
       return reply.redirect(`/sheets/${await sheets.upload(file, by)}`, 303);
     } catch (error) {
