@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { afterEach, expect, it } from 'vitest';
@@ -334,6 +334,18 @@ it('a restart and a kill lose nothing that was confirmed, and repeat nothing', a
     () => again.get(path),
     (page) => textOf(page).includes('applied 2'),
   );
+  await terminate({ url, running });
+
+  // A kill right before it was stored that the changes are queued: the import is made again, and queues none of them.
+  const record = join(pulling.dataDir, 'reports', 'imports', `${path.split('/').at(-1)}.upload`);
+  writeFileSync(record, readFileSync(record, 'utf8').replace('"state":"done"', '"state":"confirmed"'));
+  ({ url, running } = await served());
+  await until(
+    async () => readFileSync(record, 'utf8'),
+    (text) => text.includes('"state":"done"'),
+  );
+  again = await Visitor.of(url, 'anna');
+  expect(textOf(await again.get(path))).toMatch(/applied 2 Sent by anna/);
   for (const topic of [one, two]) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
   await terminate({ url, running });
 });
