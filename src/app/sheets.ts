@@ -8,7 +8,7 @@ import { type Change, type Values, valueText } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
 import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
-import { readImportCopy } from '../push/import/source.js';
+import { hasImportCopy, readImportCopy } from '../push/import/source.js';
 import { readQueue } from '../push/queue.js';
 import { writeResults } from '../push/result.js';
 import { prepareUndo, type UndoReport, undoneBy } from '../push/undo.js';
@@ -17,7 +17,14 @@ import type { SheetFile, Sheets } from '../serve/http/sheets.js';
 import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
 import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../warehouse/sql.js';
-import { importChanges, makeSheet, undoChanges, withPublished } from './changes.js';
+import {
+  cancelChanges,
+  importChanges,
+  makeSheet,
+  retryChanges,
+  undoChanges,
+  withPublished,
+} from './changes.js';
 import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
@@ -56,9 +63,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
           },
           { wait: true },
         );
-        const push = config.serve.jobs.find(({ run }) => run === 'push');
-        if (push) schedule.ask(push.name);
-        return;
+        return askForPush();
       } catch (error) {
         if (stop.aborted || error instanceof StoppedError) return;
         log.error({ err: error, upload: id }, `${name} of ${by} was confirmed and cannot be queued`);
@@ -72,6 +77,11 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
         await clock.sleep(retryMs, stop).catch(() => undefined);
       }
     }
+  }
+
+  function askForPush(): void {
+    const push = config.serve.jobs.find(({ run }) => run === 'push');
+    if (push) schedule.ask(push.name);
   }
 
   /** Queues the changes of a sheet or an undo, and returns what was left out. After a kill in the middle, none is queued twice. */
@@ -142,12 +152,12 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     const own = all.filter(({ importId }) => importId === id);
     const undone = undoneBy(all);
     const changes = await withPublished(setup, (snapshot) => withFacts(snapshot, own));
-    const copy = own.length === 0 ? null : await readImportCopy(config, id);
     return {
       changes: changes.map(
         ({ id: changeId, title, entityId, wanted, base, status, error, note }): SheetChange => {
           const why = [error, note].filter((one) => one !== null).join('; ');
           return {
+            id: changeId,
             title: title ?? entityId,
             fields: fieldsIn(base, wanted),
             status,
@@ -156,7 +166,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
           };
         },
       ),
-      hasResult: copy !== null,
+      hasResult: hasImportCopy(config, id),
     };
   }
 
@@ -208,6 +218,18 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
       if (decision === 'follow') return uploads.set(id, { followMerges: true });
       uploads.set(id, { state: decision === 'confirm' ? 'confirmed' : 'cancelled' });
       if (decision === 'confirm') void carryOut(upload);
+    },
+
+    async settle(changeId, decision, by) {
+      const selection = { ids: [changeId], filter: {} };
+      const [made] = await schedule.exclusively(`a decision of ${by.name}`, () =>
+        decision === 'retry'
+          ? retryChanges(setup, selection, { overwrite: true })
+          : cancelChanges(setup, selection, {}),
+      );
+      if (made?.reason) throw new UsageError(`This is not possible: ${made.reason}.`);
+      log.info({ change: changeId, decision, by: by.name }, 'decided on the page for sheets');
+      askForPush();
     },
 
     async look(id) {
@@ -274,7 +296,8 @@ function shownProblem({ row, column, value, problem, allowed }: ImportProblem): 
 }
 
 function shownPreview({ title, entityId, base, wanted, note }: PreviewChange): SheetChange {
-  return { title: title ?? entityId, fields: fieldsIn(base, wanted), status: null, isUndone: false, note };
+  const fields = fieldsIn(base, wanted);
+  return { id: null, title: title ?? entityId, fields, status: null, isUndone: false, note };
 }
 
 function fieldsIn(base: Values, wanted: Values): SheetChange['fields'] {

@@ -302,6 +302,23 @@ it('two people at once are both told, and neither wins by being later', async ()
     expect(textOf(visitor.page)).toMatch(new RegExp(`${who} wants priority`));
   }
   expect(priorityOf(topic)).toBe(before);
+
+  // One of them decides, when no job runs.
+  const { page, path } = ben;
+  const change = /name="change" value="([^"]*)"/.exec(page)?.[1] ?? '';
+  await until(
+    async () => {
+      await ben.get(path);
+      return ben.send(path, { action: 'retry', change });
+    },
+    () => ben.status !== 503,
+  );
+  await until(
+    () => ben.get(path),
+    (text) => textOf(text).includes('applied 1'),
+  );
+  expect(priorityOf(topic)).toBe(wishes[1]);
+  expect(textOf(await anna.get(paths[0] ?? ''))).toContain('superseded 1');
   await terminate({ url, running });
 });
 

@@ -152,13 +152,18 @@ export function saveImportCopy(
   removeOldCopies(folder);
 }
 
+/** Whether the copy of an import is kept. */
+export function hasImportCopy({ dataDir }: DataDir, importId: string): boolean {
+  return existsSync(join(importsFolder(dataDir), `${importId}.json`));
+}
+
 /** The copy of an import; null when the import was not a file, or is too old. */
 export async function readImportCopy(
   { dataDir, encryptionKey }: DataDir,
   importId: string,
 ): Promise<ImportCopy | null> {
   const path = join(importsFolder(dataDir), importId);
-  if (!statSync(`${path}.json`, { throwIfNoEntry: false })) return null;
+  if (!hasImportCopy({ dataDir }, importId)) return null;
   const stored = (file: string) => Buffer.from(fromStored(readFileSync(file), encryptionKey, file));
   const { name, sheet, rows, grid } = JSON.parse(stored(`${path}.json`).toString()) as SavedImport;
   const read = () => readSheet({ bytes: stored(`${path}.file`), name }, { sheet });

@@ -28,6 +28,11 @@ export interface Sheets {
   /** Prepares the undo of what was applied of a sheet, and returns the id of the undo. */
   undo(id: string, by: Person): Promise<string>;
   decide(id: string, decision: 'confirm' | 'cancel' | 'follow', by: Person): Promise<void>;
+  /**
+   * Sends a change that failed or met a conflict again, over the value that was found, or gives it up. Rejects with LockedError
+   * while a job runs.
+   */
+  settle(changeId: string, decision: 'retry' | 'drop', by: Person): Promise<void>;
   /** What a sheet would change, or what became of it; null when there is none with this id. */
   look(id: string): Promise<SheetDetails | null>;
   /** The sheet with the result of each row; null when its file is not kept. */
@@ -85,9 +90,10 @@ export function sheetRoutes(
     const { id } = request.params;
     const action = field(request, 'action');
     if (action === 'undo') return reply.redirect(`/sheets/${await sheets.undo(id, by)}`, 303);
-    if (action !== 'confirm' && action !== 'cancel' && action !== 'follow')
+    if (action === 'retry' || action === 'drop') await sheets.settle(field(request, 'change'), action, by);
+    else if (action !== 'confirm' && action !== 'cancel' && action !== 'follow')
       throw new HttpError(400, 'bad_request', 'The page has no such button.');
-    await sheets.decide(id, action, by);
+    else await sheets.decide(id, action, by);
     return reply.redirect(`/sheets/${id}`, 303);
   });
 

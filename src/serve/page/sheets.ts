@@ -2,7 +2,7 @@ import type { Iso } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
 import { badge, type Row, section, type Times, table } from './html.js';
-import { type Frame, frameOf, type PageContent, page, queueTones } from './page.js';
+import { type Frame, frameOf, type PageContent, page, queueTones, type Visitor } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
 
@@ -35,6 +35,8 @@ export interface SheetLine {
 
 /** One change, as people read it. */
 export interface SheetChange {
+  /** Null before it is queued. */
+  readonly id: string | null;
   readonly title: string;
   readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
   /** Null before it is queued. */
@@ -191,7 +193,7 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
     heading: html`${nameOf(sheet)}`,
     // A preview takes the time of an import; only what was confirmed moves by itself.
     isLive: !isNew && sheet.state !== 'cancelled',
-    main: html`${summarySection(sheet, frame)}${changesSection(sheet)}${
+    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content.visitor ?? null)}${
       sheet.conflicts.length > 0
         ? listSection('conflicts', 'Conflicts', sheet.conflicts, sheet.conflicts.length)
         : null
@@ -265,6 +267,14 @@ function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, tim
     : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
 }
 
+/** The way on for a change that waits for a decision; null for any other, and for those who only read. */
+function decision(sheetId: string, { id, status }: SheetChange, visitor: Visitor | null): Html | null {
+  const isOpen = status === 'conflict' || status === 'failed';
+  if (!isOpen || id === null || visitor?.role !== 'write') return null;
+  const again = status === 'failed' ? 'Try again' : 'Send it all the same';
+  return html`<form class="actions" method="post" action="/sheets/${sheetId}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor.token}"><input type="hidden" name="change" value="${id}"><button name="action" value="retry">${again}</button><button name="action" value="drop">Give it up</button></form>`;
+}
+
 const quietWords: Readonly<Record<string, string>> = {
   unchanged: 'without a change',
   duplicate: 'with what an open change wants already',
@@ -278,9 +288,10 @@ function quietText({ quiet }: SheetDetails): Html | null {
   return parts.length > 0 ? html`<p id="quiet">${parts.join('; ')}.</p>` : null;
 }
 
-function changesSection({ changes, state }: SheetDetails): Html | null {
+function changesSection({ id, changes, state }: SheetDetails, visitor: Visitor | null): Html | null {
   if (changes.length === 0) return null;
-  const rows = changes.slice(0, most).map(({ title, fields, status, isUndone, note }): Row => {
+  const rows = changes.slice(0, most).map((change): Row => {
+    const { title, fields, status, isUndone, note } = change;
     const values: Piece = fields.map(
       ({ name, from, to }) =>
         html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `,
@@ -291,7 +302,7 @@ function changesSection({ changes, state }: SheetDetails): Html | null {
       : [
           title,
           values,
-          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}`,
+          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${decision(id, change, visitor)}`,
         ];
   });
   const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];
