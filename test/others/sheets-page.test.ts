@@ -40,8 +40,8 @@ async function open(options: BrowserContextOptions = {}) {
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // Chromium reports the status of a login that fails.
-    if (message.type() !== 'log' && !message.text().includes('401')) complaints.push(message.text());
+    // Chromium reports the status of a login that fails, and of a decision that has to wait.
+    if (message.type() !== 'log' && !/\b(401|503)\b/.test(message.text())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   return { page, complaints };
@@ -181,6 +181,38 @@ it('is used by keyboard alone, on a phone, without a script', async () => {
   await page.locator('h2', { hasText: '1 change to confirm' }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).press('Enter');
   await page.locator('#summary', { hasText: 'cancelled' }).waitFor();
+  await page.context().close();
+});
+
+it('shows both values of a conflict, and lets people decide', async () => {
+  const { page, complaints } = await open();
+  await page.goto(`${served.url}/sheets`);
+  await logIn(page, 'ben');
+  const topic = [...sandbox.world.topics.values()].findLast(
+    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+  );
+  const topicId = topic?.id ?? '';
+  const file = join(pulling.dataDir, 'mine.csv');
+  const [wanted, theirs] = topic?.priority === 'low' ? ['high', 'very_low'] : ['low', 'very_high'];
+  writeFileSync(file, `topic_id,priority\n${topicId},${wanted}\n`);
+  await page.getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload and preview' }).click();
+  sandbox.change({ kind: 'patchTopic', topicId, fields: { priority: theirs } });
+  await page.getByRole('button', { name: 'Confirm 1 change' }).click();
+  await page.locator('#summary', { hasText: 'conflict 1' }).waitFor();
+  expect(await page.locator('#changes').innerText()).toContain(theirs);
+  await look(page, 'conflict');
+  await expect
+    .poll(async () => {
+      // While the push ends, it says that the warehouse is in use.
+      if ((await page.locator('#problem').count()) > 0) await page.goBack();
+      await page.getByRole('button', { name: 'Send it all the same' }).click();
+      return page.locator('#problem').count();
+    })
+    .toBe(0);
+  await page.locator('#summary', { hasText: 'applied 1' }).waitFor();
+  expect(sandbox.world.topics.get(topicId)?.priority).toBe(wanted);
+  expect(complaints).toEqual([]);
   await page.context().close();
 });
 
