@@ -18,7 +18,7 @@ command -v javac >/dev/null || install default-jdk-headless || true
 command -v mvn >/dev/null || install maven || true
 skipped=()
 command -v systemd-analyze >/dev/null || skipped+=('test/others/systemd.test.ts: systemd')
-command -v chromium >/dev/null || command -v google-chrome >/dev/null || skipped+=('test/others/{page,report}.test.ts: chromium')
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || skipped+=('test/others/{page,report,sheets-page}.test.ts: chromium')
 command -v promtool >/dev/null || skipped+=('test/others/alerts.test.ts: prometheus')
 python3 -c 'import ensurepip, sys; assert sys.version_info >= (3, 11)' 2>/dev/null ||
   skipped+=('Python and dbt in test/others/cookbook.test.ts: python3-venv, 3.11 or newer')

@@ -27,11 +27,15 @@ function auditPath(dataDir: string): string {
 }
 
 /** Records an export. A data directory that cannot be written to is warned of; the export is done all the same. */
-export function recordExport({ config, log, clock = systemClock }: Setup, details: ExportRecord): void {
+export function recordExport(
+  { config, log, clock = systemClock }: Setup,
+  details: ExportRecord,
+  requestedBy = osUser(),
+): void {
   const now = new Date(clock.now());
   const record: AuditRecord = {
     ...{ id: recordId(now), at: now.toISOString(), action: 'export', entityType: null, entities: null },
-    ...{ requestedBy: osUser(), reason: null, details },
+    ...{ requestedBy, reason: null, details },
   };
   try {
     new Journal(auditPath(config.dataDir)).append([record]);

@@ -117,12 +117,12 @@ export function retryChanges(
 export function undoChanges(
   setup: Setup,
   names: readonly string[],
-  options: WorkerOptions & { readonly requestedBy: string | null; readonly dryRun: boolean },
+  options: WorkerOptions & Pick<ImportOptions, 'requestedBy' | 'importId'> & { readonly dryRun: boolean },
   confirm?: (prepared: PreparedUndo) => Promise<boolean>,
 ): Promise<UndoReport> {
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
-    const prepared = await prepareUndo(parts, names, options.requestedBy);
+    const prepared = await prepareUndo(parts, names, options.requestedBy, options.importId);
     if (options.dryRun) return reportOf(prepared, 'dry_run');
     if (prepared.reversals.length > 0 && confirm && !(await confirm(prepared)))
       return reportOf(prepared, 'declined');
@@ -184,20 +184,20 @@ async function titled(
   return (await withFacts(snapshot, found)).map((change) => ({ ...change, undoneBy: undo(change.id) }));
 }
 
-/** `signalhouse changes sheet`. */
-export async function makeSheet(setup: Setup, options: EditSheetOptions): Promise<EditSheet> {
+/** `signalhouse changes sheet`. `by` is who asked for it: the user of the operating system, unless somebody is named. */
+export async function makeSheet(setup: Setup, options: EditSheetOptions, by?: string): Promise<EditSheet> {
   const sheet = await withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
   const { entityType, path: file, rows } = sheet;
-  recordExport(setup, {
-    tables: [entityType === 'topic' ? 'topics' : 'companies'],
-    format: 'sheet',
-    rows,
-    file,
-  });
+  const tables = [entityType === 'topic' ? 'topics' : 'companies'];
+  recordExport(setup, { tables, format: 'sheet', rows, file }, by);
   return sheet;
 }
 
-async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {
+/** Work on the published snapshot; null when nothing is published yet. */
+export async function withPublished<T>(
+  setup: Setup,
+  work: (snapshot: Snapshot | null) => Promise<T>,
+): Promise<T> {
   if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
   return withFullSnapshot(setup, work);
 }

@@ -6,6 +6,7 @@ import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
+import { needsLogin } from '../serve/http/login.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { type Deliver, DeliveryError, testMessage } from '../serve/notify/deliver.js';
@@ -23,6 +24,7 @@ import { jobRunner, jobsOf } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
 import type { Access, RunSignals, Setup } from './setup.js';
+import { sheetsOf } from './sheets.js';
 import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
 
@@ -50,6 +52,10 @@ export async function serve(
       ...{ host, port, allowedHosts, token, facts, metrics, version, log },
       report: config.serve.report ? reportSource(access) : undefined,
       intake: intakeOf(access, (name, work) => scheduler.exclusively(name, work)),
+      ...(needsLogin(config.serve) && {
+        access: config.serve,
+        sheets: sheetsOf({ setup: access, schedule: scheduler, stop: signals.stop }),
+      }),
       schedule: scheduler,
       run: runReader(access),
     });
@@ -122,6 +128,11 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
     },
   });
   return { scheduler, notifiers, metrics, facts };
+}
+
+/** Whether the pages of `serve` need a login. */
+export function hasLogin({ serve: settings }: Config): boolean {
+  return needsLogin(settings);
 }
 
 /** Everything that is wrong with notifications, and with the lake where a job publishes to it. */

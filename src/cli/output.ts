@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { ExitCode, UsageError } from '../base/errors.js';
 import type { Context } from './command.js';
 
@@ -86,13 +87,17 @@ export async function confirmed(
   return /^\s*(y|yes)\s*$/i.test(await answerTo(`${question} [y/N] `));
 }
 
-/** What is typed after a question on the terminal; empty for Ctrl-C and the end of the input. */
-export async function answerTo(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+/** What is typed after a question on the terminal, unseen where it is `hidden`; empty for Ctrl-C and the end of the input. */
+export async function answerTo(question: string, { hidden = false } = {}): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = hidden ? nowhere : process.stderr;
+  const terminal = createInterface({ input: process.stdin, output, ...(hidden && { terminal: true }) });
+  if (hidden) process.stderr.write(question);
   try {
     const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
     return await Promise.race([terminal.question(question), closed]);
   } finally {
     terminal.close();
+    if (hidden) process.stderr.write('\n');
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { canonicalZone } from '../base/clock.js';
+import { passwordHash } from '../base/password.js';
 import { publishedFileName } from '../base/published-file.js';
 import { resources } from '../contract/resources.js';
 
@@ -339,6 +340,24 @@ const notify = section({
   'Notifications about failures and stale data: by webhook, by e-mail, or both. `serve --test-notification` sends a test.',
 );
 
+const role = z.enum(['read', 'write']);
+
+const user = z.strictObject({
+  name: text
+    .max(100)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not contain control characters')
+    .describe('The name that is entered; changes are requested by it.'),
+  role: role
+    .default('read')
+    .describe('read: look at pages and download sheets; write: upload sheets and undo them as well.')
+    .meta({ example: 'write' }),
+  passwordHash: z
+    .string()
+    .regex(passwordHash, 'must be a hash that `signalhouse user add NAME` made')
+    .optional()
+    .describe('What `signalhouse user add NAME` prints; not needed with serve.userHeader.'),
+});
+
 const serve = section({
   host: text
     .default('127.0.0.1')
@@ -356,6 +375,37 @@ const serve = section({
     .array(text)
     .default([])
     .describe('Accepted host names besides localhost, e.g. signalhouse.example.com.'),
+  users: z
+    .array(user)
+    .refine(
+      (users) => new Set(users.map(({ name }) => name.normalize('NFKC').toLowerCase())).size === users.length,
+      'has two entries with the same name',
+    )
+    .default([])
+    .describe(
+      'Who may log in, each with name, role (read or write) and passwordHash; `signalhouse user add NAME` prints an entry. With users, the pages need a login, and /sheets exists.',
+    )
+    .meta({ example: [{ name: 'anna', role: 'write', passwordHash: '$scrypt$ln=15,r=8,p=3$…' }] }),
+  proxies: z
+    .array(
+      z.union(
+        [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+        'must be an address or a range such as 10.0.0.0/8',
+      ),
+    )
+    .default([])
+    .describe(
+      'Addresses or ranges of the reverse proxies in front of serve, whose X-Forwarded-For and X-Forwarded-Proto are believed.',
+    )
+    .meta({ example: ['10.0.0.5', '10.1.0.0/16'] }),
+  userHeader: section({
+    name: text
+      .regex(/^[\w-]+$/, 'must be the name of a header')
+      .optional()
+      .describe('Header in which these proxies send the name of the user, instead of a login here.')
+      .meta({ example: 'X-Forwarded-User' }),
+    role: role.default('read').describe('Role of its users; an entry in serve.users overrides it.'),
+  }),
   report: z
     .boolean()
     .default(true)
@@ -375,9 +425,18 @@ const serve = section({
     )
     .meta({ example: { default: 26, people: 50, channels: 0 } }),
   notify,
-}).describe(
-  'For `signalhouse serve`. Its secrets are never in a settings file: SIGNALHOUSE_SERVE_TOKEN (or SIGNALHOUSE_SERVE_TOKEN_FILE) enables the routes that change something, SIGNALHOUSE_WEBHOOK_URL (or SIGNALHOUSE_WEBHOOK_URL_FILE) receives notifications about failures and stale data.',
-);
+})
+  .refine(({ proxies, userHeader: { name } }) => name === undefined || proxies.length > 0, {
+    path: ['proxies'],
+    message: 'must name the proxies that send serve.userHeader',
+  })
+  .refine(({ users, userHeader }) => userHeader.name || users.every(({ passwordHash: hash }) => hash), {
+    path: ['users'],
+    message: 'has an entry without passwordHash; signalhouse user add NAME makes one',
+  })
+  .describe(
+    'For `signalhouse serve`. Its secrets are never in a settings file: SIGNALHOUSE_SERVE_TOKEN (or SIGNALHOUSE_SERVE_TOKEN_FILE) enables the routes that change something, SIGNALHOUSE_WEBHOOK_URL (or SIGNALHOUSE_WEBHOOK_URL_FILE) receives notifications about failures and stale data.',
+  );
 
 const retention = section({
   recordsDays: z

@@ -56,6 +56,7 @@ export async function prepareUndo(
   { store, queue, settings }: ImportParts,
   names: readonly string[],
   requestedBy: string | null,
+  importId: string = randomUUID(),
 ): Promise<PreparedUndo> {
   const all = queue.all();
   const { selected, notes } = select(all, names);
@@ -85,7 +86,7 @@ export async function prepareUndo(
   const isPartial = plan.kept.length > 0 || plan.notUndone.some(({ kind }) => kind === 'blocked');
   const [one, other] = [topics.requests, companies.requests];
   return {
-    ...{ importId: randomUUID(), requestedBy, changes, notes, reversals: plan.reversals },
+    ...{ importId, requestedBy, changes, notes, reversals: plan.reversals },
     ...{ kept: plan.kept, notUndone, exitCode: isPartial ? 3 : 0 },
     preview: {
       ...{ changes: changes.length, kinds: [...topics.kinds, ...companies.kinds], affected },

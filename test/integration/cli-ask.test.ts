@@ -3,6 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { isPassword } from '../../src/base/password.js';
+import { settings } from '../../src/config/schema.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
 import { closeTerminals, Terminal } from '../support/terminal.js';
@@ -349,5 +352,41 @@ describe('export', () => {
     for (const name of ['topics.xls', 'topicz.csv', 'x.csv', 'x.xlsx', 'x.json', 'x'])
       expect(existsSync(join(cwd, name))).toBe(false);
     expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+describe('user add', () => {
+  it('asks for the password twice, shows none, and prints an entry that serve takes', async () => {
+    const terminal = new Terminal(['user', 'add', 'Zoë', '--role', 'write'], { env, columns: 300 });
+    await terminal.until(/Password: $/);
+    await terminal.enter('correct horse battery', /The same again: $/);
+    terminal.type('correct horse battery\r');
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text).not.toContain('horse');
+    const { users } = parse(terminal.text.slice(terminal.text.indexOf('\nserve:'))).serve;
+    expect(settings.parse({ serve: { users } }).serve.users).toMatchObject([{ name: 'Zoë', role: 'write' }]);
+    expect(await isPassword('correct horse battery', users[0].passwordHash)).toBe(true);
+
+    const other = new Terminal(['user', 'add', 'kim'], { env });
+    await other.until(/Password: $/);
+    await other.enter('correct horse battery', /The same again: $/);
+    other.type('correct horse batterz\r');
+    expect(await other.ended).toBe(2);
+    expect(other.text).toContain('not the same');
+  });
+
+  it('takes the password from standard input, and says what is wrong with it', async () => {
+    const add = (stdin: string) => signalhouse(['user', 'add', 'kim', '--json'], { stdin });
+    const { code, stdout } = await add('correct horse battery\n');
+    expect(code).toBe(0);
+    const { passwordHash, ...entry } = JSON.parse(stdout);
+    expect(entry).toEqual({ name: 'kim', role: 'read' });
+    expect(await isPassword('correct horse battery', passwordHash)).toBe(true);
+    expect(await isPassword('correct horse batterx', passwordHash)).toBe(false);
+    for (const wrong of ['', 'short\n'])
+      expect(await add(wrong)).toMatchObject({
+        code: 2,
+        stdout: expect.stringContaining('at least 10 characters'),
+      });
   });
 });

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.js';
 import type { Facts } from '../../src/base/facts.js';
 import { type RunningServer, startServer } from '../../src/serve/http/server.js';
 import type { ScheduleView } from '../../src/serve/schedule/record.js';
-import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
+import { faint, keepPicture, launchChromium, noChromium, tooWide } from '../support/chromium.js';
 import {
   noFacts,
   now,
@@ -201,9 +201,3 @@ const focused = `(() => {
 
 /** Remembers elements of parts that do not change. */
 const mark = `window.marked = [...document.querySelectorAll('#freshness *, #requests *, #jobs *')]`;
-
-/** What is wider than the screen. */
-const tooWide = `[...document.body.querySelectorAll('*')].filter((element) => {
-  const { width, right } = element.getBoundingClientRect();
-  return width > 1 && right > innerWidth + 1 && getComputedStyle(element).position !== 'absolute';
-}).map((element) => element.outerHTML.slice(0, 200))` as unknown as () => string[];

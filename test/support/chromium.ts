@@ -52,3 +52,9 @@ export const faint = `(() => {
     return contrast < 4.5 ? [element.outerHTML + ' ' + contrast.toFixed(2)] : [];
   });
 })()` as unknown as () => string[];
+
+/** What is wider than the screen. */
+export const tooWide = `[...document.body.querySelectorAll('*')].filter((element) => {
+  const { width, right } = element.getBoundingClientRect();
+  return width > 1 && right > innerWidth + 1 && getComputedStyle(element).position !== 'absolute';
+}).map((element) => element.outerHTML.slice(0, 200))` as unknown as () => string[];

@@ -31,9 +31,10 @@ export const config: Group = {
   examples: [['signalhouse config print', 'Every setting, and where it comes from']],
 };
 
-/** An address may contain a user and a password. */
+/** An address may contain a user and a password; the hash of one can be guessed. */
 function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   const { value } = one;
+  if (one.setting.endsWith('.passwordHash')) return { ...one, value: value === null ? null : '***' };
   if (typeof value !== 'string' || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
     return one;
   const url = new URL(value);

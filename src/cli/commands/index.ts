@@ -18,6 +18,7 @@ import { serve } from './serve.js';
 import { sql } from './sql.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
+import { user } from './user.js';
 
 /** Every command, in the order of `--help`. */
 export const commands: readonly (Command | Group)[] = [
@@ -33,6 +34,7 @@ export const commands: readonly (Command | Group)[] = [
   lake,
   mcp,
   serve,
+  user,
   rebuild,
   forget,
   encrypt,

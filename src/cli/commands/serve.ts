@@ -51,7 +51,9 @@ export const serve = command({
         return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
       const { finished } = await app.serve(access, signals, (url) => {
-        answer(context, { url, pid: process.pid }, () => servingText(url, config.serve.host));
+        answer(context, { url, pid: process.pid }, () =>
+          servingText(url, config.serve.host, app.hasLogin(config)),
+        );
       });
       // A job that does not stop would keep the process alive; what is committed survives the exit.
       if (!finished) process.exit(ExitCode.failed);
@@ -60,8 +62,8 @@ export const serve = command({
   },
 });
 
-/** Where it listens. Beyond this machine, that there is no login. */
-function servingText(url: string, host: string): string {
+/** Where it listens. Beyond this machine, what does not protect it. */
+function servingText(url: string, host: string, hasLogin: boolean): string {
   const stop = 'Press Ctrl-C to stop; press it twice to stop at once.';
   if (isLoopback(host)) return `Signalhouse is serving on ${url}\n${stop}`;
   const { port } = new URL(url);
@@ -70,10 +72,15 @@ function servingText(url: string, host: string): string {
   );
   return `Signalhouse is serving on ${host}, port ${port}:
 ${urls.join('\n')}
-There is NO LOGIN: everybody who reaches these addresses can read its pages. Put a
-proxy with a login in front, or set serve.host to 127.0.0.1.
+${hasLogin ? plainText : noLogin}
 ${stop}`;
 }
+
+const noLogin = `There is NO LOGIN: everybody who reaches these addresses can read its pages. Put a
+proxy with a login in front, set serve.users, or set serve.host to 127.0.0.1.`;
+
+const plainText = `It speaks http: passwords and sessions cross the network in the clear. Put a proxy with
+TLS in front, name it in serve.proxies, and let nothing else reach these addresses.`;
 
 /** The addresses of this machine that `host` stands for. */
 function addressesOf(host: string): string[] {

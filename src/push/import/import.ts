@@ -32,6 +32,8 @@ import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
   readonly requestedBy: string | null;
+  /** By default a new one. */
+  readonly importId?: string | undefined;
   /** Who asks where neither is known; by default nobody. */
   readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
@@ -90,7 +92,12 @@ export async function prepareImport(
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = {
-    ...{ entityType, importId: randomUUID(), source: source.name, sourceHash: source.hash },
+    ...{
+      entityType,
+      importId: options.importId ?? randomUUID(),
+      source: source.name,
+      sourceHash: source.hash,
+    },
     requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
   };
   const outcomes = edits.entities.map((entity) =>

@@ -25,7 +25,8 @@ interface Row {
   readonly id: string;
   readonly title: string | null;
   readonly values: string;
-  readonly synced_at: Date | null;
+  /** A text where the published file is read. */
+  readonly synced_at: Date | string | null;
   readonly is_deleted: boolean;
   readonly deleted_reason: string | null;
   readonly merged_into_id: string | null;
@@ -85,7 +86,12 @@ function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string
   const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
   const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
   return {
-    ...{ id: row.id, title: row.title, survivor, syncedAt: row.synced_at?.toISOString() ?? null },
+    ...{
+      id: row.id,
+      title: row.title,
+      survivor,
+      syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
+    },
     values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
     blockedReason: blockedReasonOf(entityType, row, survivor),
   };

@@ -146,7 +146,7 @@ export function saveImportCopy(
   const { bytes, name, grid, sheet } = source;
   // SQL has neither a file nor a hash: its rows have no place to write results to.
   if (source.hash === null) return;
-  const folder = folderOf(dataDir);
+  const folder = importsFolder(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, report.importId);
   const write = (file: string, content: Uint8Array) =>
@@ -157,13 +157,18 @@ export function saveImportCopy(
   removeOldCopies(folder);
 }
 
+/** Whether the copy of an import is kept. */
+export function hasImportCopy({ dataDir }: DataDir, importId: string): boolean {
+  return existsSync(join(importsFolder(dataDir), `${importId}.json`));
+}
+
 /** The copy of an import; null when the import was not a file, or is too old. */
 export async function readImportCopy(
   { dataDir, encryptionKey }: DataDir,
   importId: string,
 ): Promise<ImportCopy | null> {
-  const path = join(folderOf(dataDir), importId);
-  if (!statSync(`${path}.json`, { throwIfNoEntry: false })) return null;
+  const path = join(importsFolder(dataDir), importId);
+  if (!hasImportCopy({ dataDir }, importId)) return null;
   const stored = (file: string) => Buffer.from(fromStored(readFileSync(file), encryptionKey, file));
   const { name, sheet, rows, grid } = JSON.parse(stored(`${path}.json`).toString()) as SavedImport;
   const read = () => readSheet({ bytes: stored(`${path}.file`), name }, { sheet });
@@ -175,7 +180,7 @@ export function reencryptImportCopies(
   { dataDir, encryptionKey }: DataDir,
   old: EncryptionKey | undefined,
 ): void {
-  const folder = folderOf(dataDir);
+  const folder = importsFolder(dataDir);
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
     const path = join(folder, name);
     const stored = readFileSync(path);
@@ -184,7 +189,8 @@ export function reencryptImportCopies(
   }
 }
 
-function folderOf(dataDir: string): string {
+/** The folder of the copies. */
+export function importsFolder(dataDir: string): string {
   return join(dataDir, 'reports', 'imports');
 }
 

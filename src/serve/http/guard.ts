@@ -26,6 +26,7 @@ export class HttpError extends Error {
 const codes: Readonly<Record<number, string>> = {
   400: 'bad_request',
   401: 'unauthorized',
+  403: 'forbidden',
   404: 'not_found',
   408: 'timeout',
   409: 'conflict',
@@ -35,6 +36,16 @@ const codes: Readonly<Record<number, string>> = {
   421: 'misdirected',
   431: 'headers_too_large',
   503: 'unavailable',
+};
+
+const oldForm = 'This form is not valid any more. Load its page again, and repeat what you did.';
+
+/** Errors of plugins, in words for people who sent a form. */
+const forPeople: Readonly<Record<string, string>> = {
+  FST_CSRF_MISSING_SECRET: oldForm,
+  FST_CSRF_INVALID_TOKEN: oldForm,
+  FST_REQ_FILE_TOO_LARGE:
+    'The file is larger than 20 MB. Delete rows or columns that you did not edit, and send it again.',
 };
 
 /** The answer to an error. Details of an unexpected error go to the log only. */
@@ -51,11 +62,11 @@ export function answerTo(error: unknown): { status: number; body: ErrorBody } {
   if (error instanceof SignalhouseError) {
     return { status: 500, body: { code: 'failed', message: withHint(error) } };
   }
-  const { statusCode = 500 } = error as Partial<FastifyError>;
+  const { statusCode = 500, code = '' } = error as Partial<FastifyError>;
   if (statusCode >= 400 && statusCode < 500) {
     return {
       status: statusCode,
-      body: { code: codes[statusCode] ?? 'bad_request', message: messageOf(error) },
+      body: { code: codes[statusCode] ?? 'bad_request', message: forPeople[code] ?? messageOf(error) },
     };
   }
   return { status: 500, body: { code: 'failed', message: 'Unexpected error: see the log of the server.' } };

@@ -8,7 +8,9 @@ import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import { answerTo, HttpError, hostGuard, refuseConnection, secure } from './guard.js';
+import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
 import type { Metrics } from './metrics.js';
+import { type Sheets, sheetRoutes } from './sheets.js';
 import { type Intake, writes } from './writes.js';
 
 /** Limits on what a client sends, and on how long it takes. */
@@ -18,6 +20,8 @@ const defaultLimits = {
   headersMs: 5_000,
   /** Timeout for the whole request. */
   requestMs: 15_000,
+  /** The same where people send sheets over slow lines. */
+  uploadMs: 120_000,
   /** Timeout of an idle connection. */
   idleMs: 120_000,
   keepAliveMs: 5_000,
@@ -39,6 +43,9 @@ export interface ServerOptions {
   /** Without a token, the routes that change something do not exist. */
   readonly token?: string | undefined;
   readonly intake?: Intake | undefined;
+  /** Who may look at the pages; without it, they need no login, and the page for sheets does not exist. */
+  readonly access?: AccessSettings | undefined;
+  readonly sheets?: Sheets | undefined;
   readonly facts: FactsCache;
   /** Without it, the route of the report does not exist. */
   readonly report?: ReportSource | undefined;
@@ -92,7 +99,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     bodyLimit: 1_024,
     connectionTimeout: limits.idleMs,
-    requestTimeout: limits.requestMs,
+    requestTimeout: options.access ? limits.uploadMs : limits.requestMs,
+    trustProxy: options.access ? proxyCheck(options.access.proxies) : false,
     keepAliveTimeout: limits.keepAliveMs,
     // Open connections must not delay the shutdown.
     forceCloseConnections: true,
@@ -120,16 +128,25 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     // The pattern, not the path: clients must not be able to create labels.
     metrics.served(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
   });
-  app.setErrorHandler((error, request, reply) => {
+  const logFault = (error: unknown, request: FastifyRequest) => {
     const { status } = answerTo(error);
     if (status === 500) log.error({ err: error, route: request.routeOptions.url }, 'a request failed');
+  };
+  app.setErrorHandler((error, request, reply) => {
+    logFault(error, request);
     return send(reply, error);
   });
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ code: 'not_found', message: 'Not found.' }),
   );
 
-  reads(app, options);
+  health(app, options);
+  void app.register(async (site) => {
+    const { access, sheets } = options;
+    if (access) await requireLogin(site, access, options.clock ?? systemClock);
+    const content = pages(site, options);
+    if (access && sheets) sheetRoutes(site, sheets, content, logFault);
+  });
   for (const [path, { type, body }] of pageAssets()) {
     app.get(path, (_request, reply) => reply.type(type).send(body));
   }
@@ -150,9 +167,11 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
   return reply.code(status).send(body);
 }
 
-function reads(app: FastifyInstance, options: ServerOptions): void {
-  const { facts, schedule, metrics, version, clock = systemClock, refreshMs = 5_000 } = options;
-
+/** The routes for the programs that watch this one; they never need a login. */
+function health(
+  app: FastifyInstance,
+  { facts, schedule, metrics, clock = systemClock }: ServerOptions,
+): void {
   app.get('/healthz', () => ({ status: 'ok' }));
 
   app.get('/readyz', (_request, reply) => {
@@ -167,6 +186,11 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
     return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
+}
+
+/** The routes for people. Returns what reads the content of a page for a request. */
+function pages(app: FastifyInstance, options: ServerOptions) {
+  const { facts, schedule, version, clock = systemClock, refreshMs = 5_000 } = options;
 
   app.get('/status.json', async () => {
     const cached = await facts.latest();
@@ -195,9 +219,9 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
     });
   }
 
-  const content = async ({ query }: FastifyRequest): Promise<PageContent> => {
+  const content = async (request: FastifyRequest, reply: FastifyReply): Promise<PageContent> => {
     const cached = await facts.latest();
-    const { zone } = query as Record<string, unknown>;
+    const { zone } = request.query as Record<string, unknown>;
     return {
       facts: cached?.facts ?? null,
       problem: facts.problem,
@@ -206,22 +230,24 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
       now: clock.now(),
       refreshMs,
       hasReport: report !== undefined,
+      visitor: visitorOf(request, reply),
       zone: typeof zone === 'string' ? zone : undefined,
     };
   };
   const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
 
-  app.get('/', async (request, reply) => send(reply, statusPage(await content(request))));
-  app.get('/runs', async (request, reply) => send(reply, runsPage(await content(request))));
+  app.get('/', async (request, reply) => send(reply, statusPage(await content(request, reply))));
+  app.get('/runs', async (request, reply) => send(reply, runsPage(await content(request, reply))));
   app.get<{ Params: { id: string } }>('/runs/:id', async (request, reply) => {
     const { id } = request.params;
-    const known = await content(request);
+    const known = await content(request, reply);
     // Only a run that the page lists is read, so that guessed names cost nothing.
     const isListed = known.facts?.contents?.runs.some(({ run_id }) => run_id === id) ?? false;
     const run = isListed ? await options.run(id) : null;
     if (run === null) throw new HttpError(404, 'not_found', 'There is no run with this id.');
     return send(reply, runPage(known, run));
   });
+  return content;
 }
 
 function unreadiness({ last, problem }: FactsCache, { stopping }: ScheduleView): string | null {

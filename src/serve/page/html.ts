@@ -85,6 +85,31 @@ export function table(id: string, label: string, columns: readonly string[], row
 
 export type Row = readonly Piece[];
 
+/** A whole document. With `refreshMs`, it keeps itself up to date. */
+export function documentOf(
+  { title, refreshMs }: { readonly title: string; readonly refreshMs: number | null },
+  body: Html,
+): string {
+  const live = html`<noscript><meta http-equiv="refresh" content="15"></noscript>
+<script src="/assets/live.js" defer></script>`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title === 'Signalhouse' ? title : `${title} · Signalhouse`}</title>
+<link rel="stylesheet" href="/assets/page.css">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+${refreshMs === null ? null : live}
+</head>
+<body data-refresh-ms="${refreshMs}">
+${body}
+</body>
+</html>
+`.text;
+}
+
 /** A section labelled by its heading, for screen readers. */
 export function section(id: string, heading: string, ...content: readonly Piece[]): Html {
   return html`<section id="${id}" aria-labelledby="${id}-heading"><h2 id="${id}-heading">${heading}</h2>${content}</section>\n`;

@@ -7,7 +7,7 @@ import type { ScheduleView } from '../schedule/record.js';
 import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
 import { type Attention, attention, attentionSection } from './attention.js';
 import { durationsChart, freshnessChart, requestsChart } from './charts.js';
-import { badge, type Row, section, Times, type Tone, table } from './html.js';
+import { badge, documentOf, type Row, section, Times, type Tone, table } from './html.js';
 import { runDetails } from './run-details.js';
 import { allRuns, otherHolder, type RunLine, runsTable } from './runs.js';
 
@@ -23,12 +23,24 @@ export interface PageContent {
   readonly refreshMs: number;
   /** Whether the route of the report exists. */
   readonly hasReport: boolean;
+  /** Who looks at it; null where no login is needed. */
+  readonly visitor?: Visitor | null;
   /** The time zone that the reader chose; one that does not exist counts as none. */
   readonly zone?: string | undefined;
 }
 
+/** Somebody who has logged in. */
+export interface Visitor {
+  readonly name: string;
+  readonly role: 'read' | 'write';
+  /** Each form sends it back. */
+  readonly token: string;
+  /** Whether the login was here, and not at a proxy. */
+  readonly canSignOut: boolean;
+}
+
 /** What every page needs besides its content. */
-interface Frame {
+export interface Frame {
   readonly content: PageContent;
   readonly times: Times;
   /** A link to another page that keeps the chosen time zone. */
@@ -36,7 +48,7 @@ interface Frame {
   readonly path: string;
 }
 
-function frameOf(content: PageContent, path: string): Frame {
+export function frameOf(content: PageContent, path: string): Frame {
   const { schedule, now, zone } = content;
   // There are thousands of ways to write each zone, and the format of each name is cached.
   const chosen = zone === undefined ? undefined : canonicalZone(zone);
@@ -187,13 +199,19 @@ export function runPage(content: PageContent, run: RunDetails): string {
 }
 
 interface Document {
+  /** Whether it keeps itself up to date; true by default. */
+  readonly isLive?: boolean;
   readonly title: string;
   readonly heading: Html;
   readonly main: Html;
 }
 
-function page({ content, times, link, path }: Frame, { title, heading, main }: Document): string {
-  const { facts, schedule, version, refreshMs, hasReport } = content;
+/** A page with the header and the footer that all have. */
+export function page(
+  { content, times, link, path }: Frame,
+  { title, heading, main, isLive = true }: Document,
+): string {
+  const { facts, schedule, version, refreshMs, hasReport, visitor = null } = content;
   const isHome = path === '/';
   const back = isHome
     ? null
@@ -203,35 +221,28 @@ function page({ content, times, link, path }: Frame, { title, heading, main }: D
       ? html`<li><a href="?zone=${encodeURIComponent(zone)}" aria-current="true">${zone}</a></li>`
       : html`<li><a href="?zone=${encodeURIComponent(zone)}">${zone}</a></li>`,
   );
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title === 'Signalhouse' ? title : `${title} · Signalhouse`}</title>
-<link rel="stylesheet" href="/assets/page.css">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<noscript><meta http-equiv="refresh" content="15"></noscript>
-<script src="/assets/live.js" defer></script>
-</head>
-<body data-refresh-ms="${refreshMs}">
-<a class="skip" href="#main">Skip to the content</a>
+  return documentOf(
+    { title, refreshMs: isLive ? refreshMs : null },
+    html`<a class="skip" href="#main">Skip to the content</a>
 <header>
 <div>${back}<h1 id="heading">${heading}</h1><p><span id="published">${published(facts, times)}</span>${
-    hasReport ? html` · <a href="/report">Report for people</a>` : null
-  }</p></div>
-<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav>
+      hasReport ? html` · <a href="/report">Report for people</a>` : null
+    }${visitor && path !== '/sheets' ? html` · <a href="/sheets">Sheets</a>` : null}</p></div>
+<div>${visitor && visitorBox(visitor)}<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav></div>
 </header>
 <p id="connection" role="status" aria-live="polite"></p>
 <main id="main" tabindex="-1">
 ${main}
 </main>
 <footer><p id="sizes">Signalhouse ${version}${facts?.contents ? ` · ${sizes({ files: facts.files, rows: facts.contents.rows })}` : null}</p>
-<p>For programs: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a></p></footer>
-</body>
-</html>
-`.text;
+<p>For programs: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a></p></footer>`,
+  );
+}
+
+/** Who is here, and the way out. */
+function visitorBox({ name, token, canSignOut }: Visitor): Html {
+  const signOut = html`<form method="post" action="/logout" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}"><button class="link">Sign out</button></form>`;
+  return html`<div id="visitor" class="visitor"><span>${name}</span>${canSignOut ? signOut : null}</div>`;
 }
 
 function published(facts: Facts | null, times: Times): Html {
@@ -250,7 +261,8 @@ function backlog({ contents }: Facts): Html | null {
   return html`<p id="backlog">The last sync left ${counted(left.due, 'fetch', 'fetches')} due: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}. The next one continues there.</p>`;
 }
 
-const queueTones: Readonly<Record<string, Tone>> = {
+/** How good or bad the status of a change is. */
+export const queueTones: Readonly<Record<string, Tone>> = {
   queued: 'busy',
   sending: 'busy',
   applied: 'good',

@@ -155,12 +155,13 @@ export class Scheduler {
 
   /**
    * Runs work that holds the warehouse between two runs, such as an import; jobs that become due meanwhile wait for it.
-   * Throws LockedError, naming what holds the warehouse, instead of waiting, and StoppedError after `stop`.
+   * While something else holds the warehouse, it waits for its turn, before any job, with `wait`; otherwise it throws
+   * LockedError, which names the holder. Throws StoppedError after `stop`.
    */
-  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async exclusively<T>(name: string, work: () => Promise<T>, { wait = false } = {}): Promise<T> {
     this.#stop.signal.throwIfAborted();
     const holder = this.#holder();
-    if (holder !== null) {
+    if (holder !== null && !wait) {
       throw new LockedError(`the warehouse is in use: ${holder}`, process.pid, {
         hint: 'Try again when it has ended; the status page shows its progress.',
       });
@@ -203,7 +204,7 @@ export class Scheduler {
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     this.#alarm.abort(reason);
-    for (const { job } of this.#queue.clear()) {
+    for (const { job } of this.#queue.clear(reason)) {
       log.info({ job: job.name }, `${job.name} was waiting: it will run at the next start`);
     }
     if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
@@ -390,6 +391,7 @@ export class Scheduler {
 class RunQueue {
   readonly #run: (entry: Entry) => Promise<void>;
   readonly #waiting: Entry[] = [];
+  readonly #guests: { readonly name: string; enter(): void; refuse(reason: Error): void }[] = [];
   #running: Entry | null = null;
   #visitor: string | null = null;
   #idle: (() => void)[] = [];
@@ -425,13 +427,16 @@ class RunQueue {
     this.#next();
   }
 
-  /** Removes everything that waits, and returns it. */
-  clear(): Entry[] {
+  /** Removes everything that waits, and returns the entries. */
+  clear(reason: Error): Entry[] {
+    for (const guest of this.#guests.splice(0)) guest.refuse(reason);
     return this.#waiting.splice(0);
   }
 
-  /** Holds the warehouse for work that is not an entry. The caller has checked that it is not busy. */
+  /** Holds the warehouse for work that is not an entry, before any entry that waits. Rejects when it is cleared before. */
   async visit<R>(name: string, work: () => Promise<R>): Promise<R> {
+    if (this.busy)
+      await new Promise<void>((enter, refuse) => void this.#guests.push({ name, enter, refuse }));
     this.#visitor = name;
     try {
       return await work();
@@ -451,6 +456,12 @@ class RunQueue {
 
   #next(): void {
     if (this.busy) return;
+    const guest = this.#guests.shift();
+    if (guest) {
+      this.#visitor = guest.name;
+      guest.enter();
+      return;
+    }
     const entry = this.#waiting.shift();
     if (entry === undefined) {
       for (const resolve of this.#idle.splice(0)) resolve();

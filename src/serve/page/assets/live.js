@@ -11,6 +11,8 @@ async function refresh() {
     signal: AbortSignal.timeout(10_000),
   });
   if (!answer.ok) throw new Error(`status ${answer.status}`);
+  // The session has ended.
+  if (answer.redirected) return location.reload();
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   if (document.title !== fresh.title) document.title = fresh.title;
   for (const id of parts) {

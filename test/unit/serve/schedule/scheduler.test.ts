@@ -238,6 +238,33 @@ describe('one at a time', () => {
     await scheduler.stop();
     expect(brief(records)).toEqual(['long schedule interrupted 01:00']);
   });
+
+  it('lets other work wait for its turn, which comes before that of any job; a shutdown ends the waiting', async () => {
+    clock = clockAt('2026-05-20T00:00:00Z');
+    const {
+      scheduler,
+      settled: records,
+      pass,
+    } = scheduling([job('long', '@yearly'), job('next', '@yearly')], { clock, run: long });
+    for (const name of ['long', 'next']) scheduler.ask(name);
+    const order: string[] = [];
+    const visit = (name: string) =>
+      scheduler.exclusively(name, async () => void order.push(`${name} after ${records.length}`), {
+        wait: true,
+      });
+    const visits = Promise.all([visit('one'), visit('two')]);
+    expect(order).toEqual([]);
+    await pass(2 * hour);
+    await visits;
+    expect(order).toEqual(['one after 1', 'two after 1']);
+    expect(brief(records)).toEqual(['long manual done -', 'next manual done -']);
+    scheduler.ask('long');
+    const refused = visit('three');
+    const stopping = scheduler.stop();
+    await expect(refused).rejects.toThrow('shutting down');
+    await stopping;
+    expect(order).toHaveLength(2);
+  });
 });
 
 describe('once', () => {

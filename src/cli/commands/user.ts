@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { UsageError } from '../../base/errors.js';
+import { hashPassword, passwordProblem } from '../../base/password.js';
+import { command, type Group, text } from '../command.js';
+import { answer, answerTo } from '../output.js';
+
+const add = command({
+  name: 'add',
+  usage: '<name>',
+  summary:
+    'Make an entry for serve.users: it asks for the password, and prints what belongs into the settings file',
+  examples: [
+    ['signalhouse user add anna --role write', 'Asks for a password twice, and shows none'],
+    ['pass show anna | signalhouse user add anna', 'The password from standard input'],
+  ],
+  flags: {
+    name: text.describe('The name to log in with; changes are requested by it'),
+    role: z
+      .enum(['read', 'write'], 'must be read or write')
+      .default('read')
+      .describe('read: look and download; write: upload sheets and undo them as well')
+      .meta({ choices: ['read', 'write'] }),
+  },
+  async run({ name, role }, context) {
+    const password = await newPassword();
+    const problem = passwordProblem(password);
+    if (problem !== undefined)
+      throw new UsageError('The password cannot be used.', [{ setting: 'password', problem }]);
+    const user = { name, role, passwordHash: await hashPassword(password) };
+    return answer(context, user, () => entryText(user));
+  },
+});
+
+export const user: Group = {
+  name: 'user',
+  summary: 'People who may log in to the pages of serve',
+  commands: [add],
+  examples: [['signalhouse user add anna --role write', 'Make an entry for the settings file']],
+};
+
+/** The password: asked for twice at a terminal, else all of standard input without its last line break. */
+async function newPassword(): Promise<string> {
+  if (process.stdin.isTTY) {
+    const first = await answerTo('Password: ', { hidden: true });
+    if (first !== '' && (await answerTo('The same again: ', { hidden: true })) !== first)
+      throw new UsageError('The two passwords are not the same.', [], { hint: 'Run the command again.' });
+    return first;
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks)
+    .toString()
+    .replace(/\r?\n$/, '');
+}
+
+function entryText({
+  name,
+  role,
+  passwordHash,
+}: {
+  name: string;
+  role: string;
+  passwordHash: string;
+}): string {
+  return `# Add this to the settings file (--config), and restart serve:
+serve:
+  users:
+    - name: ${JSON.stringify(name)}
+      role: ${role}
+      passwordHash: '${passwordHash}'`;
+}

@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { BlockList, isIPv6 } from 'node:net';
+import type {} from '@fastify/multipart';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.js';
+import { oneAtATime } from '../../base/one-at-a-time.js';
+import { isPassword } from '../../base/password.js';
+import { loginPage } from '../page/login.js';
+import type { Visitor } from '../page/page.js';
+import { answerTo, HttpError } from './guard.js';
+
+/** Who may look at the pages, in the shape of the settings. */
+export interface AccessSettings {
+  readonly users: readonly (Person & { readonly passwordHash?: string | undefined })[];
+  readonly proxies: readonly string[];
+  readonly userHeader: { readonly name?: string | undefined; readonly role: Person['role'] };
+}
+
+export interface Person {
+  readonly name: string;
+  readonly role: 'read' | 'write';
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; null before the login, and where no login is needed. */
+    person: Person | null;
+    /** The form that was sent; null until it is read. */
+    form: Form | null;
+  }
+}
+
+interface Form {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly file: { readonly name: string; readonly bytes: Buffer } | null;
+}
+
+const sessionCookie = 'signalhouse';
+const sessionMs = 12 * 3_600_000;
+const loginPath = '/login';
+/** Of a name that is entered from one address. */
+const loginsPerMinute = 5;
+/** Larger than any sheet of the program: 20,000 topics take 5 MB. */
+const maxUploadBytes = 20_000_000;
+
+/** Whether the pages need a login. */
+export function needsLogin({ users, userHeader }: AccessSettings): boolean {
+  return users.length > 0 || userHeader.name !== undefined;
+}
+
+/** A function that says whether an address is that of a named proxy. */
+export function proxyCheck(proxies: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
+ * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends.
+ */
+export async function requireLogin(
+  app: FastifyInstance,
+  access: AccessSettings,
+  clock: Clock,
+): Promise<void> {
+  // Loaded only by a server with users.
+  const [cookie, csrf, multipart, rateLimit] = await Promise.all([
+    import('@fastify/cookie'),
+    import('@fastify/csrf-protection'),
+    import('@fastify/multipart'),
+    import('@fastify/rate-limit'),
+  ]);
+  const cookieOptions = { path: '/', httpOnly: true, sameSite: 'strict', secure: 'auto' } as const;
+  await app.register(cookie.default);
+  await app.register(csrf.default, {
+    cookieKey: `${sessionCookie}-form`,
+    cookieOpts: cookieOptions,
+    // A token of one person is of no use in the browser of another.
+    csrfOpts: { hmacKey: randomBytes(32).toString('hex') },
+    getUserInfo: ({ person }) => ownerOf(person),
+    getToken: (request) => field(request, 'token'),
+  });
+  const limits = { files: 1, fields: 20, fieldSize: 2_000, fileSize: maxUploadBytes };
+  await app.register(multipart.default, { limits });
+  await app.register(rateLimit.default, {
+    global: false,
+    errorResponseBuilder: (_request, { after }) =>
+      new HttpError(429, 'too_many', `That was tried too often. Wait ${after}, then try again.`),
+  });
+
+  const sessions = new Map<string, { readonly name: string; readonly until: number }>();
+  const users = new Map(access.users.map((user) => [keyOf(user.name), user]));
+  const isProxy = proxyCheck(access.proxies);
+  const { userHeader } = access;
+
+  /** Whom the proxy names, if the request came from one. */
+  function named({ headers, socket }: FastifyRequest): Person | null {
+    const header = userHeader.name && headers[userHeader.name.toLowerCase()];
+    if (typeof header !== 'string' || !isProxy(socket.remoteAddress ?? '')) return null;
+    const name = Buffer.from(header, 'latin1').toString().trim();
+    if (name === '' || name.length > 100 || /[\p{Cc}\p{Cs}]/u.test(name)) return null;
+    return { name, role: users.get(keyOf(name))?.role ?? userHeader.role };
+  }
+
+  function loggedIn({ cookies }: FastifyRequest): Person | null {
+    const session = sessions.get(cookies[sessionCookie] ?? '');
+    return session && session.until > clock.now() ? (users.get(session.name) ?? null) : null;
+  }
+
+  app.decorateRequest('person', null);
+  app.addHook('onRequest', async (request, reply) => {
+    // Its pages have forms.
+    const policy = String(reply.getHeader('content-security-policy'));
+    reply.header('content-security-policy', policy.replace("form-action 'none'", "form-action 'self'"));
+    request.person = named(request) ?? loggedIn(request);
+    if (request.person !== null || request.routeOptions.url === loginPath) return;
+    if (request.routeOptions.url?.endsWith('.json'))
+      return reply.code(401).send({ code: 'unauthorized', message: 'Log in first.' });
+    return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303);
+  });
+  app.decorateRequest('form', null);
+  app.addHook('preValidation', async (request) => {
+    if (request.method === 'POST') request.form = await readForm(request);
+  });
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'POST') app.csrfProtection(request, reply, done);
+    else done();
+  });
+
+  const showLogin = (reply: FastifyReply, next: string, name = '', problem: string | null = null) =>
+    reply.type('text/html; charset=utf-8').send(
+      loginPage({
+        ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
+        header: users.size === 0 ? (userHeader.name ?? null) : null,
+      }),
+    );
+
+  app.get<{ Querystring: { next?: unknown } }>(loginPath, async (request, reply) => {
+    const next = localPath(request.query.next);
+    return request.person ? reply.redirect(next, 303) : showLogin(reply, next);
+  });
+
+  // Each takes 32 MB.
+  const inTurn = oneAtATime();
+  const keyGenerator = (request: FastifyRequest) => `${request.ip} ${keyOf(field(request, 'name'))}`;
+  const limit = { max: loginsPerMinute, timeWindow: 60_000, hook: 'preHandler', keyGenerator } as const;
+  const login = { config: { rateLimit: limit }, errorHandler: showError };
+  function showError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    const { status, body } = answerTo(error);
+    return showLogin(
+      reply.code(status),
+      localPath(field(request, 'next')),
+      field(request, 'name'),
+      body.message,
+    );
+  }
+  app.post(loginPath, login, async (request, reply) => {
+    const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'))];
+    if (!(await inTurn(() => isPassword(field(request, 'password'), users.get(name)?.passwordHash))))
+      throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
+    for (const [id, { until }] of sessions) if (until <= clock.now()) sessions.delete(id);
+    const id = randomBytes(32).toString('base64url');
+    sessions.set(id, { name, until: clock.now() + sessionMs });
+    return reply
+      .setCookie(sessionCookie, id, { ...cookieOptions, maxAge: sessionMs / 1000 })
+      .redirect(next, 303);
+  });
+
+  app.post('/logout', async (request, reply) => {
+    sessions.delete(request.cookies[sessionCookie] ?? '');
+    return reply.clearCookie(sessionCookie, cookieOptions).redirect(loginPath, 303);
+  });
+}
+
+/** The visitor of a page, with the token for its forms; null where no login is needed. */
+export function visitorOf({ person, cookies }: FastifyRequest, reply: FastifyReply): Visitor | null {
+  if (!person) return null;
+  const token = reply.generateCsrf({ userInfo: ownerOf(person) });
+  return { ...person, token, canSignOut: cookies[sessionCookie] !== undefined };
+}
+
+/** For whom the token of a form is made. The plugin refuses an empty text. */
+function ownerOf(person: Person | null): string {
+  return person === null ? 'nobody' : `person ${person.name}`;
+}
+
+/** A field of the form that was sent; empty when it has none of this name. */
+export function field({ form }: FastifyRequest, name: string): string {
+  return form?.fields.get(name) ?? '';
+}
+
+/** Reads a form into memory. A stranger sends no file. */
+async function readForm(request: FastifyRequest): Promise<Form> {
+  const fields = new Map<string, string>();
+  let file: Form['file'] = null;
+  if (!request.isMultipart()) return { fields, file };
+  try {
+    for await (const part of request.parts(request.person === null ? { limits: { files: 0 } } : {})) {
+      if (part.type === 'field') fields.set(part.fieldname, String(part.value));
+      else {
+        const name = part.filename.replaceAll(/[\p{Cc}\p{Cs}/\\]/gu, '').slice(-150);
+        file = { name, bytes: await part.toBuffer() };
+      }
+    }
+    return { fields, file };
+  } catch (error) {
+    // What is wrong with the bytes has no status.
+    if (typeof error === 'object' && error !== null && 'statusCode' in error) throw error;
+    throw new HttpError(400, 'bad_request', 'The form did not arrive as a whole. Send it again.');
+  }
+}
+
+function keyOf(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}
+
+/** A path of this server; the page for sheets for anything that could lead elsewhere. */
+function localPath(next: unknown): string {
+  const base = 'http://localhost';
+  const url = typeof next === 'string' && URL.canParse(next, base) ? new URL(next, base) : null;
+  const path = url?.origin === base ? url.pathname + url.search : '';
+  return path === '' || path.startsWith('//') || path.startsWith(loginPath) ? '/sheets' : path;
+}

@@ -1,0 +1,157 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SignalhouseError, UsageError } from '../../base/errors.js';
+import type { PageContent } from '../page/page.js';
+import {
+  type Problem,
+  problemPage,
+  type SheetDetails,
+  type SheetFilter,
+  type SheetLine,
+  sheetPage,
+  sheetsPage,
+} from '../page/sheets.js';
+import { answerTo, HttpError } from './guard.js';
+import { field, type Person } from './login.js';
+
+/** A file for somebody to download. */
+export interface SheetFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What can be done with sheets. What is confirmed is on the disk when the call returns, and is carried out after a kill. */
+export interface Sheets {
+  /** The sheet to edit. Rejects with UsageError when the filter leaves nothing. */
+  download(filter: SheetFilter, by: Person): Promise<SheetFile>;
+  /** Stores a sheet, and returns its id. Rejects with UsageError for a file that is not one. */
+  upload(file: SheetFile, by: Person): Promise<string>;
+  /** Prepares the undo of what was applied of a sheet, and returns the id of the undo. */
+  undo(id: string, by: Person): Promise<string>;
+  decide(id: string, decision: 'confirm' | 'cancel' | 'follow', by: Person): Promise<void>;
+  /**
+   * Sends a change that failed or met a conflict again, over the value that was found, or gives it up. Rejects with LockedError
+   * while a job runs.
+   */
+  settle(changeId: string, decision: 'retry' | 'drop', by: Person): Promise<void>;
+  /** What a sheet would change, or what became of it; null when there is none with this id. */
+  look(id: string): Promise<SheetDetails | null>;
+  /** The sheet with the result of each row; null when its file is not kept. */
+  result(id: string): Promise<SheetFile | null>;
+  /** The last sheets, newest first. */
+  history(): Promise<readonly SheetLine[]>;
+}
+
+/** The routes of the page for sheets. Everybody who comes here is logged in. */
+export function sheetRoutes(
+  app: FastifyInstance,
+  sheets: Sheets,
+  content: (request: FastifyRequest, reply: FastifyReply) => Promise<PageContent>,
+  logFault: (error: unknown, request: FastifyRequest) => void,
+): void {
+  const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
+
+  async function overview(request: FastifyRequest, reply: FastifyReply, problem: Problem | null = null) {
+    return sheetsPage(await content(request, reply), filterOf(request), await sheets.history(), problem);
+  }
+
+  app.get('/sheets', async (request, reply) => send(reply, await overview(request, reply)));
+
+  app.get('/sheets/download', async (request, reply) => {
+    try {
+      return sendFile(reply, await sheets.download(filterOf(request), personOf(request)));
+    } catch (error) {
+      if (!(error instanceof SignalhouseError)) throw error;
+      return send(reply.code(answerTo(error).status), await overview(request, reply, problemOf(error)));
+    }
+  });
+
+  const uploads = { config: { rateLimit: { max: 30, timeWindow: 60_000 } } };
+  app.post('/sheets', uploads, async (request, reply) => {
+    const by = writerOf(request);
+    try {
+      const file = request.form?.file;
+      if (!file || file.name === '')
+        throw new UsageError('No file was chosen.', [], { hint: 'Choose the sheet that you edited.' });
+      return reply.redirect(`/sheets/${await sheets.upload(file, by)}`, 303);
+    } catch (error) {
+      if (!(error instanceof SignalhouseError)) throw error;
+      return send(reply.code(answerTo(error).status), await overview(request, reply, problemOf(error)));
+    }
+  });
+
+  app.get<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
+    const sheet = await sheets.look(request.params.id);
+    if (sheet === null) throw new HttpError(404, 'not_found', 'There is no sheet with this address.');
+    return send(reply, sheetPage(await content(request, reply), sheet));
+  });
+
+  app.post<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
+    const by = writerOf(request);
+    const { id } = request.params;
+    const action = field(request, 'action');
+    if (action === 'undo') return reply.redirect(`/sheets/${await sheets.undo(id, by)}`, 303);
+    if (action === 'retry' || action === 'drop') await sheets.settle(field(request, 'change'), action, by);
+    else if (action !== 'confirm' && action !== 'cancel' && action !== 'follow')
+      throw new HttpError(400, 'bad_request', 'The page has no such button.');
+    else await sheets.decide(id, action, by);
+    return reply.redirect(`/sheets/${id}`, 303);
+  });
+
+  app.get<{ Params: { id: string } }>('/sheets/:id/result', async (request, reply) => {
+    const file = await sheets.result(request.params.id);
+    if (file === null) throw new HttpError(404, 'not_found', 'The file of this sheet is not kept any more.');
+    return sendFile(reply, file);
+  });
+
+  // People read the answers.
+  app.setErrorHandler(async (error, request, reply) => {
+    logFault(error, request);
+    return send(
+      reply.code(answerTo(error).status),
+      problemPage(await content(request, reply), problemOf(error)),
+    );
+  });
+}
+
+function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply {
+  const plain = name.replaceAll(/[^\w. -]/g, '_');
+  return reply
+    .header(
+      'content-disposition',
+      `attachment; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(name)}`,
+    )
+    .type('application/octet-stream')
+    .send(bytes);
+}
+
+function personOf({ person }: FastifyRequest): Person {
+  if (person === null) throw new Error('a route for sheets without a login');
+  return person;
+}
+
+function writerOf(request: FastifyRequest): Person {
+  const person = personOf(request);
+  if (person.role === 'write') return person;
+  throw new HttpError(
+    403,
+    'forbidden',
+    'You may look and download, but not change anything. Ask whoever runs Signalhouse.',
+  );
+}
+
+function problemOf(error: unknown): Problem {
+  const { body } = answerTo(error);
+  if (!(error instanceof SignalhouseError)) return { message: body.message, details: [] };
+  const problems = error instanceof UsageError ? error.problems.map(({ problem }) => problem) : [];
+  return { message: error.message, details: [...problems, ...(error.hint ? [error.hint] : [])] };
+}
+
+function filterOf({ query }: FastifyRequest): SheetFilter {
+  const given = query as Readonly<Record<string, unknown>>;
+  const text = (name: string) => (typeof given[name] === 'string' ? given[name].trim().slice(0, 200) : '');
+  return {
+    about: text('about') === 'companies' ? 'companies' : 'topics',
+    ...{ topic: text('topic'), priority: text('priority'), state: text('state') },
+    ...{ company: text('company'), text: text('text') },
+  };
+}

@@ -1,0 +1,338 @@
+import type { Iso } from '../../base/clock.js';
+import { type Html, html, type Piece } from '../../base/html.js';
+import { count, counted } from '../../base/units.js';
+import { badge, type Row, section, type Times, table } from './html.js';
+import { type Frame, frameOf, type PageContent, page, queueTones, type Visitor } from './page.js';
+
+/** The pages for people who change topics and companies in a spreadsheet. */
+
+/** What the download may be limited to; each is empty when it limits nothing. */
+export interface SheetFilter {
+  readonly about: 'topics' | 'companies';
+  /** One topic, whatever the other fields say. */
+  readonly topic: string;
+  readonly priority: string;
+  readonly state: string;
+  readonly company: string;
+  readonly text: string;
+}
+
+/** A sheet that was imported, or an undo: a line of the history. */
+export interface SheetLine {
+  readonly id: string;
+  readonly name: string;
+  /** Null when nobody was named. */
+  readonly by: string | null;
+  readonly at: Iso;
+  readonly isUndo: boolean;
+  /** `confirmed`: it will be queued as soon as nothing else holds the warehouse. */
+  readonly state: 'new' | 'confirmed' | 'done' | 'cancelled' | 'failed';
+  /** How many of its changes have which status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly leftOutCount: number;
+  readonly problem: string | null;
+}
+
+/** One change, as people read it. */
+export interface SheetChange {
+  /** Null before it is queued. */
+  readonly id: string | null;
+  readonly title: string;
+  readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
+  /** Null before it is queued. */
+  readonly status: string | null;
+  readonly isUndone: boolean;
+  readonly note: string | null;
+}
+
+/** Something that is not queued: a row, or a change that cannot be undone; and why. */
+export interface LeftOut {
+  readonly what: string;
+  readonly why: string;
+}
+
+export interface SheetDetails extends SheetLine {
+  readonly changes: readonly SheetChange[];
+  readonly conflicts: readonly LeftOut[];
+  readonly leftOut: readonly LeftOut[];
+  /** Rows that change nothing, by the reason, such as `unchanged`. */
+  readonly quiet: Readonly<Record<string, number>>;
+  readonly notes: readonly string[];
+  /** Why nothing of it can be queued; null when that is not so. */
+  readonly refusal: string | null;
+  /** Rows of it are about something that was merged, and are left out until it follows merges. */
+  readonly canFollowMerges: boolean;
+  readonly hasResult: boolean;
+}
+
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
+const states = ['open', 'in_progress', 'completed', 'dismissed', 'unknown'];
+
+/** The most changes and rows that a page lists. */
+const most = 300;
+
+/** The page for sheets: download, upload, history. `problem` says why the last request failed. */
+export function sheetsPage(
+  content: PageContent,
+  filter: SheetFilter,
+  history: readonly SheetLine[],
+  problem: Problem | null,
+): string {
+  const frame = frameOf(content, '/sheets');
+  return page(frame, {
+    title: 'Sheets',
+    heading: html`Sheets`,
+    isLive: false,
+    main: html`${problem && problemBox(problem)}${downloadSection(filter)}${
+      content.visitor?.role === 'write' ? uploadSection(content.visitor.token) : null
+    }${historySection(history, frame)}`,
+  });
+}
+
+/** What went wrong, and what to do about it. */
+export interface Problem {
+  readonly message: string;
+  readonly details: readonly string[];
+}
+
+export function problemPage(content: PageContent, problem: Problem): string {
+  const main = html`${problemBox(problem)}<p><a href="/sheets">Back to the sheets</a></p>`;
+  return page(frameOf(content, '/sheets'), {
+    title: 'Sheets',
+    heading: html`Sheets`,
+    isLive: false,
+    main,
+  });
+}
+
+function problemBox({ message, details }: Problem): Html {
+  return html`<div id="problem" class="problem" role="alert"><p>${message}</p>${details.map((one) => html`<p>${one}</p>`)}</div>\n`;
+}
+
+function downloadSection({ about, topic, priority, state, company, text }: SheetFilter): Html {
+  if (topic !== '')
+    return section(
+      'download',
+      'Download to edit',
+      html`<p>A sheet with one topic: <code>${topic}</code></p>
+<p class="actions"><a class="button" href="/sheets/download?topic=${encodeURIComponent(topic)}">Download the sheet</a> <a href="/sheets">All topics</a></p>`,
+    );
+  const option = (value: string, chosen: string, label: string) =>
+    value === chosen
+      ? html`<option value="${value}" selected>${label}</option>`
+      : html`<option value="${value}">${label}</option>`;
+  const choice = (name: string, label: string, values: readonly string[], chosen: string) =>
+    html`<label>${label} <select name="${name}">${option('', chosen, 'any')}${values.map((one) => option(one, chosen, one.replaceAll('_', ' ')))}</select></label>`;
+  return section(
+    'download',
+    'Download to edit',
+    html`<form class="fields" method="get" action="/sheets/download">
+<label>Sheet of <select name="about">${option('topics', about, 'topics')}${option('companies', about, 'companies')}</select></label>
+${choice('priority', 'Priority', priorities, priority)}
+${choice('state', 'Lifecycle state', states, state)}
+<label>Company <input name="company" value="${company}" placeholder="part of its name"></label>
+<label>Text <input name="text" value="${text}" placeholder="in title or summary"></label>
+<button>Download</button>
+</form>
+<p class="quiet">The topics are those of the backlog. Companies can be limited by company and text only. Edit the yellow columns, save the file, and upload it here.</p>`,
+  );
+}
+
+function uploadSection(token: string): Html {
+  return section(
+    'upload',
+    'Upload your changes',
+    html`<form class="fields" method="post" action="/sheets" enctype="multipart/form-data">
+<label>File <input type="file" name="file" accept=".xlsx,.xlsm,.ods,.csv,.tsv" required></label>
+<input type="hidden" name="token" value="${token}">
+<button>Upload and preview</button>
+</form>
+<p class="quiet">.xlsx, .ods or .csv. You see what would change before anything is queued.</p>`,
+  );
+}
+
+function historySection(history: readonly SheetLine[], { times, link }: Frame): Html {
+  const rows = history.map(
+    (line): Row => [
+      html`<a href="${link(`/sheets/${line.id}`)}">${nameOf(line)}</a>`,
+      line.by ?? 'nobody named',
+      times.at(line.at),
+      stateOf(line),
+    ],
+  );
+  const found =
+    rows.length === 0
+      ? html`<p class="quiet">Nothing was uploaded or imported yet.</p>`
+      : table('history-table', 'Sheets, newest first', ['Sheet', 'Who', 'When', 'What became of it'], rows);
+  return section('history', 'History', found);
+}
+
+function nameOf({ name, isUndo }: Pick<SheetLine, 'name' | 'isUndo'>): string {
+  return isUndo ? `Undo of ${name}` : name;
+}
+
+function stateOf({ state, statuses, leftOutCount, problem }: SheetLine): Html {
+  const left =
+    leftOutCount > 0 ? html` <span class="quiet">${counted(leftOutCount, 'row')} left out</span>` : null;
+  const message = problem === null ? null : html` <span class="message">${problem}</span>`;
+  if (state === 'new') return badge('warn', 'not confirmed yet');
+  if (state === 'confirmed') return html`${badge('busy', 'confirmed, waits for its turn')}${message}`;
+  if (state === 'cancelled') return badge('quiet', 'cancelled');
+  if (state === 'failed') return html`${badge('bad', 'failed')}${message}`;
+  const found = Object.entries(statuses);
+  if (found.length === 0) return html`${badge('quiet', 'changed nothing')}${left}`;
+  return html`${found.map(([status, number]) => html`${badge(queueTones[status] ?? 'quiet', `${status} ${count(number)}`)} `)}${left}`;
+}
+
+/** The page of one sheet or undo: what it would change, or what became of it. */
+export function sheetPage(content: PageContent, sheet: SheetDetails): string {
+  const frame = frameOf(content, '/sheets/one');
+  const isNew = sheet.state === 'new';
+  return page(frame, {
+    title: nameOf(sheet),
+    heading: html`${nameOf(sheet)}`,
+    // A preview takes the time of an import; only what was confirmed moves by itself.
+    isLive: !isNew && sheet.state !== 'cancelled',
+    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content.visitor ?? null)}${
+      sheet.conflicts.length > 0
+        ? listSection('conflicts', 'Conflicts', sheet.conflicts, sheet.conflicts.length)
+        : null
+    }${leftOutSection(sheet)}`,
+  });
+}
+
+function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
+  const { by, at, state, changes, notes, refusal } = sheet;
+  const who = html`<p class="quiet">${sheet.isUndo ? 'Asked for' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}</p>`;
+  const said = [refusal, ...notes].filter((one) => one !== null);
+  const notesList =
+    said.length > 0 ? html`<ul class="lines">${said.map((one) => html`<li>${one}</li>`)}</ul>` : null;
+  return section(
+    'summary',
+    state !== 'new'
+      ? 'What became of it'
+      : changes.length === 0
+        ? 'Nothing to change'
+        : `${counted(changes.length, 'change')} to confirm`,
+    state === 'new' ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
+    quietText(sheet),
+    notesList,
+    who,
+    actions(sheet, content),
+  );
+}
+
+/** What a person can do now. */
+function actions(sheet: SheetDetails, { visitor }: PageContent): Html | null {
+  const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
+    sheet;
+  const button = (action: string, text: string) =>
+    html`<form method="post" action="/sheets/${id}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor?.token ?? ''}"><button name="action" value="${action}">${text}</button></form>`;
+  const mayWrite = visitor?.role === 'write';
+  if (state === 'new') {
+    if (!mayWrite || by !== visitor.name) return null;
+    const number = changes.length + conflicts.length;
+    const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
+    const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
+    return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${
+      canFollowMerges ? button('follow', 'Change what topics were merged into') : null
+    }${button('cancel', 'Cancel')}</div>`;
+  }
+  const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
+  const result = hasResult
+    ? html`<a class="button" href="/sheets/${id}/result" download>Download the result</a>`
+    : null;
+  if (result === null && !canUndo) return null;
+  return html`<div class="actions">${result}${canUndo ? button('undo', 'Undo') : null}</div>`;
+}
+
+/** When what waits will be sent; null when nothing waits. */
+function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, times: Times): Html | null {
+  const { running, jobs } = schedule;
+  const waits = (statuses.queued ?? 0) + (statuses.sending ?? 0) > 0;
+  if (state === 'confirmed')
+    return html`<p>It is stored, and will be queued ${running === null ? 'in a moment' : html`when ${running.job} has ended, which has been running since ${times.at(running.since)}`}.</p>`;
+  if (!waits) return null;
+  const senders = jobs.filter(({ run }) => run === 'push' || run === 'sync+push');
+  const isSending = [running, ...schedule.waiting].some((one) =>
+    senders.some(({ name }) => name === one?.job),
+  );
+  if (isSending)
+    return html`<p>${running?.job ?? 'A job'} is running. What it does not send, its next run sends.</p>`;
+  const [next] = senders
+    .flatMap(({ name, nextAt }) => (nextAt === null ? [] : [{ name, nextAt }]))
+    .sort((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
+  return next
+    ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.until(next.nextAt)}).</p>`
+    : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
+}
+
+/** The way on for a change that waits for a decision; null for any other, and for those who only read. */
+function decision(sheetId: string, { id, status }: SheetChange, visitor: Visitor | null): Html | null {
+  const isOpen = status === 'conflict' || status === 'failed';
+  if (!isOpen || id === null || visitor?.role !== 'write') return null;
+  const again = status === 'failed' ? 'Try again' : 'Send it all the same';
+  return html`<form class="actions" method="post" action="/sheets/${sheetId}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor.token}"><input type="hidden" name="change" value="${id}"><button name="action" value="retry">${again}</button><button name="action" value="drop">Give it up</button></form>`;
+}
+
+const quietWords: Readonly<Record<string, string>> = {
+  unchanged: 'without a change',
+  duplicate: 'with what an open change wants already',
+  imported_before: 'imported before, from the same file',
+};
+
+function quietText({ quiet }: SheetDetails): Html | null {
+  const parts = Object.entries(quiet).flatMap(([outcome, rows]) =>
+    rows > 0 ? [`${counted(rows, 'row')} ${quietWords[outcome] ?? outcome}`] : [],
+  );
+  return parts.length > 0 ? html`<p id="quiet">${parts.join('; ')}.</p>` : null;
+}
+
+function changesSection({ id, changes, state }: SheetDetails, visitor: Visitor | null): Html | null {
+  if (changes.length === 0) return null;
+  const rows = changes.slice(0, most).map((change): Row => {
+    const { title, fields, status, isUndone, note } = change;
+    const values: Piece = fields.map(
+      ({ name, from, to }) =>
+        html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `,
+    );
+    const more = note === null ? null : html`<span class="message">${note}</span>`;
+    return status === null
+      ? [title, html`${values}${more}`]
+      : [
+          title,
+          values,
+          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${decision(id, change, visitor)}`,
+        ];
+  });
+  const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];
+  const more = changes.length - most;
+  return section(
+    'changes',
+    state === 'new' ? 'What would change' : 'Changes',
+    table('changes-table', 'Changes', columns, rows),
+    more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null,
+  );
+}
+
+function leftOutSection({ leftOut, leftOutCount, isUndo }: SheetDetails): Html | null {
+  if (leftOut.length === 0) return null;
+  return listSection(
+    'left-out',
+    isUndo ? 'What stays as it is' : 'Rows that are left out',
+    leftOut,
+    leftOutCount,
+  );
+}
+
+function listSection(id: string, heading: string, all: readonly LeftOut[], total: number): Html {
+  const shown = all.slice(0, most);
+  const rows = shown.map(({ what, why }): Row => [what, why]);
+  const more = total - shown.length;
+  return section(
+    id,
+    `${heading} (${count(total)})`,
+    table(`${id}-table`, heading, ['Where', 'Why, and what to do'], rows),
+    more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null,
+  );
+}

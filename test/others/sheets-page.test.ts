@@ -1,0 +1,235 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { readSheet } from '../../src/sheet/read.js';
+import { writeGrid } from '../../src/sheet/write.js';
+import { faint, keepPicture, launchChromium, noChromium, tooWide } from '../support/chromium.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
+import { type Served, serve, terminate } from '../support/serving.js';
+import { Folders } from '../support/signalhouse.js';
+import { password, people } from '../support/visiting.js';
+
+const folders = new Folders();
+let browser: Browser | undefined;
+let sandbox: Sandbox;
+let pulling: Pulling;
+let served: Served;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  sandbox = await startTown({ sizes: town });
+  pulling = await Pulling.filled(folders, sandbox);
+  const yearly = { cron: '0 0 1 1 *', catchUp: false };
+  const jobs = [{ name: 'decisions', run: 'push', ...yearly }];
+  pulling.set({ serve: { users: await people(), jobs } });
+  served = await serve(pulling);
+});
+afterAll(async () => {
+  await browser?.close();
+  await terminate(served);
+  await sandbox.stop();
+  folders.remove();
+});
+beforeEach(({ skip }) => skip(!browser, noChromium));
+
+/** A browser of somebody, which notes what it complains about. */
+async function open(options: BrowserContextOptions = {}) {
+  const context = await browser!.newContext({ acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // Chromium reports the status of a login that fails, and of a decision that has to wait.
+    if (message.type() !== 'log' && !/\b(401|503)\b/.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return { page, complaints };
+}
+
+async function logIn(page: Page, name: string, given = password): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(given);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** What a page looks like on a desktop and a phone, light and dark: nothing is faint, and nothing wider than the screen. */
+async function look(page: Page, name: string): Promise<void> {
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['light', 390],
+    ['dark', 1280],
+    ['dark', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    expect(await page.evaluate(faint)).toEqual([]);
+    expect(await page.evaluate(tooWide)).toEqual([]);
+    await keepPicture(page, `sheets-${name}-${colorScheme}-${width}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** Waits for a download, and returns where it is. */
+async function downloaded(page: Page, start: () => Promise<void>): Promise<string> {
+  const [download] = await Promise.all([page.waitForEvent('download'), start()]);
+  const path = join(pulling.dataDir, download.suggestedFilename());
+  await download.saveAs(path);
+  return path;
+}
+
+/** Raises the first topics of a sheet, and makes one row wrong. */
+async function edit(path: string): Promise<{ title: string; from: string }> {
+  const grid = await readSheet({ path });
+  const at = (name: string) => grid.columns.indexOf(name);
+  const rows = grid.rows.map((row, index) => ({
+    ...row,
+    cells: row.cells.map((cell, column) => {
+      if (column !== at('priority')) return cell;
+      if (index < 3) return cell === 'very_high' ? 'low' : 'very_high';
+      return index === 3 ? 'urgent' : cell;
+    }),
+  }));
+  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  const [first] = grid.rows;
+  return { title: String(first?.cells[at('title')]), from: String(first?.cells[at('priority')]) };
+}
+
+it('is walked by somebody who never opens a terminal: from the login to the undo', async () => {
+  const { page, complaints } = await open();
+  await page.goto(`${served.url}/sheets`);
+  expect(await page.title()).toBe('Log in · Signalhouse');
+  await logIn(page, 'anna', 'not the password');
+  await page.getByRole('alert').filter({ hasText: 'The name or the password is wrong.' }).waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('anna');
+  await look(page, 'login');
+  await logIn(page, 'anna');
+  await page.waitForURL('**/sheets');
+
+  const path = await downloaded(page, () => page.getByRole('button', { name: 'Download' }).click());
+  const { title, from } = await edit(path);
+  await page.getByLabel('File').setInputFiles(path);
+  await page.getByRole('button', { name: 'Upload and preview' }).click();
+  await page.waitForURL('**/sheets/*');
+  expect(await page.locator('#summary h2').innerText()).toBe('3 changes to confirm');
+  const row = page.locator('#changes-table tr', { hasText: title });
+  expect(await row.innerText()).toContain(`priority: ${from}`);
+  expect(await page.locator('#left-out').innerText()).toContain('urgent');
+  await look(page, 'preview');
+  await page.getByRole('button', { name: 'Confirm 3 changes, and leave 1 out' }).click();
+
+  // It follows the push by itself.
+  await page.locator('#changes-table .badge.good').nth(2).waitFor();
+  await page.locator('#summary', { hasText: 'applied 3' }).waitFor();
+  await look(page, 'result');
+  const result = await downloaded(page, () =>
+    page.getByRole('link', { name: 'Download the result' }).click(),
+  );
+  const { columns, rows } = await readSheet({ path: result });
+  const results = rows.map(({ cells }) => cells[columns.indexOf('result')]);
+  expect(results.slice(0, 4)).toEqual(['applied', 'applied', 'applied', 'invalid']);
+
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.locator('h1', { hasText: 'Undo of' }).waitFor();
+  expect(await page.locator('#changes-table tr', { hasText: title }).innerText()).toMatch(
+    new RegExp(`→ ${from}`),
+  );
+  await look(page, 'undo');
+  await page.getByRole('button', { name: 'Undo 3 changes' }).click();
+  await page.locator('#summary', { hasText: 'applied 3' }).waitFor();
+
+  await page.getByRole('link', { name: 'Lumenfold' }).click();
+  await page.getByRole('link', { name: 'Sheets' }).click();
+  expect(await page.locator('#history-table tbody tr').count()).toBe(2);
+  await look(page, 'overview');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.waitForURL('**/login');
+  await page.goto(`${served.url}/sheets`);
+  expect(await page.title()).toBe('Log in · Signalhouse');
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+it('is used by keyboard alone, on a phone, without a script', async () => {
+  const { page } = await open({ viewport: { width: 390, height: 800 }, javaScriptEnabled: false });
+  await page.goto(`${served.url}/sheets`);
+  await page.keyboard.type('ben');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/sheets');
+  // Tab reaches every control in the order of the page, and each shows that it has the focus.
+  const stops: string[] = [];
+  while (!stops.at(-1)?.includes('Upload and preview')) {
+    await page.keyboard.press('Tab');
+    const focused = page.locator(':focus');
+    stops.push((await focused.getAttribute('name')) ?? (await focused.innerText()));
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    expect(stops.length).toBeLessThan(30);
+  }
+  expect(stops.slice(stops.indexOf('about'))).toEqual([
+    ...['about', 'priority', 'state', 'company', 'text', 'Download', 'file', 'Upload and preview'],
+  ]);
+  const topic = [...sandbox.world.topics.values()].find(
+    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+  );
+  const file = join(pulling.dataDir, 'list.csv');
+  writeFileSync(file, `topic_id,priority\n${topic?.id},${topic?.priority === 'low' ? 'high' : 'low'}\n`);
+  await page.getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload and preview' }).press('Enter');
+  await page.locator('h2', { hasText: '1 change to confirm' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+  await page.locator('#summary', { hasText: 'cancelled' }).waitFor();
+  await page.context().close();
+});
+
+it('shows both values of a conflict, and lets people decide', async () => {
+  const { page, complaints } = await open();
+  await page.goto(`${served.url}/sheets`);
+  await logIn(page, 'ben');
+  const topic = [...sandbox.world.topics.values()].findLast(
+    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+  );
+  const topicId = topic?.id ?? '';
+  const file = join(pulling.dataDir, 'mine.csv');
+  const [wanted, theirs] = topic?.priority === 'low' ? ['high', 'very_low'] : ['low', 'very_high'];
+  writeFileSync(file, `topic_id,priority\n${topicId},${wanted}\n`);
+  await page.getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload and preview' }).click();
+  sandbox.change({ kind: 'patchTopic', topicId, fields: { priority: theirs } });
+  await page.getByRole('button', { name: 'Confirm 1 change' }).click();
+  await page.locator('#summary', { hasText: 'conflict 1' }).waitFor();
+  expect(await page.locator('#changes').innerText()).toContain(theirs);
+  await look(page, 'conflict');
+  await expect
+    .poll(async () => {
+      // While the push ends, it says that the warehouse is in use.
+      if ((await page.locator('#problem').count()) > 0) await page.goBack();
+      await page.getByRole('button', { name: 'Send it all the same' }).click();
+      return page.locator('#problem').count();
+    })
+    .toBe(0);
+  await page.locator('#summary', { hasText: 'applied 1' }).waitFor();
+  expect(sandbox.world.topics.get(topicId)?.priority).toBe(wanted);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+it('lets those who may only read download, and shows them no form to change anything', async () => {
+  const { page } = await open();
+  await page.goto(`${served.url}/sheets?topic=${[...sandbox.world.topics.keys()][0]}`);
+  await logIn(page, 'rita');
+  await page.getByRole('link', { name: 'All topics' }).click();
+  expect(await page.locator('#upload').count()).toBe(0);
+  await page.getByLabel('Text').fill('no topic says this');
+  await page.getByRole('button', { name: 'Download' }).click();
+  await page.getByRole('alert').filter({ hasText: 'No topics match.' }).waitFor();
+  expect(await page.getByLabel('Text').inputValue()).toBe('no topic says this');
+  await page.getByLabel('Text').fill('');
+  const path = await downloaded(page, () => page.getByRole('button', { name: 'Download' }).click());
+  expect(readFileSync(path).length).toBeGreaterThan(1000);
+  await page.locator('#history-table a').first().click();
+  expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  await page.context().close();
+});
