@@ -74,11 +74,11 @@ function notWritten(problem: string, path: string): UsageError {
   return new UsageError('The report cannot be written.', [found]);
 }
 
-async function makeReport(setup: Setup, since: Iso | null): Promise<Report> {
+async function makeReport(setup: Setup, since: Iso | null, hasSheets = false): Promise<Report> {
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
-  const page = await reportPage(data, setup.programVersion);
+  const page = await reportPage(data, setup.programVersion, hasSheets);
   return { ...page, asOf: data.header.as_of, since: data.header.since };
 }
 
@@ -106,9 +106,12 @@ const remembered = 8;
 
 /**
  * The report for a web server: made once for each snapshot and date, and one at a time, because each takes the memory
- * and the threads of a query. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
+ * and the threads of a query. Topics are links to the page for sheets where there is one. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
  */
-export function reportSource(setup: Setup): (since: string | null) => Promise<Report | null> {
+export function reportSource(
+  setup: Setup,
+  hasSheets: boolean,
+): (since: string | null) => Promise<Report | null> {
   let version = '';
   let made = new Map<string, Report>();
   const inTurn = oneAtATime();
@@ -121,7 +124,7 @@ export function reportSource(setup: Setup): (since: string | null) => Promise<Re
     const key = since ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const fresh = await makeReport(setup, since);
+    const fresh = await makeReport(setup, since, hasSheets);
     if (made.size >= remembered) made.delete(made.keys().next().value ?? '');
     made.set(key, fresh);
     return fresh;

@@ -50,7 +50,7 @@ export async function serve(
     const { token } = access.secrets;
     const server = await startServer({
       ...{ host, port, allowedHosts, token, facts, metrics, version, log },
-      report: config.serve.report ? reportSource(access) : undefined,
+      report: config.serve.report ? reportSource(access, needsLogin(config.serve)) : undefined,
       intake: intakeOf(access, (name, work) => scheduler.exclusively(name, work)),
       ...(needsLogin(config.serve) && {
         access: config.serve,

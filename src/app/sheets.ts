@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
@@ -10,7 +10,7 @@ import { type ImportOptions, prepareImport } from '../push/import/import.js';
 import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
 import { hasImportCopy, readImportCopy } from '../push/import/source.js';
 import { readQueue } from '../push/queue.js';
-import { writeResults } from '../push/result.js';
+import { plainSheets, writeResults } from '../push/result.js';
 import { prepareUndo, type UndoReport, undoneBy } from '../push/undo.js';
 import { type Upload, Uploads } from '../push/uploads.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
@@ -166,7 +166,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
           };
         },
       ),
-      hasResult: hasImportCopy(config, id),
+      hasResult: own.length > 0 || hasImportCopy(config, id),
     };
   }
 
@@ -247,19 +247,16 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
 
     async result(id) {
       const copy = await readImportCopy(config, id);
-      if (copy === null) return null;
-      const ending = extname(copy.name).toLowerCase();
-      const isText = ending === '.csv' || ending === '.tsv';
-      const name = `${copy.name.slice(0, copy.name.length - ending.length)}.result${isText ? ending : '.xlsx'}`;
       const all = await queue();
-      const notes = await withPublished(setup, (snapshot) =>
-        withFacts(
-          snapshot,
-          all.filter(({ importId }) => importId === id),
-        ),
-      );
+      const own = all.filter(({ importId }) => importId === id);
+      const named = copy?.name ?? own[0]?.source;
+      if (named === undefined) return null;
+      const from = basename(named);
+      const ending = extname(from).toLowerCase();
+      const isText = copy !== null && (ending === '.csv' || ending === '.tsv');
+      const name = `${from.slice(0, from.length - ending.length)}.result${isText ? ending : '.xlsx'}`;
       return written(config.dataDir, name, (out) =>
-        writeResults(out, copy.grid, copy.rows, all, new Map(notes.map((one) => [one.id, one.note]))),
+        withFullSnapshot(setup, (store) => writeResults(out, store, copy ? [copy] : plainSheets(own), all)),
       );
     },
 

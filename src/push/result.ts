@@ -289,7 +289,7 @@ function survivorChange(
 }
 
 /** Changes as sheets, one for topics and one for companies: the wanted values, and where each change came from. */
-function plainSheets(changes: readonly Change[]): ImportedSheet[] {
+export function plainSheets(changes: readonly Change[]): ImportedSheet[] {
   return [...groupBy(changes, ({ entityType }) => entityType)]
     .sort(([one]) => (one === 'topic' ? -1 : 1))
     .map(([entityType, ofType]) => {

@@ -53,7 +53,7 @@ async function edited(bytes: Uint8Array, ids: readonly string[], to: string): Pr
     cells: row.cells.map((cell, at) => (at === priority && ids.includes(String(row.cells[id])) ? to : cell)),
   }));
   const path = join(pulling.dataDir, 'edited.xlsx');
-  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  await writeGrid(path, { ...grid, rows }, { overwrite: true });
   return readFileSync(path);
 }
 

@@ -91,7 +91,7 @@ async function edit(path: string): Promise<{ title: string; from: string }> {
       return index === 3 ? 'urgent' : cell;
     }),
   }));
-  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  await writeGrid(path, { ...grid, rows }, { overwrite: true });
   const [first] = grid.rows;
   return { title: String(first?.cells[at('title')]), from: String(first?.cells[at('priority')]) };
 }

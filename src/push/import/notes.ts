@@ -71,7 +71,7 @@ export async function ignoredEdits(
   if (baseAt === null || entityType !== 'topic') return null;
   type Row = Readonly<Record<ReadOnlyName, string | null>> & {
     readonly id: string;
-    readonly updated_at: Date;
+    readonly updated_ms: number;
   };
   const ids = rows.flatMap(({ id }) => (id !== null && stored.has(id) ? [id] : []));
   const own = new Map((await rowsAbout<Row>(store, readOnlySql, ids)).map((row) => [row.id, row]));
@@ -79,7 +79,7 @@ export async function ignoredEdits(
   const edited = new Map<string, number[]>();
   for (const { row, id, baseAt: at, edits } of rows) {
     const found = own.get(id ?? '');
-    if (!found || at === null || found.updated_at.getTime() > Date.parse(at) + roundedMs) continue;
+    if (!found || at === null || found.updated_ms > Date.parse(at) + roundedMs) continue;
     // In a row that asks for something, another title is a problem.
     const titles = title && Object.keys(edits).length === 0 ? [title] : [];
     for (const { at: column, header } of [...titles, ...readOnly]) {
