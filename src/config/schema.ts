@@ -398,14 +398,14 @@ const serve = section({
       'Addresses or ranges of the reverse proxies in front of serve, whose X-Forwarded-For and X-Forwarded-Proto are believed.',
     )
     .meta({ example: ['10.0.0.5', '10.1.0.0/16'] }),
-  userHeader: section({
-    name: text
-      .regex(/^[\w-]+$/, 'must be the name of a header')
-      .optional()
-      .describe('Header in which these proxies send the name of the user, instead of a login here.')
-      .meta({ example: 'X-Forwarded-User' }),
-    role: role.default('read').describe('Role of its users; an entry in serve.users overrides it.'),
-  }),
+  userHeader: text
+    .regex(/^[\w-]+$/, 'must be the name of a header')
+    .nullable()
+    .default(null)
+    .describe(
+      'Header in which these proxies send the name of the user, instead of a login here; who is to write is in serve.users, without a password.',
+    )
+    .meta({ example: 'X-Forwarded-User' }),
   report: z
     .boolean()
     .default(true)
@@ -426,11 +426,11 @@ const serve = section({
     .meta({ example: { default: 26, people: 50, channels: 0 } }),
   notify,
 })
-  .refine(({ proxies, userHeader: { name } }) => name === undefined || proxies.length > 0, {
+  .refine(({ proxies, userHeader }) => userHeader === null || proxies.length > 0, {
     path: ['proxies'],
     message: 'must name the proxies that send serve.userHeader',
   })
-  .refine(({ users, userHeader }) => userHeader.name || users.every(({ passwordHash: hash }) => hash), {
+  .refine(({ users, userHeader }) => userHeader !== null || users.every(({ passwordHash: hash }) => hash), {
     path: ['users'],
     message: 'has an entry without passwordHash; signalhouse user add NAME makes one',
   })

@@ -369,23 +369,33 @@ it('a restart and a kill lose nothing that was confirmed, and repeat nothing', a
 
 it('a proxy that is named says who it is; nobody else may', async () => {
   const header = {
-    serve: { users: [], jobs: [], proxies: ['127.0.0.0/8'], userHeader: { name: 'X-User', role: 'write' } },
+    serve: {
+      users: [{ name: 'Zoë', role: 'write' }],
+      jobs: [],
+      proxies: ['127.0.0.0/8'],
+      userHeader: 'X-User',
+    },
   };
   pulling.set(header);
   let proxied = await serve(pulling);
   const ask = (headers: Record<string, string>) =>
     fetch(`${proxied.url}/sheets`, { redirect: 'manual', headers });
-  const page = await ask({ 'x-user': 'Zoë', 'x-forwarded-proto': 'https' });
+  // As a proxy sends it: UTF-8, which fetch takes for bytes.
+  const named = Buffer.from('Zoë').toString('latin1');
+  const page = await ask({ 'x-user': named, 'x-forwarded-proto': 'https' });
   expect(page.status).toBe(200);
   expect(page.headers.getSetCookie().join()).toMatch(/Secure/);
   const text = textOf(await page.text());
   expect(text).toContain('Upload your changes');
   expect(text).not.toContain('Sign out');
+  const reader = textOf(await (await ask({ 'x-user': 'Ida' })).text());
+  expect(reader).toContain('Ida');
+  expect(reader).not.toContain('Upload your changes');
   expect((await ask({})).status).toBe(303);
   await terminate(proxied);
   pulling.set({ serve: { ...header.serve, proxies: ['10.0.0.1'] } });
   proxied = await serve(pulling);
-  expect((await ask({ 'x-user': 'Zoë' })).status).toBe(303);
+  expect((await ask({ 'x-user': named })).status).toBe(303);
   expect(textOf(await (await fetch(`${proxied.url}/login`)).text())).toContain('through the proxy');
   await terminate(proxied);
 });

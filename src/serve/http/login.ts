@@ -13,7 +13,7 @@ import { answerTo, HttpError } from './guard.js';
 export interface AccessSettings {
   readonly users: readonly (Person & { readonly passwordHash?: string | undefined })[];
   readonly proxies: readonly string[];
-  readonly userHeader: { readonly name?: string | undefined; readonly role: Person['role'] };
+  readonly userHeader: string | null;
 }
 
 export interface Person {
@@ -45,7 +45,7 @@ const maxUploadBytes = 20_000_000;
 
 /** Whether the pages need a login. */
 export function needsLogin({ users, userHeader }: AccessSettings): boolean {
-  return users.length > 0 || userHeader.name !== undefined;
+  return users.length > 0 || userHeader !== null;
 }
 
 /** A function that says whether an address is that of a named proxy. */
@@ -101,11 +101,11 @@ export async function requireLogin(
 
   /** Whom the proxy names, if the request came from one. */
   function named({ headers, socket }: FastifyRequest): Person | null {
-    const header = userHeader.name && headers[userHeader.name.toLowerCase()];
+    const header = userHeader !== null && headers[userHeader.toLowerCase()];
     if (typeof header !== 'string' || !isProxy(socket.remoteAddress ?? '')) return null;
     const name = Buffer.from(header, 'latin1').toString().trim();
     if (name === '' || name.length > 100 || /[\p{Cc}\p{Cs}]/u.test(name)) return null;
-    return { name, role: users.get(keyOf(name))?.role ?? userHeader.role };
+    return { name, role: users.get(keyOf(name))?.role ?? 'read' };
   }
 
   function loggedIn({ cookies }: FastifyRequest): Person | null {
@@ -137,7 +137,7 @@ export async function requireLogin(
     reply.type('text/html; charset=utf-8').send(
       loginPage({
         ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
-        header: users.size === 0 ? (userHeader.name ?? null) : null,
+        header: access.users.some(({ passwordHash }) => passwordHash) ? null : userHeader,
       }),
     );
 

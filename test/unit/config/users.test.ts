@@ -11,7 +11,7 @@ function problems(serve: object): string[] {
 it('users have names of their own and a hash, and a header needs the proxies that may send it', async () => {
   const passwordHash = await hashPassword('correct horse battery');
   const anna = { name: 'anna', passwordHash };
-  const userHeader = { name: 'X-User' };
+  const userHeader = 'X-User';
   expect(problems({ users: [anna, { ...anna, name: 'ben', role: 'write' }] })).toEqual([]);
   expect(problems({ users: [anna, { ...anna, name: ' ANNA ' }] })).toEqual(['serve.users']);
   expect(problems({ users: [{ name: 'anna' }] })).toEqual(['serve.users']);
