@@ -61,11 +61,11 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
   return html`<ul class="tiles">${[
     tile('backlog', totals.open_topics, 'open topics', urgent),
     tile('growing', growing[0]?.found ?? 0, 'topics grew', messages),
-    tile('waiting', totals.waiting, 'conversations wait', vips),
+    tile('waiting', totals.waiting, totals.waiting === 1 ? 'conversation waits' : 'conversations wait', vips),
     tile(
       'companies',
       companies[0]?.found ?? 0,
-      'companies at risk',
+      companies[0]?.found === 1 ? 'company at risk' : 'companies at risk',
       `of ${counted(totals.companies, 'company', 'companies')}`,
     ),
     tile('pushed', applied, 'changes pushed', `since ${day(header.since)}`),
