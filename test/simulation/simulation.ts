@@ -27,7 +27,7 @@ import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } fro
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
 import type { VirtualTime } from './virtual-time.js';
-import { changeOf, isShown, Removed } from './world-changes.js';
+import { changeOf, concernedBy, isShown, Removed } from './world-changes.js';
 
 export interface Platform {
   readonly time: VirtualTime;
@@ -97,6 +97,8 @@ export class Simulation {
   nights = 0;
   readonly #trace = createHash('sha256');
   readonly #removed = new Removed();
+  /** What the changes of the day were about. */
+  readonly #concerned = new Set<string>();
   /** Requests in a minute: one seed has what the API documents, the next one a fourth of it, which a night uses up. */
   readonly mostRequests: number;
   readonly #random: Random;
@@ -196,6 +198,7 @@ export class Simulation {
     if (night.kind === 'calm') await this.#calm(night);
     else await everyNight(this, { isQuiet: night.kind === 'quiet', isWhole: night.run.run === 'whole' });
     this.#removed.nightIsOver();
+    this.#concerned.clear();
   }
 
   /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
@@ -256,9 +259,15 @@ export class Simulation {
 
   #change(move: ChangeMove, { kind }: Night): void {
     const change = changeOf(this.world, this.#removed, move);
-    if (!change || (kind !== 'stormy' && !isShown(this.world, change))) return;
+    if (!change) return;
+    const concerned = concernedBy(this.world, change);
+    // What one change shows, another one of the same day may hide: a message more and one less are as many as before.
+    const isHidden = concerned.some((id) => this.#concerned.has(id)) || !isShown(this.world, change);
+    if (kind !== 'stormy' && isHidden) return;
+    for (const id of concerned) this.#concerned.add(id);
     this.#say(JSON.stringify(change));
     this.service.change(change);
+    this.#removed.made(change);
   }
 
   #storm(move: StormMove): void {

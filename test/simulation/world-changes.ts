@@ -9,8 +9,14 @@ export class Removed {
   readonly #earlier: Record<Kind, string[]> = { topics: [], people: [], companies: [] };
   readonly #today: [Kind, unknown][] = [];
 
-  add(kind: Kind, id: unknown): void {
-    this.#today.push([kind, id]);
+  /** Of a change that was made. */
+  made({ kind, ...of }: Change): void {
+    if (kind === 'deleteTopic') this.#today.push(['topics', of.topicId]);
+    if (kind === 'deletePerson') this.#today.push(['people', of.personId]);
+    if (kind === 'deleteCompany') this.#today.push(['companies', of.companyId]);
+    if (kind === 'restoreTopic') this.#earlier.topics.pop();
+    if (kind === 'restorePerson') this.#earlier.people.pop();
+    if (kind === 'restoreCompany') this.#earlier.companies.pop();
   }
 
   nightIsOver(): void {
@@ -19,10 +25,6 @@ export class Removed {
 
   last(kind: Kind): string | undefined {
     return this.#earlier[kind].at(-1);
-  }
-
-  takeLast(kind: Kind): void {
-    this.#earlier[kind].pop();
   }
 }
 
@@ -97,12 +99,6 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
       : people.length - 5;
   if (/^(delete|merge)(Topic|Person|People|Compan)/.test(kind) && left < 3) return undefined;
   if (kind === 'removeMessage' && messages.length < 40) return undefined;
-  if (kind === 'deleteTopic') removed.add('topics', wanted.topicId);
-  if (kind === 'deletePerson') removed.add('people', wanted.personId);
-  if (kind === 'deleteCompany') removed.add('companies', wanted.companyId);
-  if (kind === 'restoreTopic') removed.takeLast('topics');
-  if (kind === 'restorePerson') removed.takeLast('people');
-  if (kind === 'restoreCompany') removed.takeLast('companies');
   return { kind, ...wanted };
 }
 
@@ -114,4 +110,13 @@ export function isShown({ messages, groups, authors, topics }: World, { kind, ..
   // Those of a message that goes may never have been read.
   if (kind === 'removeMessage') return false;
   return kind !== 'addMessage' || (authors.get(String(of.authorId))?.personId ?? null) !== null;
+}
+
+/** What a change is about: topics, people and companies, also those of its conversation and of its author. */
+export function concernedBy({ messages, groups, authors }: World, { kind: _, ...of }: Change): string[] {
+  const groupId = String(of.groupId ?? messages.get(String(of.messageId))?.groupId ?? '');
+  const authorId = of.authorId ?? messages.get(String(of.messageId))?.authorId;
+  const own = [of.topicId, of.personId, of.companyId, of.targetId, of.successorId, of.sourceIds].flat();
+  const all = [...own, groups.get(groupId)?.topicId, authors.get(String(authorId))?.personId];
+  return all.flatMap((id) => (typeof id === 'string' ? id : []));
 }
