@@ -75,11 +75,12 @@ export async function servedNightly(simulation: Simulation, from: number): Promi
   judge(simulation, 'a job runs when it is due', runs.length > 0 ? [] : ['no job ran in a day']);
 }
 
-/** Texts of somebody that no other row has: people and companies that are gone in the API may have shared a title or an id. */
+/** Texts of somebody that no other row has: people and companies that are gone in the API, or were named otherwise, may have shared a title or an id. */
 export function ownTexts(dataDir: string, id: string, texts: readonly string[]): Promise<string[]> {
   return read(dataDir, async ({ rows }) => {
     const others = await rows<{ row: string }>(
       `SELECT to_json(people)::VARCHAR AS row FROM people WHERE id <> '${id}'
+       UNION ALL SELECT to_json(people_versions)::VARCHAR FROM people_versions WHERE person_id <> '${id}'
        UNION ALL SELECT to_json(companies)::VARCHAR FROM companies`,
     );
     const all = others.map(({ row }) => row).join('\n');
