@@ -1,4 +1,4 @@
-import { type Contents, type Facts, freshnessState } from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState, verifiedText } from '../../base/facts.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { JobKind } from '../schedule/job.js';
@@ -112,6 +112,7 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
         ? []
         : warning(`The view file ${file} was left out`, reason, 'signalhouse status');
     }),
+    ...unverified(facts),
     ...foreignLogs.map((name) =>
       warning(
         `Another program left ${name}`,
@@ -120,6 +121,15 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
       ),
     ),
   ];
+}
+
+function unverified({ verified }: Facts): Attention[] {
+  if (verified === null || verified.outcome === 'equal') return [];
+  const [make, title] =
+    verified.outcome === 'different'
+      ? [bad, 'A restored copy is not what was published']
+      : [warning, 'A restore could not be rehearsed'];
+  return [make(title, `The last rehearsal: ${verifiedText(verified)}.`, 'signalhouse verify')];
 }
 
 function freshness(facts: Facts, times: Times): Attention[] {

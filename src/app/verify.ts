@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { iso, millis, systemClock } from '../base/clock.js';
+import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
+import type { Verified } from '../base/facts.js';
+import type { ProgressDisplay } from '../base/observer.js';
+import { fileStore, type Store } from '../serve/store.js';
+import { type Verification, verifyPublished } from '../warehouse/verify.js';
+import { limitsOf, type Setup } from './setup.js';
+
+/** The rehearsal of a restore: `signalhouse verify`, and once a week after a run of `serve`. Its last result is in verify.json. */
+
+export interface VerifyReport extends Verification {
+  readonly seconds: number;
+  readonly exitCode: ExitCode;
+}
+
+const week = 7 * 24 * 3_600_000;
+
+const count = z.int().min(0);
+const schema: z.ZodType<Verified> = z.object({
+  at: z.iso.datetime(),
+  seconds: z.number().min(0),
+  outcome: z.enum(['equal', 'different', 'failed']),
+  problem: z.string().nullable(),
+  differences: z.array(z.object({ table: z.string(), missing: count, more: count, different: count })),
+});
+
+/** The last result; it has no keys of rows, because the file is not encrypted and the status page may have no login. */
+export function verifiedStore({ config, log }: Setup): Store<Verified> {
+  return fileStore(join(config.dataDir, 'verify.json'), schema, log);
+}
+
+/** Whether the last rehearsal that could be done is a week old. */
+export async function verifyIsDue(setup: Setup): Promise<boolean> {
+  const { clock = systemClock } = setup;
+  const last = await verifiedStore(setup).load();
+  return last === null || last.outcome === 'failed' || clock.now() - (millis(last.at) ?? 0) >= week;
+}
+
+/**
+ * Restores and rebuilds a copy of the published file, compares, and stores the result, also that it could not be done.
+ * Rejects as `verifyPublished` does; one that was stopped stores nothing.
+ */
+export async function verify(
+  setup: Setup,
+  {
+    stop,
+    progress,
+  }: { stop?: AbortSignal | undefined; progress?: Pick<ProgressDisplay, 'phase'> | undefined },
+): Promise<VerifyReport> {
+  const { config, clock = systemClock } = setup;
+  const started = clock.now();
+  const store = (of: Pick<Verified, 'outcome' | 'problem' | 'differences'>) => {
+    const now = clock.now();
+    return verifiedStore(setup).save({ at: iso(now), seconds: Math.max(0, now - started) / 1000, ...of });
+  };
+  let found: Verification;
+  try {
+    const onStep = (step: string) => progress?.phase(`verify: ${step}`, null);
+    found = await verifyPublished(limitsOf(config), { onStep, stop });
+  } catch (error) {
+    if (!(error instanceof StoppedError))
+      await store({ outcome: 'failed', problem: messageOf(error), differences: [] }).catch(() => undefined);
+    throw error;
+  }
+  const differences = found.differences.map(({ keys: _, ...counts }) => counts);
+  const isEqual = differences.length === 0;
+  await store({ outcome: isEqual ? 'equal' : 'different', problem: null, differences });
+  const seconds = Math.max(0, clock.now() - started) / 1000;
+  return { ...found, seconds, exitCode: isEqual ? ExitCode.done : ExitCode.incomplete };
+}
