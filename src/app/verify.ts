@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { iso, millis, systemClock } from '../base/clock.js';
-import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
+import { ExitCode, messageOf, StoppedError, UsageError } from '../base/errors.js';
 import type { Verified } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { fileStore, type Store } from '../serve/store.js';
-import { type Verification, verifyPublished } from '../warehouse/verify.js';
+import { refuseWithoutRoom, type Verification, verifyPublished } from '../warehouse/verify.js';
 import { limitsOf, type Setup } from './setup.js';
 
 /** The rehearsal of a restore: `signalhouse verify`, and once a week after a run of `serve`. Its last result is in verify.json. */
@@ -39,8 +39,8 @@ export async function verifyIsDue(setup: Setup): Promise<boolean> {
 }
 
 /**
- * Restores and rebuilds a copy of the published file, compares, and stores the result, also that it could not be done.
- * Rejects as `verifyPublished` does; one that was stopped stores nothing.
+ * Restores and rebuilds a copy of the published file, compares, and stores the result, also that the file could not be
+ * restored. Rejects as `verifyPublished` does. Without room for a copy, or when it is stopped, the last result stays.
  */
 export async function verify(
   setup: Setup,
@@ -50,6 +50,7 @@ export async function verify(
   }: { stop?: AbortSignal | undefined; progress?: Pick<ProgressDisplay, 'phase'> | undefined },
 ): Promise<VerifyReport> {
   const { config, clock = systemClock } = setup;
+  refuseWithoutRoom(config.dataDir);
   const started = clock.now();
   const store = (of: Pick<Verified, 'outcome' | 'problem' | 'differences'>) => {
     const now = clock.now();
@@ -60,7 +61,7 @@ export async function verify(
     const onStep = (step: string) => progress?.phase(`verify: ${step}`, null);
     found = await verifyPublished(limitsOf(config), { onStep, stop });
   } catch (error) {
-    if (!(error instanceof StoppedError))
+    if (!(error instanceof StoppedError || error instanceof UsageError))
       await store({ outcome: 'failed', problem: messageOf(error), differences: [] }).catch(() => undefined);
     throw error;
   }

@@ -43,7 +43,7 @@ async function work({ dataDir, snapshot, limits: given, encryptionKey }: VerifyT
   // A second name of the file: the next publication may replace it meanwhile.
   folder = PrivateFolder.for(dataDir, snapshot);
   if (folder === undefined)
-    throw new StorageError(`${basename(snapshot)} cannot have a second name in ${dataDir}`, {
+    throw new StorageError(`the file cannot have a second name in ${dataDir}`, {
       hint: 'Run signalhouse verify as the user of the worker, on a file system with hard links.',
     });
   const copy = { dataDir: dirname(folder.file), snapshot: folder.file, limits };
@@ -55,7 +55,7 @@ async function work({ dataDir, snapshot, limits: given, encryptionKey }: VerifyT
   const { session, restored } = await openOrRestore(copy.dataDir, limits, silentLog);
   await session.close();
   if (!restored?.snapshotFrom)
-    throw new StorageError(`${snapshot} cannot be restored: its blocks are damaged or missing`, {
+    throw new StorageError('it does not open, or has no documents', {
       hint: 'Publish it again with signalhouse rebuild, and check the disk.',
     });
   const kept = await compare(copy, (name) => (rebuilt.has(name) ? null : []));
@@ -160,10 +160,10 @@ async function compareTable(
 }
 
 /** The paths in a message are those of the copy, which is gone when somebody reads it. */
-function sentError(error: unknown, { dataDir }: VerifyTask, made: PrivateFolder | undefined) {
+function sentError(error: unknown, { dataDir, snapshot }: VerifyTask, made: PrivateFolder | undefined) {
   const plain = (text: string) => (made ? text.replaceAll(dirname(made.file), dataDir) : text);
   const hint = error instanceof SignalhouseError ? (error.hint ?? '') : null;
-  return { message: plain(messageOf(error)), hint };
+  return { message: `a copy of ${basename(snapshot)} cannot be restored: ${plain(messageOf(error))}`, hint };
 }
 
 /** Tells the worker. */

@@ -58,23 +58,25 @@ const roomFactor = 2;
  * no sync waits for this.
  *
  * All of it is done by a process of its own, in a private folder of the data directory that is removed at the end, and by
- * the next reader after a kill. Throws StorageError, before anything is copied, when the disk has too little room.
+ * the next reader after a kill. Rejects with StorageError when the file cannot be restored or read.
  */
 export async function verifyPublished(
   { dataDir, encryptionKey, ...limits }: Limits & { readonly dataDir: string },
   { onStep, stop }: { onStep?: (step: string) => void; stop?: AbortSignal | undefined } = {},
 ): Promise<Verification> {
-  // Says what is wrong with the file or the key, and removes what killed processes left, before the room is measured.
+  // Says what is wrong with the file as a whole, or with the key.
   (await openFull(dataDir, { ...limits, encryptionKey })).close();
   const snapshot = fullestIn(dataDir);
-  const { size, mtime } = statSync(snapshot);
-  refuseWithoutRoom(dataDir, size * roomFactor);
+  const { mtime } = statSync(snapshot);
   const task = { dataDir, snapshot, limits, encryptionKey: encryptionKey?.forDuckDB ?? null };
   const found = await inProcess(task, onStep, stop).finally(() => removeAbandoned(dataDir));
   return { file: basename(snapshot), publishedAt: mtime.toISOString(), ...found };
 }
 
-function refuseWithoutRoom(dataDir: string, needed: number): void {
+/** Throws StorageError when nothing was published, or when the disk has too little room for a copy. */
+export function refuseWithoutRoom(dataDir: string): void {
+  const needed = statSync(fullestIn(dataDir)).size * roomFactor;
+  removeAbandoned(dataDir);
   const free = freeBytes(dataDir);
   if (free === undefined || free >= needed) return;
   throw new StorageError(

@@ -3,7 +3,7 @@ import { count, duration, moment } from '../../base/units.js';
 import { command } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
-import { table } from '../text/layout.js';
+import { list } from '../text/layout.js';
 
 export const verify = command({
   name: 'verify',
@@ -26,13 +26,13 @@ function verifyText({ file, publishedAt, tables, rows, seconds, differences }: V
   const what = `${file} of ${moment(new Date(publishedAt))}`;
   const effort = `${count(tables)} tables, ${count(rows)} rows, ${duration(seconds * 1000)}`;
   if (differences.length === 0) return `A restored and rebuilt copy is equal to ${what} (${effort}).`;
-  const found = table(
-    ['table', 'missing#', 'more#', 'different#', 'first keys'],
-    differences.map((one) => [one.table, one.missing, one.more, one.different, one.keys.join('; ')]),
-  );
+  const found = differences.map(({ table, missing, more, different, keys }) => {
+    const rows = `${count(missing)} rows missing, ${count(more)} more, ${count(different)} different`;
+    return `${table}: ${rows}${keys.length === 0 ? '' : `; first keys: ${keys.join('; ')}`}`;
+  });
   return `A restored and rebuilt copy differs from ${what} (${effort}).
 
-${found}
+${list(found)}
 
 signalhouse rebuild makes these tables again from the raw documents, and publishes them.`;
 }
