@@ -31,11 +31,22 @@ export function verifiedStore({ config, log }: Setup): Store<Verified> {
   return fileStore(join(config.dataDir, 'verify.json'), schema, log);
 }
 
-/** Whether the last rehearsal that could be done is a week old. */
+/**
+ * Whether no rehearsal of the last week found a copy that was equal, and the disk has room for one; where it has not, the
+ * log says so.
+ */
 export async function verifyIsDue(setup: Setup): Promise<boolean> {
-  const { clock = systemClock } = setup;
+  const { config, log, clock = systemClock } = setup;
   const last = await verifiedStore(setup).load();
-  return last === null || last.outcome === 'failed' || clock.now() - (millis(last.at) ?? 0) >= week;
+  const isOld = last?.outcome !== 'equal' || clock.now() - (millis(last.at) ?? 0) >= week;
+  if (!isOld) return false;
+  try {
+    refuseWithoutRoom(config.dataDir);
+    return true;
+  } catch (error) {
+    log.warn(`no restore is rehearsed: ${messageOf(error)}`);
+    return false;
+  }
 }
 
 /**
