@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -151,6 +151,27 @@ describe('encrypted', () => {
     expect(`${off.code} ${off.stderr}`).toBe('0 ');
     expect(readable(plain.dataDir).length).toBeGreaterThan(0);
     expect(await plain.differences()).toEqual([]);
+  });
+
+  test('a restore is rehearsed on an encrypted copy, and only with the key', async () => {
+    const { pulling } = encrypted();
+    const { child, ended } = pulling.start(['verify', '--json']);
+    const found = new Set<string>();
+    const seen = new Set<string>();
+    while (child.exitCode === null) {
+      for (const path of filesIn(pulling.dataDir)) seen.add(basename(path));
+      for (const path of readable(pulling.dataDir)) found.add(path);
+      await delay(20);
+    }
+    const { code, stdout, stderr } = await ended;
+    expect(`${code} ${stderr}`).toBe('0 ');
+    expect(JSON.parse(stdout)).toMatchObject({ differences: [] });
+    expect([...seen].some((name) => name.startsWith('.unfinished-restore-'))).toBe(true);
+    expect([...found, ...readable(pulling.dataDir)]).toEqual([]);
+    const before = readFileSync(join(pulling.dataDir, 'verify.json'), 'utf8');
+    const other = { SIGNALHOUSE_ENCRYPTION_KEY_FILE: newKey(`${pulling.dataDir}.other`) };
+    expect(await pulling.run(['verify'], other)).toMatchObject({ code: 2, stdout: '' });
+    expect(readFileSync(join(pulling.dataDir, 'verify.json'), 'utf8')).toBe(before);
   });
 
   test('sql, status, export, report, explain and the queue work with the key', async () => {
