@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -159,14 +159,14 @@ describe('encrypted', () => {
     const found = new Set<string>();
     const seen = new Set<string>();
     while (child.exitCode === null) {
-      for (const path of filesIn(pulling.dataDir)) seen.add(basename(path));
+      for (const path of filesIn(pulling.dataDir)) seen.add(path);
       for (const path of readable(pulling.dataDir)) found.add(path);
       await delay(20);
     }
     const { code, stdout, stderr } = await ended;
     expect(`${code} ${stderr}`).toBe('0 ');
     expect(JSON.parse(stdout)).toMatchObject({ differences: [] });
-    expect([...seen].some((name) => name.startsWith('.unfinished-restore-'))).toBe(true);
+    expect([...seen].some((path) => /\.spill-.*worker\.duckdb$/.test(path))).toBe(true);
     expect([...found, ...readable(pulling.dataDir)]).toEqual([]);
     const before = readFileSync(join(pulling.dataDir, 'verify.json'), 'utf8');
     const other = { SIGNALHOUSE_ENCRYPTION_KEY_FILE: newKey(`${pulling.dataDir}.other`) };
