@@ -59,7 +59,7 @@ export function verifiedText({ outcome, problem, differences }: Omit<Verified, '
   if (outcome === 'equal') return 'a restored and rebuilt copy is equal to the published file';
   const tables = differences.map(({ table, ...counts }) => {
     const parts = Object.entries(counts).flatMap(([what, rows]) =>
-      rows > 0 ? `${count(rows)} ${what}` : [],
+      rows > 0 ? `${counted(rows, 'row')} ${what}` : [],
     );
     return `${table} (${parts.join(', ')})`;
   });

@@ -35,7 +35,12 @@ liveAsChild();
 
 type Found = Pick<Verification, 'tables' | 'rows' | 'differences'>;
 
-async function work({ dataDir, snapshot, limits: given, encryptionKey }: VerifyTask): Promise<Found> {
+async function work({
+  dataDir,
+  snapshot,
+  limits: given,
+  encryptionKey,
+}: VerifyTask): Promise<Omit<Verification, 'file'>> {
   const limits: Limits = {
     ...given,
     ...(encryptionKey !== null && { encryptionKey: new EncryptionKey(encryptionKey) }),
@@ -69,6 +74,7 @@ async function work({ dataDir, snapshot, limits: given, encryptionKey }: VerifyT
   await say({ step: 'compare' });
   const made = await compare(copy, (name) => rebuilt.get(name) ?? null);
   return {
+    publishedAt: restored.snapshotFrom.toISOString(),
     tables: kept.tables + made.tables,
     rows: kept.rows + made.rows,
     differences: [...kept.differences, ...made.differences],

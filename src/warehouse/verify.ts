@@ -42,7 +42,7 @@ export interface VerifyTask {
 /** What the process says. A hint is there where the error was foreseen. */
 export type FromVerify =
   | { readonly step: string }
-  | { readonly found: Pick<Verification, 'tables' | 'rows' | 'differences'> }
+  | { readonly found: Omit<Verification, 'file'> }
   | { readonly failed: { readonly message: string; readonly hint: string | null } };
 
 /** The copy takes as much as the file, and what the rebuild writes and spills at most as much again. */
@@ -67,10 +67,9 @@ export async function verifyPublished(
   // Says what is wrong with the file as a whole, or with the key.
   (await openFull(dataDir, { ...limits, encryptionKey })).close();
   const snapshot = fullestIn(dataDir);
-  const { mtime } = statSync(snapshot);
   const task = { dataDir, snapshot, limits, encryptionKey: encryptionKey?.forDuckDB ?? null };
   const found = await inProcess(task, onStep, stop).finally(() => removeAbandoned(dataDir));
-  return { file: basename(snapshot), publishedAt: mtime.toISOString(), ...found };
+  return { file: basename(snapshot), ...found };
 }
 
 /** Throws StorageError when nothing was published, or when the disk has too little room for a copy. */
@@ -89,7 +88,7 @@ function inProcess(
   task: VerifyTask,
   onStep: ((step: string) => void) | undefined,
   stop: AbortSignal | undefined,
-): Promise<Pick<Verification, 'tables' | 'rows' | 'differences'>> {
+): Promise<Omit<Verification, 'file'>> {
   return new Promise((resolve, reject) => {
     const child = startChild('warehouse/verify-process.js');
     const end = () => void child.kill('SIGKILL');

@@ -195,7 +195,9 @@ test('serve rehearses after a run, once a week, and tells when a copy differs', 
     (status) => status.schedule.history.length > 0,
   );
   expect(schedule.history[0]).toMatchObject({ outcome: 'incomplete', exitCode: 3 });
-  expect(schedule.history[0]?.message).toContain('differs from the published file in messages (1 different)');
+  expect(schedule.history[0]?.message).toContain(
+    'differs from the published file in messages (1 row different)',
+  );
   await until(
     () => read(served, '/metrics'),
     (text) => /signalhouse_verified_equal 0/.test(text),

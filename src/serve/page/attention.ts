@@ -125,11 +125,12 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
 
 function unverified({ verified }: Facts): Attention[] {
   if (verified === null || verified.outcome === 'equal') return [];
-  const [make, title] =
+  const title =
     verified.outcome === 'different'
-      ? [bad, 'A restored copy is not what was published']
-      : [warning, 'A restore could not be rehearsed'];
-  return [make(title, `The last rehearsal: ${verifiedText(verified)}.`, 'signalhouse verify')];
+      ? 'A restored copy is not what was published'
+      : 'The published file could not be restored';
+  const reason = `The last rehearsal: ${verifiedText(verified)}.`;
+  return [bad(title, reason, 'signalhouse rebuild', 'signalhouse verify')];
 }
 
 function freshness(facts: Facts, times: Times): Attention[] {
