@@ -72,15 +72,10 @@ async function rehearsed(
   const phase = (name: string) => progress({ phase: name, done: 0, total: null });
   let problem: string;
   try {
-    const { differences, seconds } = await verify(setup, { stop, progress: { phase } });
-    const found = verifiedText({
-      outcome: differences.length === 0 ? 'equal' : 'different',
-      problem: null,
-      differences,
-    });
-    setup.log.info({ seconds }, `verify: ${found}`);
-    if (differences.length === 0) return result;
-    problem = found;
+    const report = await verify(setup, { stop, progress: { phase } });
+    problem = verifiedText(report);
+    setup.log.info({ seconds: report.seconds }, `verify: ${problem}`);
+    if (report.outcome === 'equal') return result;
   } catch (error) {
     if (error instanceof StoppedError) return result;
     problem = messageOf(error);

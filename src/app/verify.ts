@@ -10,8 +10,8 @@ import { limitsOf, type Setup } from './setup.js';
 
 /** The rehearsal of a restore: `signalhouse verify`, and once a week after a run of `serve`. Its last result is in verify.json. */
 
-export interface VerifyReport extends Verification {
-  readonly seconds: number;
+export interface VerifyReport extends Verified, Verification {
+  readonly differences: Verification['differences'];
   readonly exitCode: ExitCode;
 }
 
@@ -63,9 +63,11 @@ export async function verify(
   const { config, clock = systemClock } = setup;
   refuseWithoutRoom(config.dataDir);
   const started = clock.now();
-  const store = (of: Pick<Verified, 'outcome' | 'problem' | 'differences'>) => {
+  const store = async (of: Pick<Verified, 'outcome' | 'problem' | 'differences'>) => {
     const now = clock.now();
-    return verifiedStore(setup).save({ at: iso(now), seconds: Math.max(0, now - started) / 1000, ...of });
+    const result = { ...of, at: iso(now), seconds: Math.max(0, now - started) / 1000 };
+    await verifiedStore(setup).save(result);
+    return result;
   };
   let found: Verification;
   try {
@@ -76,9 +78,9 @@ export async function verify(
       await store({ outcome: 'failed', problem: messageOf(error), differences: [] }).catch(() => undefined);
     throw error;
   }
-  const differences = found.differences.map(({ keys: _, ...counts }) => counts);
-  const isEqual = differences.length === 0;
-  await store({ outcome: isEqual ? 'equal' : 'different', problem: null, differences });
-  const seconds = Math.max(0, clock.now() - started) / 1000;
-  return { ...found, seconds, exitCode: isEqual ? ExitCode.done : ExitCode.incomplete };
+  const counts = found.differences.map(({ keys: _, ...rest }) => rest);
+  const outcome = counts.length === 0 ? 'equal' : 'different';
+  const result = await store({ outcome, problem: null, differences: counts });
+  const exitCode = outcome === 'equal' ? ExitCode.done : ExitCode.incomplete;
+  return { ...result, ...found, exitCode };
 }

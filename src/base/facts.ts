@@ -43,14 +43,14 @@ export interface Verified {
   /** `failed`: it could not be done, for the reason in `problem`. */
   readonly outcome: 'equal' | 'different' | 'failed';
   readonly problem: string | null;
-  readonly differences: readonly VerifiedTable[];
-}
-
-interface VerifiedTable {
-  readonly table: string;
-  readonly missing: number;
-  readonly more: number;
-  readonly different: number;
+  readonly differences: readonly {
+    readonly table: string;
+    /** Rows that the copy does not have, and those that only it has. */
+    readonly missing: number;
+    readonly more: number;
+    /** Rows with the same key and other values. */
+    readonly different: number;
+  }[];
 }
 
 /** One line for people: what the last rehearsal found. */

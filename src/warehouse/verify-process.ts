@@ -35,14 +35,10 @@ liveAsChild();
 
 type Found = Pick<Verification, 'tables' | 'rows' | 'differences'>;
 
-async function work({
-  dataDir,
-  snapshot,
-  limits: given,
-  encryptionKey,
-}: VerifyTask): Promise<Omit<Verification, 'file'>> {
-  const limits: Limits = {
-    ...given,
+async function work({ dataDir, snapshot, ...task }: VerifyTask): Promise<Omit<Verification, 'file'>> {
+  const { encryptionKey } = task;
+  const limits = {
+    ...task.limits,
     ...(encryptionKey !== null && { encryptionKey: new EncryptionKey(encryptionKey) }),
   };
   // A second name of the file: the next publication may replace it meanwhile.
