@@ -11,6 +11,7 @@ import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 import { type LiveSpending, recentRequests, spendingNow } from './spending.js';
+import { verifiedStore } from './verify.js';
 
 /** The facts that only change with the published snapshot and the queue's journal. */
 type StoredFacts = Pick<Facts, 'contents' | 'queue'>;
@@ -53,13 +54,18 @@ function comparedFiles(
   return files.length === 0 && !all.some(({ outdated }) => outdated) ? [] : all;
 }
 
-function completed(setup: Setup, stored: StoredFacts, live: readonly MinuteOfRequests[]): Facts {
+async function completed(
+  setup: Setup,
+  stored: StoredFacts,
+  live: readonly MinuteOfRequests[],
+): Promise<Facts> {
   return {
     ...readFiles(setup.config.dataDir),
     ...stored,
     freshness: freshnessOf(setup, stored.contents),
     spending: spendingNow(setup),
     spent: recentRequests(setup, stored.contents?.spent ?? [], live),
+    verified: await verifiedStore(setup).load(),
   };
 }
 
@@ -107,7 +113,7 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
     });
     late.catch(() => undefined);
     try {
-      return completed(setup, await Promise.race([reading, late]), live.spent);
+      return await completed(setup, await Promise.race([reading, late]), live.spent);
     } finally {
       over.abort();
     }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ExitCode } from '../base/errors.js';
+import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
+import { verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
@@ -13,8 +14,9 @@ import type { SyncReport } from '../sync/report.js';
 import { type LakeAccess, lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
-import type { Access, RunSignals } from './setup.js';
+import type { Access, RunSignals, Setup } from './setup.js';
 import { exportEverything } from './snapshot.js';
+import { verify, verifyIsDue } from './verify.js';
 import { hasWarehouse, type Observe } from './worker.js';
 
 /** The jobs of the settings, as the scheduler takes them. */
@@ -42,19 +44,44 @@ export function jobRunner(access: LakeAccess & Access, sink: RowsSink, giveUp: A
     const observe: Observe = (api) => observed(context, new LoggedProgress(log, speedOf(api)));
     switch (job.run) {
       case 'sync':
-        return pulledResult(await sync(access, options, observe), sink);
+        return rehearsed(access, context, pulledResult(await sync(access, options, observe), sink));
       case 'push':
         if (!hasWarehouse(access.config.dataDir))
           return doneWith('there is no warehouse yet, so nothing is queued');
         return pushedResult(await push(access, options, observe));
       case 'sync+push':
-        return bothResult(await syncAndPush(access, options, observe), sink);
+        return rehearsed(access, context, bothResult(await syncAndPush(access, options, observe), sink));
       case 'export':
         return exportTo(access, job, signals);
       case 'lake':
         return doneWith(lakeText(await runOnLake(access, 'publish', { compare: false }, signals)));
     }
   };
+}
+
+/**
+ * Rehearses a restore after a run that has published, once a week: as a part of that run, so that two never need memory at
+ * the same time, and people are notified of what it finds as of anything else that makes a run incomplete.
+ */
+async function rehearsed(
+  setup: Setup,
+  { stop, progress }: RunContext,
+  result: JobResult,
+): Promise<JobResult> {
+  if (stop.aborted || result.outcome === 'failed' || !(await verifyIsDue(setup))) return result;
+  const phase = (name: string) => progress({ phase: name, done: 0, total: null });
+  let problem: string;
+  try {
+    const report = await verify(setup, { stop, progress: { phase } });
+    problem = verifiedText(report);
+    setup.log.info({ seconds: report.seconds }, `verify: ${problem}`);
+    if (report.outcome === 'equal') return result;
+  } catch (error) {
+    if (error instanceof StoppedError) return result;
+    problem = messageOf(error);
+  }
+  const message = `${result.message}; verify: ${problem}`;
+  return { ...result, outcome: 'incomplete', exitCode: ExitCode.incomplete, message };
 }
 
 function doneWith(message: string): JobResult {

@@ -19,6 +19,7 @@ import { sql } from './sql.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
 import { user } from './user.js';
+import { verify } from './verify.js';
 
 /** Every command, in the order of `--help`. */
 export const commands: readonly (Command | Group)[] = [
@@ -36,6 +37,7 @@ export const commands: readonly (Command | Group)[] = [
   serve,
   user,
   rebuild,
+  verify,
   forget,
   encrypt,
   doctor,

@@ -1,5 +1,5 @@
 import type { StatusReport } from '../../app/status.js';
-import { type Contents, spendingText } from '../../base/facts.js';
+import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { countsTable, type Fact, list, pairs, type Section, sections, some, table, wide } from './layout.js';
 import { costText, failingText } from './sync.js';
@@ -17,7 +17,7 @@ export function statusSummary(status: StatusReport, now: number): string {
 }
 
 function facts(status: StatusReport, now: number): Fact[] {
-  const { holder, files, foreignLogs = [], publishedAt, contents, spending, spent } = status;
+  const { holder, files, foreignLogs = [], publishedAt, contents, spending, spent, verified } = status;
   const { organization = null, left = null } = contents ?? {};
   const { published, worker } = files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
@@ -32,6 +32,7 @@ function facts(status: StatusReport, now: number): Fact[] {
         : unpublishedText(holder, worker, now),
     ],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
+    ['verified', verified && `${ago(new Date(verified.at), now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
     ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
     ['spent', spendingText(spending)],

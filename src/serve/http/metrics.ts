@@ -108,13 +108,14 @@ export class Metrics {
   #set(facts: Facts | null, now: number): void {
     const all = this.#gauges;
     // A value that no longer exists must not keep its last state.
-    for (const gauge of [all.budgetLeft, all.budgetLimit, all.due, all.dueRequests, all.published])
+    const { budgetLeft, budgetLimit, due, dueRequests, published: at, verifiedAt, verifiedEqual } = all;
+    for (const gauge of [budgetLeft, budgetLimit, due, dueRequests, at, verifiedAt, verifiedEqual])
       gauge.remove();
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
     all.organization.reset();
     if (facts === null) return;
-    const { spending, contents, files, publishedAt } = facts;
+    const { spending, contents, files, publishedAt, verified } = facts;
     const organization = contents?.organization;
     if (organization)
       all.organization.set({ organization: organization.id, organization_name: organization.name ?? '' }, 1);
@@ -126,6 +127,10 @@ export class Metrics {
     }
     const published = millis(publishedAt);
     if (published !== null) all.published.set(published / 1000);
+    if (verified) {
+      all.verifiedAt.set(Date.parse(verified.at) / 1000);
+      all.verifiedEqual.set(verified.outcome === 'equal' ? 1 : 0);
+    }
     for (const [table, rows] of Object.entries(contents?.rows ?? {})) all.tableRows.set({ table }, rows);
     for (const [status, changes] of Object.entries(facts.queue)) all.queue.set({ status }, changes);
     for (const one of facts.freshness) {
@@ -191,6 +196,11 @@ function gauges(register: Registry) {
     due: gauge('due', 'Fetches that the last sync left due.'),
     dueRequests: gauge('due_requests', 'Requests needed for what the last sync left due.'),
     published: gauge('published_timestamp_seconds', 'When the snapshot was published.'),
+    verifiedAt: gauge('verified_timestamp_seconds', 'When a restore was rehearsed last (verify).'),
+    verifiedEqual: gauge(
+      'verified_equal',
+      '1 when the restored copy was equal to the published file, 0 when it differed or could not be made.',
+    ),
     tableRows: gauge('rows', 'Rows in the published snapshot.', ['table']),
     queue: gauge('queue_changes', 'Changes to push, by status.', ['status']),
     fresh: gauge('freshness_seconds', 'Time since a resource was last complete.', ['resource']),

@@ -1,4 +1,4 @@
-import { type Contents, type Facts, freshnessState } from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState, verifiedText } from '../../base/facts.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { JobKind } from '../schedule/job.js';
@@ -112,6 +112,7 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
         ? []
         : warning(`The view file ${file} was left out`, reason, 'signalhouse status');
     }),
+    ...unverified(facts),
     ...foreignLogs.map((name) =>
       warning(
         `Another program left ${name}`,
@@ -120,6 +121,16 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
       ),
     ),
   ];
+}
+
+function unverified({ verified }: Facts): Attention[] {
+  if (verified === null || verified.outcome === 'equal') return [];
+  const title =
+    verified.outcome === 'different'
+      ? 'A restored copy is not what was published'
+      : 'The published file could not be restored';
+  const reason = `The last rehearsal: ${verifiedText(verified)}.`;
+  return [bad(title, reason, 'signalhouse rebuild', 'signalhouse verify')];
 }
 
 function freshness(facts: Facts, times: Times): Attention[] {

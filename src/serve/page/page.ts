@@ -246,9 +246,9 @@ function visitorBox({ name, token, canSignOut }: Visitor): Html {
 }
 
 function published(facts: Facts | null, times: Times): Html {
-  return facts?.publishedAt
-    ? html`Data published ${times.since(facts.publishedAt)}`
-    : html`Nothing published yet`;
+  if (!facts?.publishedAt) return html`Nothing published yet`;
+  const rehearsed = facts.verified && html` · restore rehearsed ${times.since(facts.verified.at)}`;
+  return html`Data published ${times.since(facts.publishedAt)}${rehearsed}`;
 }
 
 /** The most lines of a list; the tables of the schema ops have all of them. */

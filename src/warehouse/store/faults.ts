@@ -43,7 +43,7 @@ export function isInvalidating(error: unknown): boolean {
 }
 
 /** Bytes that an unprivileged process can still write beside `path`; undefined when that is unknown. */
-function freeBytes(path: string): number | undefined {
+export function freeBytes(path: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(path);
     return bavail * bsize;

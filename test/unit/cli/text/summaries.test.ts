@@ -107,6 +107,7 @@ describe('the summary of the status', () => {
     files: { worker: null, published: null },
     publishedAt: null,
     contents: null,
+    verified: null,
     spending: { held: 0, limit: 120, windowMs: 60_000 },
     spent: { slices: [], sliceMinutes: 10 },
     freshness: [],

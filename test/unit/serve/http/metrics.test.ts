@@ -72,6 +72,7 @@ describe('what is', () => {
       'overdue_seconds',
       ['signalhouse_overdue_seconds{job="nightly"} 0', 'signalhouse_overdue_seconds{job="hourly-push"} 3900'],
     ],
+    ['verified_equal', ['signalhouse_verified_equal 1']],
     // The last run of the other one was skipped, which is no run.
     ['last_exit_code', ['signalhouse_last_exit_code{job="nightly"} 0']],
     ['running', ['signalhouse_running{job="nightly"} 0', 'signalhouse_running{job="hourly-push"} 1']],

@@ -1,0 +1,174 @@
+import { basename, dirname } from 'node:path';
+import { EncryptionKey } from '../base/encryption.js';
+import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
+import { silentLog } from '../base/log.js';
+import { liveAsChild } from '../base/processes.js';
+import { readModels } from './load/models.js';
+import { identifier, literal } from './sql.js';
+import { tablesOf } from './store/copy.js';
+import { attaching, filesOf, type Limits, openFile } from './store/engine.js';
+import { withMemoryHeadroom } from './store/memory.js';
+import { openWarehouse } from './store/open.js';
+import { PrivateFolder } from './store/private-folder.js';
+import { openOrRestore } from './store/restore.js';
+import type { Session } from './store/session.js';
+import type { FromVerify, TableDifference, Verification, VerifyTask } from './verify.js';
+
+/** The program of the process that verify.ts starts: it restores a copy of the published file, rebuilds it, and compares. */
+
+let folder: PrivateFolder | undefined;
+
+process.once('message', (task: VerifyTask) => {
+  void work(task)
+    .then(
+      (found) => say({ found }),
+      (error: unknown) => say({ failed: sentError(error, task, folder) }),
+    )
+    .finally(() => {
+      folder?.remove();
+      process.exit(0);
+    });
+});
+// Before the handler that ends this process at once: the one that started it was killed.
+process.on('disconnect', () => folder?.remove());
+liveAsChild();
+
+type Found = Pick<Verification, 'tables' | 'rows' | 'differences'>;
+
+async function work({ dataDir, snapshot, ...task }: VerifyTask): Promise<Omit<Verification, 'file'>> {
+  const { encryptionKey } = task;
+  const limits = {
+    ...task.limits,
+    ...(encryptionKey !== null && { encryptionKey: new EncryptionKey(encryptionKey) }),
+  };
+  // A second name of the file: the next publication may replace it meanwhile.
+  folder = PrivateFolder.for(dataDir, snapshot);
+  if (folder === undefined)
+    throw new StorageError(`the file cannot have a second name in ${dataDir}`, {
+      hint: 'Run signalhouse verify as the user of the worker, on a file system with hard links.',
+    });
+  const copy = { dataDir: dirname(folder.file), snapshot: folder.file, limits };
+  const rebuilt = new Map(readModels().documents.map(({ table, key }) => [table, key]));
+  for (const { table, key } of readModels().derived) rebuilt.set(table, key);
+
+  await say({ step: 'restore' });
+  // The folder is a data directory that has lost its live file.
+  const { session, restored } = await openOrRestore(copy.dataDir, limits, silentLog);
+  await session.close();
+  if (!restored?.snapshotFrom)
+    throw new StorageError('it does not open, or has no documents', {
+      hint: 'Publish it again with signalhouse rebuild, and check the disk.',
+    });
+  const kept = await compare(copy, (name) => (rebuilt.has(name) ? null : []));
+
+  const warehouse = await openWarehouse({ ...limits, dataDir: copy.dataDir });
+  try {
+    await warehouse.rebuild(({ table }) => void say({ step: `rebuild: ${table}` }));
+  } finally {
+    await warehouse.close();
+  }
+  await say({ step: 'compare' });
+  const made = await compare(copy, (name) => rebuilt.get(name) ?? null);
+  return {
+    publishedAt: restored.snapshotFrom.toISOString(),
+    tables: kept.tables + made.tables,
+    rows: kept.rows + made.rows,
+    differences: [...kept.differences, ...made.differences],
+  };
+}
+
+/**
+ * Compares the tables to which `keyOf` gives a key, perhaps an empty one, in the columns that both files have: an upgrade
+ * adds tables and columns that the published file cannot have yet.
+ */
+async function compare(
+  { dataDir, snapshot, limits }: { dataDir: string; snapshot: string; limits: Limits },
+  keyOf: (name: string) => readonly string[] | null,
+): Promise<Found> {
+  const session = await openFile(filesOf(dataDir).worker, { ...limits, access: 'read', dataDir });
+  // Memory that a large table needs may open the file again, which forgets what was attached.
+  const attach = async () => {
+    await session.run('DETACH DATABASE IF EXISTS published');
+    await session.run(
+      ...attaching(snapshot, 'published', { access: 'read', encryptionKey: limits.encryptionKey }),
+    );
+  };
+  try {
+    await attach();
+    let [tables, rows] = [0, 0];
+    const differences: TableDifference[] = [];
+    for (const { schema, table } of await tablesOf(session, 'published')) {
+      const name = schema === 'main' ? table : `${schema}.${table}`;
+      const key = keyOf(name);
+      const columns = key === null ? [] : await sharedColumns(session, schema, table);
+      if (key === null || columns.length === 0) continue;
+      const found = await withMemoryHeadroom(session, async () => {
+        await attach();
+        return compareTable(session, `${identifier(schema)}.${identifier(table)}`, columns, key);
+      });
+      tables += 1;
+      rows += found.rows;
+      if (found.difference) differences.push({ table: name, ...found.difference });
+    }
+    return { tables, rows, differences };
+  } finally {
+    await session.close();
+  }
+}
+
+async function sharedColumns(session: Session, schema: string, table: string): Promise<string[]> {
+  const found = await session.all<{ name: string }>(
+    `SELECT column_name AS name FROM duckdb_columns()
+      WHERE database_name IN ('published', current_database())
+        AND schema_name = ${literal(schema)} AND table_name = ${literal(table)}
+      GROUP BY name HAVING count(*) = 2 ORDER BY name`,
+  );
+  return found.map(({ name }) => name);
+}
+
+/** How many keys of rows that differ are named. */
+const namedKeys = 5;
+
+async function compareTable(
+  session: Session,
+  table: string,
+  columns: readonly string[],
+  key: readonly string[],
+): Promise<{ rows: number; difference: Omit<TableDifference, 'table'> | null }> {
+  const sides = { published: `published.${table}`, copy: `worker.${table}` };
+  const content = `hash(${columns.map(identifier).join(', ')})`;
+  // One number for each side: it needs no memory, and nearly always there is nothing more to find out.
+  const [one, other] = await session.all<{ rows: number; content: string | null }>(
+    Object.values(sides)
+      .map((from) => `SELECT count(*) AS rows, sum(${content})::VARCHAR AS content FROM ${from}`)
+      .join(' UNION ALL '),
+  );
+  const rows = one?.rows ?? 0;
+  if (rows === other?.rows && one?.content === other.content) return { rows, difference: null };
+  const keys = key.map((column) => `${identifier(column)}::VARCHAR`);
+  const named = keys.length === 0 ? 'NULL' : `concat_ws(', ', ${keys.join(', ')})`;
+  const [difference] = await session.all<Omit<TableDifference, 'table'>>(`
+    WITH content AS (
+      SELECT ${named} AS key, ${content} AS content, 1 AS copies FROM ${sides.copy}
+      UNION ALL SELECT ${named}, ${content}, -1 FROM ${sides.published}),
+    differing AS (SELECT key, sum(copies) AS more FROM content GROUP BY key, content HAVING sum(copies) <> 0),
+    by_key AS (
+      SELECT key, sum(greatest(more, 0)) AS more, sum(greatest(-more, 0)) AS missing FROM differing GROUP BY key)
+    SELECT sum(missing - least(more, missing))::BIGINT AS missing, sum(more - least(more, missing))::BIGINT AS more,
+           sum(least(more, missing))::BIGINT AS different,
+           coalesce(list(key ORDER BY key) FILTER (key IS NOT NULL), [])[:${namedKeys}] AS keys
+      FROM by_key`);
+  return { rows, difference: difference ?? null };
+}
+
+/** The paths in a message are those of the copy, which is gone when somebody reads it. */
+function sentError(error: unknown, { dataDir, snapshot }: VerifyTask, made: PrivateFolder | undefined) {
+  const plain = (text: string) => (made ? text.replaceAll(dirname(made.file), dataDir) : text);
+  const hint = error instanceof SignalhouseError ? (error.hint ?? '') : null;
+  return { message: `a copy of ${basename(snapshot)} cannot be restored: ${plain(messageOf(error))}`, hint };
+}
+
+/** Tells the worker. */
+function say(message: FromVerify): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, () => resolve()));
+}
