@@ -32,14 +32,14 @@ export function verifiedStore({ config, log }: Setup): Store<Verified> {
 }
 
 /**
- * Whether no rehearsal of the last week found a copy that was equal, and the disk has room for one; where it has not, the
- * log says so.
+ * Whether there was no rehearsal in the last week, or one that found a difference, and the disk has room for one; where it
+ * has not, the log says so. One that could not be done is tried again after a week: each try costs a night its memory.
  */
 export async function verifyIsDue(setup: Setup): Promise<boolean> {
   const { config, log, clock = systemClock } = setup;
   const last = await verifiedStore(setup).load();
-  const isOld = last?.outcome !== 'equal' || clock.now() - (millis(last.at) ?? 0) >= week;
-  if (!isOld) return false;
+  const isOld = last === null || clock.now() - (millis(last.at) ?? 0) >= week;
+  if (!isOld && last.outcome !== 'different') return false;
   try {
     refuseWithoutRoom(config.dataDir);
     return true;
