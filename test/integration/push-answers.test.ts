@@ -125,7 +125,7 @@ describe('a PATCH that is answered with success', () => {
       expect(change?.error).toContain('priority is still low');
       expect(change?.remoteAfter).toEqual({ priority: 'low' });
     }
-    expect(t4?.error).toContain('priority is very_low in the API');
+    expect(t4?.error).toContain('priority is now very_low');
     for (const id of topics.keys()) expect(requestsTo('PATCH', `/topics/${id}`)).toHaveLength(1);
   });
 

@@ -93,11 +93,19 @@ describe('the numbers of the report are those of the views', () => {
           (Number(one.open_topics) > 0 || waiting.includes(one.company_id))) ||
         (one.is_vip === true && waiting.includes(one.company_id)),
     );
-    expect(html).toContain(`<strong>${atRisk.length}</strong> companies at risk`);
-    const shown = tableOf('Companies at risk').map(([name, , trend, messages]) => [name, trend, messages]);
-    expect(atRisk.map((one) => [one.name, one.trend, String(one.messages_last_28_days)])).toEqual(
-      expect.arrayContaining(shown),
+    const counted = atRisk.length === 1 ? 'company' : 'companies';
+    expect(html).toContain(`<strong>${atRisk.length}</strong> ${counted} at risk`);
+    const shown = tableOf('Companies at risk').map(([name, , why = '', messages]) => [
+      ...[name, why.split(/[:;]| for /)[0], messages],
+    ]);
+    const reasons = atRisk.map(
+      ({ name, trend, messages_last_28_days: now, messages_28_days_before: before }) => {
+        const why =
+          { silent: 'silent', new: 'new', growing: 'grew' }[String(trend)] ?? `${now}, was ${before}`;
+        return [name, why, String(now)];
+      },
     );
+    expect(reasons).toEqual(expect.arrayContaining(shown));
     expect(shown).toHaveLength(Math.min(12, atRisk.length));
   });
 
