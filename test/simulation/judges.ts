@@ -42,9 +42,11 @@ export async function everyNight(
   judge(simulation, 'the budget is kept', budgetProblems(simulation));
   judge(simulation, 'each change is executed once', doubleWrites(simulation));
   judge(simulation, 'files stay few and small', fileProblems(simulation));
-  judge(simulation, 'who is gone is in no topic and no company', await namedAlthoughGone(simulation));
-  if (isQuiet || isWhole)
+  if (isQuiet || isWhole) {
+    // A run that was cut short has not looked at everybody who came back and went again meanwhile.
+    judge(simulation, 'who is gone is in no topic and no company', await namedAlthoughGone(simulation));
     judge(simulation, 'no change is told otherwise than it went', await toldOtherwise(simulation));
+  }
   if (isQuiet) {
     judge(simulation, 'what was sent is settled', await unsettled(simulation));
     judge(
