@@ -170,8 +170,8 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     };
   }
 
-  async function lines(): Promise<SheetLine[]> {
-    const changes = groupBy(await queue(), ({ importId }) => importId);
+  function linesOf(all: readonly Change[]): SheetLine[] {
+    const changes = groupBy(all, ({ importId }) => importId);
     const known = uploads.all();
     const ids = new Set(known.map(({ id }) => id));
     const others = [...changes].flatMap(([id, own]) => (ids.has(id) ? [] : [lineOfChanges(id, own)]));
@@ -206,7 +206,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     },
 
     async undo(id, by) {
-      const line = (await lines()).find((one) => one.id === id);
+      const line = linesOf(await queue()).find((one) => one.id === id);
       if (!line) throw new UsageError('There is no sheet with this address.');
       return uploads.addUndo(line, by.name).id;
     },
@@ -233,7 +233,8 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     },
 
     async look(id) {
-      const line = (await lines()).find((one) => one.id === id);
+      const all = await queue();
+      const line = linesOf(all).find((one) => one.id === id);
       if (!line) return null;
       const upload = uploads.get(id);
       const nothing = {
@@ -241,7 +242,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
         ...{ refusal: null, canFollowMerges: false, hasResult: false },
       };
       const found =
-        upload?.state === 'new' ? await inTurn(() => previewOf(upload)) : await progressOf(id, await queue());
+        upload?.state === 'new' ? await inTurn(() => previewOf(upload)) : await progressOf(id, all);
       return { ...line, ...nothing, ...found };
     },
 
@@ -261,7 +262,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     },
 
     async history() {
-      return (await lines()).slice(0, mostLines);
+      return linesOf(await queue()).slice(0, mostLines);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers';
 import { z } from 'zod';
 import { UsageError } from '../../base/errors.js';
 import { hashPassword, passwordProblem } from '../../base/password.js';
@@ -46,11 +47,7 @@ async function newPassword(): Promise<string> {
       throw new UsageError('The two passwords are not the same.', [], { hint: 'Run the command again.' });
     return first;
   }
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks)
-    .toString()
-    .replace(/\r?\n$/, '');
+  return (await textOf(process.stdin)).replace(/\r?\n$/, '');
 }
 
 function entryText({

@@ -23,6 +23,11 @@ export class HttpError extends Error {
   }
 }
 
+/** Whether a text from outside can be the name of the person who asks: it ends up in the queue, in messages and in sheets. */
+export function isPersonName(text: string): boolean {
+  return text !== '' && text.length <= 100 && !/[\p{Cc}\p{Cs}]/u.test(text);
+}
+
 const codes: Readonly<Record<number, string>> = {
   400: 'bad_request',
   401: 'unauthorized',

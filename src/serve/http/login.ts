@@ -7,7 +7,7 @@ import { oneAtATime } from '../../base/one-at-a-time.js';
 import { isPassword } from '../../base/password.js';
 import { loginPage } from '../page/login.js';
 import type { Visitor } from '../page/page.js';
-import { answerTo, HttpError } from './guard.js';
+import { answerTo, HttpError, isPersonName } from './guard.js';
 
 /** Who may look at the pages, in the shape of the settings. */
 export interface AccessSettings {
@@ -104,7 +104,7 @@ export async function requireLogin(
     const header = userHeader !== null && headers[userHeader.toLowerCase()];
     if (typeof header !== 'string' || !isProxy(socket.remoteAddress ?? '')) return null;
     const name = Buffer.from(header, 'latin1').toString().trim();
-    if (name === '' || name.length > 100 || /[\p{Cc}\p{Cs}]/u.test(name)) return null;
+    if (!isPersonName(name)) return null;
     return { name, role: users.get(keyOf(name))?.role ?? 'read' };
   }
 

@@ -54,29 +54,33 @@ export function sheetRoutes(
     return sheetsPage(await content(request, reply), filterOf(request), await sheets.history(), problem);
   }
 
-  app.get('/sheets', async (request, reply) => send(reply, await overview(request, reply)));
-
-  app.get('/sheets/download', async (request, reply) => {
+  /** Does what was asked; what is wrong with it is said on the page where it was asked. */
+  async function orSay(request: FastifyRequest, reply: FastifyReply, work: () => Promise<FastifyReply>) {
     try {
-      return sendFile(reply, await sheets.download(filterOf(request), personOf(request)));
+      return await work();
     } catch (error) {
       if (!(error instanceof SignalhouseError)) throw error;
       return send(reply.code(answerTo(error).status), await overview(request, reply, problemOf(error)));
     }
-  });
+  }
+
+  app.get('/sheets', async (request, reply) => send(reply, await overview(request, reply)));
+
+  app.get('/sheets/download', (request, reply) =>
+    orSay(request, reply, async () =>
+      sendFile(reply, await sheets.download(filterOf(request), personOf(request))),
+    ),
+  );
 
   const uploads = { config: { rateLimit: { max: 30, timeWindow: 60_000 } } };
   app.post('/sheets', uploads, async (request, reply) => {
     const by = writerOf(request);
-    try {
+    return orSay(request, reply, async () => {
       const file = request.form?.file;
       if (!file || file.name === '')
         throw new UsageError('No file was chosen.', [], { hint: 'Choose the sheet that you edited.' });
       return reply.redirect(`/sheets/${await sheets.upload(file, by)}`, 303);
-    } catch (error) {
-      if (!(error instanceof SignalhouseError)) throw error;
-      return send(reply.code(answerTo(error).status), await overview(request, reply, problemOf(error)));
-    }
+    });
   });
 
   app.get<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
@@ -135,7 +139,7 @@ function writerOf(request: FastifyRequest): Person {
   throw new HttpError(
     403,
     'forbidden',
-    'You may look and download, but not change anything. Ask whoever runs Signalhouse.',
+    'You may look and download, but not change anything. Ask the people who run Signalhouse.',
   );
 }
 

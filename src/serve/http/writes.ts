@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { isObject } from '../../base/json.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
-import { bearer, HttpError } from './guard.js';
+import { bearer, HttpError, isPersonName } from './guard.js';
 
 /** A sheet of changes to queue, under the same rules as `changes import`. */
 type Sheet =
@@ -91,6 +91,6 @@ function followMerges(given: string | string[] | undefined): boolean | undefined
 /** The person who asks; null when nobody is named, because the token does not identify a person. */
 function author(by: string | string[] | undefined): string | null {
   if (by === undefined || by === '') return null;
-  if (typeof by === 'string' && by.length <= 100 && !/[\p{Cc}\p{Cs}]/u.test(by)) return by;
+  if (typeof by === 'string' && isPersonName(by)) return by;
   throw new HttpError(400, 'bad_request', 'by must be a single name of at most 100 characters.');
 }

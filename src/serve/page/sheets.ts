@@ -142,13 +142,20 @@ function uploadSection(token: string): Html {
   return section(
     'upload',
     'Upload your changes',
-    html`<form class="fields" method="post" action="/sheets" enctype="multipart/form-data">
-<label>File <input type="file" name="file" accept=".xlsx,.xlsm,.ods,.csv,.tsv" required></label>
-<input type="hidden" name="token" value="${token}">
-<button>Upload and preview</button>
-</form>
+    html`${form(
+      '/sheets',
+      token,
+      html`<label>File <input type="file" name="file" accept=".xlsx,.xlsm,.ods,.csv,.tsv" required></label>
+<button>Upload and preview</button>`,
+      'fields',
+    )}
 <p class="quiet">.xlsx, .ods or .csv. You see what would change before anything is queued.</p>`,
   );
+}
+
+/** A form that changes something: it carries the token of its page. */
+function form(path: string, token: string, content: Html, look: 'fields' | 'actions' | null = null): Html {
+  return html`<form${look && html` class="${look}"`} method="post" action="${path}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">${content}</form>`;
 }
 
 function historySection(history: readonly SheetLine[], { times, link }: Frame): Html {
@@ -227,7 +234,11 @@ function actions(sheet: SheetDetails, { visitor }: PageContent): Html | null {
   const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
     sheet;
   const button = (action: string, text: string) =>
-    html`<form method="post" action="/sheets/${id}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor?.token ?? ''}"><button name="action" value="${action}">${text}</button></form>`;
+    form(
+      `/sheets/${id}`,
+      visitor?.token ?? '',
+      html`<button name="action" value="${action}">${text}</button>`,
+    );
   const mayWrite = visitor?.role === 'write';
   if (state === 'new') {
     if (!mayWrite || by !== visitor.name) return null;
@@ -272,7 +283,8 @@ function decision(sheetId: string, { id, status }: SheetChange, visitor: Visitor
   const isOpen = status === 'conflict' || status === 'failed';
   if (!isOpen || id === null || visitor?.role !== 'write') return null;
   const again = status === 'failed' ? 'Try again' : 'Send it all the same';
-  return html`<form class="actions" method="post" action="/sheets/${sheetId}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor.token}"><input type="hidden" name="change" value="${id}"><button name="action" value="retry">${again}</button><button name="action" value="drop">Give it up</button></form>`;
+  const buttons = html`<input type="hidden" name="change" value="${id}"><button name="action" value="retry">${again}</button><button name="action" value="drop">Give it up</button>`;
+  return form(`/sheets/${sheetId}`, visitor.token, buttons, 'actions');
 }
 
 const quietWords: Readonly<Record<string, string>> = {
@@ -306,13 +318,16 @@ function changesSection({ id, changes, state }: SheetDetails, visitor: Visitor |
         ];
   });
   const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];
-  const more = changes.length - most;
   return section(
     'changes',
     state === 'new' ? 'What would change' : 'Changes',
     table('changes-table', 'Changes', columns, rows),
-    more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null,
+    notListed(changes.length - rows.length),
   );
+}
+
+function notListed(number: number): Html | null {
+  return number > 0 ? html`<p class="quiet">and ${count(number)} more</p>` : null;
 }
 
 function leftOutSection({ leftOut, leftOutCount, isUndo }: SheetDetails): Html | null {
@@ -326,13 +341,11 @@ function leftOutSection({ leftOut, leftOutCount, isUndo }: SheetDetails): Html |
 }
 
 function listSection(id: string, heading: string, all: readonly LeftOut[], total: number): Html {
-  const shown = all.slice(0, most);
-  const rows = shown.map(({ what, why }): Row => [what, why]);
-  const more = total - shown.length;
+  const rows = all.slice(0, most).map(({ what, why }): Row => [what, why]);
   return section(
     id,
     `${heading} (${count(total)})`,
     table(`${id}-table`, heading, ['Where', 'Why, and what to do'], rows),
-    more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null,
+    notListed(total - rows.length),
   );
 }
