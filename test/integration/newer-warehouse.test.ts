@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, it } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { loadBatch } from '../support/load-batch.js';
 import { putWarehouse } from '../support/migrated.js';
 import { read } from '../support/published.js';
+import { runOn } from '../support/pulling.js';
 import { Folders, signalhouse } from '../support/signalhouse.js';
 import { doc, runId } from '../unit/warehouse/support.js';
 
@@ -28,12 +28,11 @@ it('the warehouse of a newer program is refused with instructions, which lead ba
   const contents = await read(dataDir, (reader) => reader.table('topics'));
   expect(contents).toHaveLength(1);
 
-  const instance = await DuckDBInstance.create(join(dataDir, 'worker.duckdb'));
-  const connection = await instance.connect();
-  await connection.run(`CREATE TABLE ops.more (id VARCHAR);
-    INSERT INTO ops.migrations SELECT max(version) + 1, '9999_more.sql', 'x', now() FROM ops.migrations`);
-  connection.closeSync();
-  instance.closeSync();
+  await runOn(
+    join(dataDir, 'worker.duckdb'),
+    `CREATE TABLE ops.more (id VARCHAR);
+    INSERT INTO ops.migrations SELECT max(version) + 1, '9999_more.sql', 'x', now() FROM ops.migrations`,
+  );
   const bytes = readFileSync(join(dataDir, 'worker.duckdb'));
   const refused = await run(dataDir, 'rebuild');
   expect(refused.code).toBe(1);

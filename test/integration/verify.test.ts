@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { VerifyReport } from '../../src/app/verify.js';
 import { isAlive } from '../../src/base/processes.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, runOn, startTown } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';
 import { Folders, type Ran } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
@@ -40,16 +40,6 @@ function copied(settings: object = {}): Pulling {
   const copy = Pulling.into(folders, sandbox, settings);
   cpSync(pulling.dataDir, copy.dataDir, { recursive: true });
   return copy;
-}
-
-async function edit(path: string, ...statements: string[]): Promise<unknown[]> {
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  const results: unknown[] = [];
-  for (const statement of statements) results.push((await connection.runAndReadAll(statement)).getRowsJson());
-  connection.closeSync();
-  instance.closeSync();
-  return results;
 }
 
 const reportOf = ({ stdout }: Ran): VerifyReport => JSON.parse(stdout);
@@ -80,7 +70,7 @@ test('a restored and rebuilt copy is equal, while another process holds the ware
 
 test('a row that was changed, removed or added behind its back is found and named', async () => {
   const own = copied();
-  const [[[topic]], , [[message]]] = (await edit(
+  const [[[topic]], , [[message]]] = (await runOn(
     join(own.dataDir, 'signals.duckdb'),
     'SELECT min(id) FROM topics',
     "UPDATE topics SET title = 'other' WHERE id = (SELECT min(id) FROM topics)",
@@ -107,7 +97,7 @@ test('a row that was changed, removed or added behind its back is found and name
 test('a document that was changed is found in its table, and a damaged file cannot be restored', async () => {
   const own = copied();
   const file = join(own.dataDir, 'signals.duckdb');
-  await edit(
+  await runOn(
     file,
     `UPDATE raw.documents SET body = json_merge_patch(body, '{"content":"other"}')
       WHERE endpoint = 'messages' AND id = (SELECT min(id) FROM messages)`,

@@ -153,11 +153,7 @@ export class Pulling<Api extends Pulled = Sandbox> {
 
   /** Runs statements on the live file, while no command runs. */
   async edit(...statements: string[]): Promise<void> {
-    const instance = await DuckDBInstance.create(join(this.dataDir, 'worker.duckdb'));
-    const connection = await instance.connect();
-    for (const statement of statements) await connection.run(statement);
-    connection.closeSync();
-    instance.closeSync();
+    await runOn(join(this.dataDir, 'worker.duckdb'), ...statements);
   }
 
   /** Starts a command as a process of its own. */
@@ -222,4 +218,15 @@ function merged(base: unknown, over: unknown): unknown {
 
 function isSection(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Runs statements on a file that nothing else has open, and returns the rows of each. */
+export async function runOn(path: string, ...statements: string[]): Promise<unknown[]> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  const results: unknown[] = [];
+  for (const statement of statements) results.push((await connection.runAndReadAll(statement)).getRowsJson());
+  connection.closeSync();
+  instance.closeSync();
+  return results;
 }
