@@ -39,7 +39,7 @@ export interface VerifyTask {
   readonly encryptionKey: string | null;
 }
 
-/** What the process says. A hint is there where the error was foreseen. */
+/** What the process says. A hint is there where the error is one of ours. */
 export type FromVerify =
   | { readonly step: string }
   | { readonly found: Omit<Verification, 'file'> }

@@ -91,7 +91,7 @@ const smallBatches = { megabytes: 0.01, answers: 50, seconds: 5 };
 export class Simulation {
   readonly world: World;
   readonly service: Service;
-  /** What happened, in words, for whoever reads a failure. */
+  /** What happened, in words, for people who read a failure. */
   readonly story: string[] = [];
   /** How many nights there were. */
   nights = 0;
@@ -107,7 +107,7 @@ export class Simulation {
   readonly #contents = new Set<string>();
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
-  /** Each key that a change had when it was sent: whoever retries a conflict gets another one. */
+  /** Each key that a change had when it was sent: a conflict that is retried gets another one. */
   readonly keysOfChanges = new Set<string>();
   /** Entities that somebody else changed in the same fields. */
   readonly colleagueSet = new Set<string>();

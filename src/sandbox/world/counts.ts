@@ -112,7 +112,7 @@ function timeRange(live: readonly StoredMessage[]): [first: number | null, last:
 
 type ActivityCounts = ReturnType<typeof countActivity>;
 
-/** The numbers of whoever wrote these messages. Sources are in alphabetical order. */
+/** The numbers of the people who wrote these messages. Sources are in alphabetical order. */
 function countActivity(world: World, messages: readonly StoredMessage[]) {
   const live = messages.filter((message) => message.deletedAt === null);
   const [firstSeenAt, lastSeenAt] = timeRange(live);
