@@ -81,7 +81,7 @@ COMMENT ON COLUMN raw.documents.body_hash IS 'Hash of the body; an answer with t
 COMMENT ON COLUMN raw.documents.fetched_at IS 'When the answer that last changed this document arrived, by the clock of the worker (UTC). The order of answers is answer_no: a clock may jump.';
 COMMENT ON COLUMN raw.documents.run_id IS 'Run that last changed this document (ops.runs).';
 COMMENT ON COLUMN raw.documents.answer_no IS 'Number of the answer that last changed this document, in the order in which answers arrived; negative for what was stored before answers were numbered. Where two documents have the same field, the one with the greater number wins.';
-COMMENT ON COLUMN raw.documents.parts_hash IS 'Hash of the parts that were taken out of the document and stored as documents of their own, as they were when it was last fetched: the messages of a conversation, the people of a topic. NULL where it has none, or where not all of them could be stored.';
+COMMENT ON COLUMN raw.documents.parts_hash IS 'Hash of the parts that were taken out of the document and stored as documents of their own, as they were when it was last fetched: the messages of a conversation. NULL where it has none, or where not all of them could be stored.';
 
 CREATE TABLE IF NOT EXISTS ops.migrations (
   version INTEGER,

@@ -10,11 +10,9 @@ import { pool } from '../base/pool.js';
 import type { List } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
 import type { Scan } from '../warehouse/load/batch.js';
-import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
 import { Landing } from './landing/landing.js';
-import type { StoredHash } from './landing/seen-content.js';
 import { OrderedPhases } from './phases.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
@@ -36,14 +34,11 @@ export async function readLists(
   { settles }: { settles: boolean },
 ): Promise<void> {
   const { observer } = context;
-  // Runs while the first pages are requested. The list that waits for it gets its error.
-  const remembered = lists.some(embedsPersons) ? rememberPersons(context) : Promise.resolve();
-  remembered.catch(() => undefined);
   const phases = new OrderedPhases(
     observer,
     lists.map(({ name }) => ({ name, total: null })),
   );
-  const readers = { settles, remembered, oneByOne: oneAtATime() };
+  const readers = { settles, oneByOne: oneAtATime() };
   const readings = lists.map((list) => {
     const progress = (done: number, total: number | null) => phases.progress(list.name, done, total);
     const shown = {
@@ -94,18 +89,6 @@ function placeOf(lists: readonly List[], { endpoint }: ScanReport): number {
   return lists.findIndex(({ name }) => name === endpoint);
 }
 
-function embedsPersons({ embeds }: List): boolean {
-  return embeds === 'authors_and_persons';
-}
-
-const storedPersonsSql = sqlFile('sync/stored_persons');
-
-/** People and authors of a topic come with each item of the topics list: those that have not changed need not land again. */
-async function rememberPersons({ batcher, store, seenContent }: Context): Promise<void> {
-  await batcher.flush();
-  seenContent.storedBefore(await store.all<StoredHash>(storedPersonsSql));
-}
-
 /** Names a list that could not be read in the summary and in `signalhouse status`. */
 async function addFailure(context: Context, startedAt: Date, failure: Failure): Promise<void> {
   context.failures.push(failure);
@@ -132,16 +115,13 @@ function failedScan(endpoint: string, startedAt: Date, { clock }: Context, messa
 
 interface Readers {
   readonly settles: boolean;
-  /** Settles when it is known which people of topics need not land again. */
-  readonly remembered: Promise<void>;
   /** What is missing is looked up one list at a time: each look uses the same temporary table. */
   readonly oneByOne: ReturnType<typeof oneAtATime>;
 }
 
 async function readOne(context: Context, list: List, readers: Readers): Promise<ScanReport> {
   const { settles, oneByOne } = readers;
-  const beforeLanding = embedsPersons(list) ? readers.remembered : undefined;
-  let read = await readList(context, list, beforeLanding);
+  let read = await readList(context, list);
   const again = async () => {
     const second = await readList(context, list);
     const both = { attempts: read.attempts + second.attempts, pages: read.pages + second.pages };

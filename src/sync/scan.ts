@@ -46,9 +46,9 @@ function priorityOf({ resources }: Context, { name }: List): number {
   return Priority.essential + 1 - place / resources.lists.length;
 }
 
-/** Reads a list to its end and lands what it returns, once `beforeLanding` has settled. */
-export function readList(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
-  return readers[list.reads](context, list, beforeLanding);
+/** Reads a list to its end and lands what it returns. */
+export function readList(context: Context, list: List): Promise<ListRead> {
+  return readers[list.reads](context, list);
 }
 
 const readers = { pages: readPages, buckets: readBuckets };
@@ -60,12 +60,12 @@ const scanAttempts = 3;
  * Reads every page, and reads the list again (up to `scanAttempts` times) until it verifies: pages shift while they
  * are read, and no page returns an item that moved from one not yet read to one already read.
  */
-async function readPages(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
+async function readPages(context: Context, list: List): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   let previous: Reading | undefined;
   let pagesRead = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const reading = await readOnce(context, list, beforeLanding);
+    const reading = await readOnce(context, list);
     pagesRead += reading.pages;
     const verified = isVerified(reading, previous);
     // What was left out is too large the next time as well.
@@ -88,7 +88,7 @@ async function readPages(context: Context, list: List, beforeLanding?: Promise<v
   }
 }
 
-async function readOnce(context: Context, list: List, beforeLanding?: Promise<void>): Promise<Reading> {
+async function readOnce(context: Context, list: List): Promise<Reading> {
   const reading: Reading = {
     ids: new Set(),
     items: 0,
@@ -106,7 +106,6 @@ async function readOnce(context: Context, list: List, beforeLanding?: Promise<vo
   const ahead = context.api.paging.settings.pagesAhead;
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
-    await beforeLanding;
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
     for (const error of page.leftOut) landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
@@ -203,9 +202,8 @@ const otherBuckets: readonly {
  * Reads the stories. A bucket returns at most 100 and has no pages, so the others are read only where the counts say
  * that they hold more than `everything` returned. A missing story is never taken for gone.
  */
-async function readBuckets(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
+async function readBuckets(context: Context, list: List): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
-  await beforeLanding;
   const read = new Map<string, Record<string, unknown>>();
   const first = await readBucket(context, list, 'everything', read);
   let { requests, isWhole } = first;

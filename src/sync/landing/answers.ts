@@ -200,12 +200,8 @@ function landPeople(landing: Landing, topic: Landed): void {
   const parentId = id as string;
   const text = partText(topic, 'persons');
   const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
-  landing.parts({ kind: 'topics', id: parentId }, `people of ${parentId}`, text, () => {
-    const from = landing.documents.length;
-    landing.items('topic_persons', topicListPerson, persons, key, undefined, text.elements());
-    landing.leaveOut((person) => landing.seenContent.isStoredPerson(person), from);
-    landing.members('topic_persons', parentId, idsIn(persons));
-  });
+  landing.items('topic_persons', topicListPerson, persons, key, undefined, text.elements());
+  landing.members('topic_persons', parentId, idsIn(persons));
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */

@@ -149,12 +149,7 @@ export function landAuthors(
 
 /** Authors come with each of their messages: one that has not changed need not land again. */
 function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: JsonText): boolean {
-  return seenContent.hasSeen(
-    `author ${authorId}`,
-    storedDigest(text.text),
-    arrivedAt,
-    `authors  ${authorId}`,
-  );
+  return seenContent.hasSeen(`author ${authorId}`, storedDigest(text.text), arrivedAt);
 }
 
 /** A message as it is stored: without its authors, and with its place among messages of the same time. */

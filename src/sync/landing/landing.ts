@@ -272,21 +272,15 @@ export class Landing {
     if (document) document.partsHash = digest;
   }
 
-  /** Leaves out those of the documents from a place on that need not be stored again. */
-  leaveOut(needNot: (document: Document) => boolean, from = 0): void {
-    let kept = from;
-    for (let index = from; index < this.documents.length; index += 1) {
-      const document = this.documents[index] as Document;
-      if (needNot(document)) continue;
+  /** Leaves out conversations of that kind of list that need not be stored again; call it when all have landed. */
+  leaveOutStored(kind: string): void {
+    let kept = 0;
+    for (const document of this.documents) {
+      if (document.endpoint === kind && this.seenContent.isStored(document)) continue;
       this.documents[kept] = document;
       kept += 1;
     }
     this.documents.length = kept;
-  }
-
-  /** Leaves out conversations of that kind of list that need not be stored again; call it when all have landed. */
-  leaveOutStored(kind: string): void {
-    this.leaveOut((document) => document.endpoint === kind && this.seenContent.isStored(document));
   }
 
   /** Whether this answer already brought a document of that kind and id. */
@@ -301,7 +295,6 @@ export class Landing {
 
   /** Says which documents of a kind belong to a parent: any other that is stored is removed. */
   members(kind: string, parentId: string, ids: readonly string[]): void {
-    this.seenContent.addSet(kind, parentId);
     this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
   }
 

@@ -6,7 +6,7 @@ import type { Document } from '../../warehouse/load/batch.js';
 const mostEntries = 786_432;
 
 /**
- * The content of conversations, topics' people and authors when they were last landed, by this run or by an earlier one.
+ * The content of conversations and authors when they were last landed, by this run or, conversations, by an earlier one.
  * The same conversation comes with its topic, with each company and with people, and every day with all that was ever
  * written: when it has not changed, its messages need not be taken apart, staged and compared again, which is most of the
  * work of a sync. This holds only while no conversation is removed: code that removes some must say so here.
@@ -15,8 +15,6 @@ export class SeenContent {
   #seen = new LastContents();
   #stored = new StoredHashes([]);
   #storedConversations = new StoredHashes([]);
-  /** The sets of documents, as `kind parent`, that were landed since `#stored` was read. */
-  readonly #sets = new Set<string>();
   /** The conversations that were landed since those were stored, or may be removed. */
   #moved = new LastContents();
 
@@ -36,25 +34,9 @@ export class SeenContent {
     return !last && storedAs !== undefined && this.#stored.has(storedAs, digest);
   }
 
-  /** Replaces what is known of earlier runs: rows of sql/sync/stored_parts.sql or stored_persons.sql. */
+  /** Replaces what is known of earlier runs: rows of sql/sync/stored_parts.sql. */
   storedBefore(rows: readonly StoredHash[]): void {
     this.#stored = new StoredHashes(rows);
-    this.#sets.clear();
-  }
-
-  /** Remembers that the set of a parent's documents has landed: those that it does not name are removed. */
-  addSet(kind: string, parentId: string): void {
-    if (!this.#stored.isEmpty) this.#sets.add(`${kind} ${parentId}`);
-  }
-
-  /**
-   * Whether a person of a topic, as the topics list returned it, need not be stored again: it is stored like that, and
-   * neither list of the topic's people has landed since.
-   */
-  isStoredPerson({ endpoint, id, parentId, body }: Document): boolean {
-    if (this.#stored.isEmpty) return false;
-    if (this.#sets.has(`topic_people ${parentId}`) || this.#sets.has(`${endpoint} ${parentId}`)) return false;
-    return this.#stored.has(`${endpoint} ${parentId} ${id}`, storedDigest(body));
   }
 
   /** Replaces what is known of conversations: rows of sql/sync/stored_conversations.sql. */

@@ -87,14 +87,16 @@ function findStored({ familySql, withinSql }: Families): string {
 
 /**
  * What is older than what is stored, or came before, does not replace it: an `updatedAt` that lies before shows that a
- * server answered which lags behind. Neither do the parts that came with it. What was stored more than three syncs ago
- * protects nothing: no server lags so far, so the service took something back, or restored it. `outdated` has what is left out.
+ * server answered which lags behind. Neither do the people that came with it. What was stored more than three syncs ago
+ * protects nothing: no server lags so far, so the service took something back, or restored it. A conversation has no
+ * `updatedAt` (Group), and one with such a field is not judged: its messages count as stored when they have come
+ * once (SeenContent), so they must not be left out. `outdated` has what is left out.
  */
 const leaveOutOutdated = [
   `CREATE OR REPLACE TEMP TABLE outdated AS
     WITH changed AS (
       SELECT endpoint, id, parent_id FROM (
-        SELECT endpoint, id, parent_id, body_hash FROM incoming
+        SELECT endpoint, id, parent_id, body_hash FROM incoming WHERE parts_hash IS NULL
         UNION ALL SELECT endpoint, id, parent_id, body_hash FROM stored)
        GROUP BY ALL HAVING min(body_hash) <> max(body_hash)
     ), copies AS (
@@ -102,6 +104,7 @@ const leaveOutOutdated = [
         FROM incoming i JOIN changed c
           ON c.endpoint = i.endpoint AND c.id = i.id AND c.parent_id IS NOT DISTINCT FROM i.parent_id
         JOIN appended.documents d ON d.rowid = i.seq
+       WHERE i.parts_hash IS NULL
       UNION ALL
       SELECT s.endpoint, s.id, s.parent_id, s.answer_no, -1, raw.moment(d.body ->> '$.updatedAt')
         FROM stored s JOIN changed c
