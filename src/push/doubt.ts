@@ -99,7 +99,11 @@ function outcomeOf(
   { change, remote, state }: Found,
   { said, isUnknownFine }: Doubt,
 ): { readonly status: Status; readonly patch: Patch } | null {
-  if (remote.notFound) return { status: 'failed', patch: notFoundPatch(remote.notFound) };
+  if (remote.notFound) {
+    const { code, message } = remote.notFound;
+    const text = `${said}; it may have been applied before the ${change.entityType} was gone: ${message}`;
+    return { status: 'failed', patch: notFoundPatch({ code, message: text }) };
+  }
   if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
   if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
   const fields = unlike(change.wanted, remote.values);

@@ -42,6 +42,7 @@ export async function everyNight(
   judge(simulation, 'the budget is kept', budgetProblems(simulation));
   judge(simulation, 'each change is executed once', doubleWrites(simulation));
   judge(simulation, 'files stay few and small', fileProblems(simulation));
+  await nothingLost(simulation);
   if (isQuiet || isWhole) {
     // A run that was cut short has not looked at everybody who came back and went again meanwhile.
     judge(simulation, 'who is gone is in no topic and no company', await namedAlthoughGone(simulation));
@@ -144,6 +145,37 @@ function fileProblems({ dataDir }: Simulation): string[] {
   ];
 }
 
+/** Nothing that is still there, and was shown the night before, is taken for gone. */
+export async function nothingLost(simulation: Simulation): Promise<void> {
+  const { dataDir, world, removed, shownBefore } = simulation;
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return;
+  /** What there is under a name, as text: a message is where its topic is listed. */
+  const now = (name: string): string | undefined => {
+    const [table, id = ''] = name.split(' ');
+    if (removed.ever.has(id)) return undefined;
+    if (table !== 'messages')
+      return world[table as 'topics' | 'people' | 'companies'].has(id) ? id : undefined;
+    const { groupId = '', deletedAt = 0 } = world.messages.get(id) ?? {};
+    const topic = world.topics.get(world.groups.get(groupId)?.topicId ?? '');
+    const isListed = topic?.graphStatus === 'active' && !topic.migrated && !removed.ever.has(topic.id);
+    return isListed && deletedAt === null ? topic.id : undefined;
+  };
+  const tables = ['topics', 'people', 'companies', 'messages'];
+  const shown = await read(dataDir, ({ rows }) =>
+    rows<{ name: string }>(
+      tables
+        .map((table) => `SELECT '${table} ' || id AS name FROM ${table} WHERE deleted_at IS NULL`)
+        .join(' UNION ALL '),
+    ),
+  );
+  const names = new Set(shown.map(({ name }) => name));
+  const lost = [...shownBefore].flatMap(([name, was]) =>
+    now(name) === was && !names.has(name) ? [`${name} is there, and was shown the night before`] : [],
+  );
+  simulation.shownBefore = new Map([...names].flatMap((name) => [[name, now(name) ?? 'gone']]));
+  judge(simulation, 'what is there is not taken for gone', lost);
+}
+
 /** Those that were merged are named until what names them is read again, and those that came back may be. */
 async function namedAlthoughGone({ dataDir, world }: Simulation): Promise<string[]> {
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
@@ -172,13 +204,14 @@ interface StoredChange {
   readonly superseded_by: string | null;
   readonly undoes: string | null;
   readonly error_code: string | null;
+  readonly error: string | null;
 }
 
 function changesOf(dataDir: string): Promise<StoredChange[]> {
   return read(dataDir, ({ rows }) =>
     rows<StoredChange>(
       `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
-              coalesce(overwrite, false) AS overwrite, requested_by, superseded_by, undoes, error_code
+              coalesce(overwrite, false) AS overwrite, requested_by, superseded_by, undoes, error_code, error
          FROM ops.changes`,
     ),
   );
@@ -190,10 +223,12 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
-    const { id, status, overwrite, undoes, error_code: reason } = change;
+    const { id, status, overwrite, undoes, error, error_code: reason } = change;
     if (!executed.has(key)) continue;
     // It was in doubt when somebody else's value was read: a conflict, which was told before it was replaced or given up.
     if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;
+    // Its topic or company was gone when anybody could look.
+    if (status === 'failed' && error?.includes('may have been applied')) continue;
     if (['failed', 'cancelled', 'superseded', 'queued'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);

@@ -186,15 +186,18 @@ interface Run {
 
 export interface Night {
   readonly no: number;
-  /** quiet: the next whole run has to show all of it; calm: everything is compared after it, the old as well. */
-  readonly kind: 'quiet' | 'stormy' | 'calm';
+  /**
+   * quiet: the next whole run has to show all of it; misled: single answers are untrue, and two quiet runs later all of it is
+   * shown; calm: everything is compared after it, the old as well.
+   */
+  readonly kind: 'quiet' | 'misled' | 'stormy' | 'calm';
   readonly moves: readonly (ChangeMove | ActMove)[];
   readonly storm: readonly StormMove[];
   readonly run: Run;
 }
 
 /** Nights in the order in which they come: what a storm leaves wrong, the calm makes right. */
-const cycle = ['quiet', 'quiet', 'quiet', 'stormy', 'stormy', 'calm'] as const;
+const cycle = ['quiet', 'misled', 'quiet', 'stormy', 'stormy', 'calm'] as const;
 
 /** The nights of a seed. */
 export function planOf(seed: number, nights: number): Night[] {
@@ -208,7 +211,11 @@ function nightOf(seed: number, no: number, nights: number): Night {
   // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
   if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
   if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
-  const storm = kind === 'stormy' ? Array.from({ length: random.whole(2, 5) }, () => stormMove(random)) : [];
+  const storm = {
+    ...{ quiet: () => [], calm: () => [] },
+    misled: () => Array.from({ length: random.whole(6, 15) }, () => misleading(random)),
+    stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random)),
+  }[kind]();
   const run = random.weighted(weights.run);
   const most = {
     whole: 1,
@@ -301,14 +308,8 @@ function stormMove(random: Random): StormMove {
       return { fault: { kind: 'replace', ...random.pick(untrue), probability: 0.25 } };
     case 'drift':
       return { drift: random.whole(1, 1e6) };
-    case 'between': {
-      const change = random.pick(moving);
-      const between = { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
-      return {
-        between,
-        route: random.pick(['people', 'companies', 'topics', 'groups', 'person', 'topic_groups']),
-      };
-    }
+    case 'between':
+      return between(random);
     case 'outage':
       return { outage: random.pick([1, 10, 45]) };
     case 'weather':
@@ -321,7 +322,7 @@ const set = (values: Record<string, unknown>) =>
   Object.entries(values).map(([path, value]) => ({ path, value }));
 
 /** Answers that contradict what else is known: empty, the first page only, about something else, older, with a wrong total. */
-const untrue: readonly Lie[] = [
+const misleadings: readonly Lie[] = [
   { match: { route: 'topic_groups' }, body: { data: [] } },
   { match: { route: 'topic_people' }, body: { data: [] } },
   { match: { route: 'company_identities' }, body: { identities: [] } },
@@ -333,13 +334,39 @@ const untrue: readonly Lie[] = [
   },
   { match: { route: 'topic' }, set: set({ id: '00000000-0000-4000-8000-000000000000' }) },
   { match: { route: 'person' }, set: set({ id: '999999' }) },
-  { match: { route: 'topic' }, set: set({ title: 'old', updatedAt: '2020-01-01T00:00:00.000Z' }) },
-  { match: { route: 'topics' }, set: set({ 'data.0.updatedAt': '2190-01-01T00:00:00.000Z' }) },
-  // All of one moment: nothing tells which came first.
-  { match: { route: 'topics' }, set: set({ 'data.*.updatedAt': '2026-11-01T00:00:00.000Z' }) },
+  {
+    match: { route: 'topic' },
+    set: set({ title: 'old', priorityReasoning: 'old', updatedAt: '2020-01-01T00:00:00.000Z' }),
+  },
   // People go on naming a company that is not listed.
   ...['topics', 'people', 'companies', 'groups'].flatMap((route): Lie[] => [
     { match: { route }, set: set({ totalCount: 3 }) },
     { match: { route }, delete: ['data.0'] },
   ]),
 ];
+
+const untrue: readonly Lie[] = [
+  ...misleadings,
+  { match: { route: 'topics' }, set: set({ 'data.0.updatedAt': '2190-01-01T00:00:00.000Z' }) },
+  // All of one moment: nothing tells which came first.
+  { match: { route: 'topics' }, set: set({ 'data.*.updatedAt': '2026-11-01T00:00:00.000Z' }) },
+];
+
+/** Once each: what a service says twice is taken for the truth. */
+function misleading(random: Random): StormMove {
+  if (random.chance(0.2)) return between(random);
+  return {
+    fault: { kind: 'replace', ...random.pick(misleadings), probability: 0.3, times: 1 },
+  };
+}
+
+/** A change that falls between the readings of two lists. */
+function between(random: Random): StormMove {
+  return {
+    between: {
+      change: random.pick(moving),
+      ...{ of: random.whole(0, 1e6), with: random.whole(0, 1e6) },
+    },
+    route: random.pick(['people', 'companies', 'topics', 'groups', 'person', 'topic_groups']),
+  };
+}

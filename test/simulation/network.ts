@@ -75,9 +75,10 @@ async function inject(app: FastifyInstance, { method, path, headers, body, signa
   const answered = app
     .inject({ method: method as 'GET', url: path, headers, ...(body && { payload: body }) })
     .catch(() => 'reset' as const);
-  const gone = new Promise<'hang'>((resolve) =>
-    signal.addEventListener('abort', () => resolve('hang'), { once: true }),
-  );
+  const gone = new Promise<'hang'>((resolve) => {
+    if (signal.aborted) resolve('hang');
+    signal.addEventListener('abort', () => resolve('hang'), { once: true });
+  });
   return Promise.race([answered, gone]);
 }
 

@@ -18,6 +18,7 @@ import {
   Failed,
   forgotten,
   noLostWishes,
+  nothingLost,
   ownTexts,
   servedNightly,
   shownValues,
@@ -96,7 +97,9 @@ export class Simulation {
   /** How many nights there were. */
   nights = 0;
   readonly #trace = createHash('sha256');
-  readonly #removed = new Removed();
+  readonly removed = new Removed();
+  /** What the night before has shown of what there is (judges.ts). */
+  shownBefore: ReadonlyMap<string, string> = new Map();
   /** What the changes of the day were about. */
   readonly #concerned = new Set<string>();
   /** Requests in a minute: one seed has what the API documents, the next one a fourth of it, which a night uses up. */
@@ -192,19 +195,24 @@ export class Simulation {
     this.#weather(0);
     // Nothing is wrong any more: what is newer than the truth protects itself for three syncs, and these begin now.
     if (night.kind === 'calm') this.#clear();
-    for (const move of night.storm) this.#storm(move);
+    for (const move of night.storm) this.#storm(move, night);
     this.#pass(hour);
     await this.#sync(night);
+    if (night.kind === 'misled') await this.#misled();
     if (night.kind === 'calm') await this.#calm(night);
-    else await everyNight(this, { isQuiet: night.kind === 'quiet', isWhole: night.run.run === 'whole' });
-    this.#removed.nightIsOver();
+    else
+      await everyNight(this, {
+        isQuiet: ['quiet', 'misled'].includes(night.kind),
+        isWhole: night.run.run === 'whole',
+      });
+    this.removed.nightIsOver();
     this.#concerned.clear();
   }
 
   /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
   async #sync(night: Night): Promise<void> {
     const { run, after, pause, meanwhile } = night.run;
-    const isStormy = night.kind === 'stormy';
+    const isStormy = ['misled', 'stormy'].includes(night.kind);
     const args = ['sync', '--push', '--json', ...(isStormy ? [] : ['--accept-deletes'])];
     if (run === 'capped') await this.#command([...args, '--max-requests', String(after)]);
     else if (run === 'killed') await this.#command(args, { killAfter: after });
@@ -228,6 +236,16 @@ export class Simulation {
     await servedNightly(this, from);
   }
 
+  /** What was doubted is read again in the next two nights. */
+  async #misled(): Promise<void> {
+    await nothingLost(this);
+    this.#clear();
+    for (const _ of [1, 2]) {
+      this.#pass(20 * hour);
+      await this.#command(['sync', '--push', '--json', '--accept-deletes']);
+    }
+  }
+
   /** What is known is right, and once it is old, what nothing betrayed is right as well. */
   async #calm({ no }: Night): Promise<void> {
     for (const _ of [1, 2]) {
@@ -237,6 +255,7 @@ export class Simulation {
     this.#pass(longerThanAnyAge);
     await this.#command(['sync', '--push', '--json', '--accept-deletes']);
     await everything(this);
+    this.removed.ever.clear();
     if (no % 3 === 0) {
       await this.#command(['rebuild']);
       await everything(this);
@@ -257,20 +276,26 @@ export class Simulation {
     await forgotten(this, strings);
   }
 
-  #change(move: ChangeMove, { kind }: Night): void {
-    const change = changeOf(this.world, this.#removed, move);
+  #change(move: ChangeMove, night: Night): void {
+    const change = this.#changeOf(move, night);
     if (!change) return;
+    this.#say(JSON.stringify(change));
+    this.removed.made(change, this.world);
+    this.service.change(change);
+  }
+
+  #changeOf(move: ChangeMove, { kind }: Night): Change | undefined {
+    const change = changeOf(this.world, this.removed, move);
+    if (!change) return undefined;
     const concerned = concernedBy(this.world, change);
     // What one change shows, another one of the same day may hide: a message more and one less are as many as before.
     const isHidden = concerned.some((id) => this.#concerned.has(id)) || !isShown(this.world, change);
-    if (kind !== 'stormy' && isHidden) return;
+    if (kind !== 'stormy' && isHidden) return undefined;
     for (const id of concerned) this.#concerned.add(id);
-    this.#say(JSON.stringify(change));
-    this.service.change(change);
-    this.#removed.made(change);
+    return change;
   }
 
-  #storm(move: StormMove): void {
+  #storm(move: StormMove, night: Night): void {
     this.#say(JSON.stringify(move));
     if ('fault' in move) this.service.faults.add([move.fault]);
     else if ('drift' in move) this.service.drift.start({ seed: move.drift, times: 4 });
@@ -280,7 +305,7 @@ export class Simulation {
       this.#downMs = move.outage * minute;
       this.#downUntil = 0;
     } else {
-      const change = changeOf(this.world, this.#removed, move.between);
+      const change = this.#changeOf(move.between, night);
       if (change)
         this.service.faults.add([{ kind: 'change', change, times: 1, match: { route: move.route } }]);
     }

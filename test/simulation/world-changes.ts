@@ -8,10 +8,14 @@ type Kind = 'topics' | 'people' | 'companies';
 export class Removed {
   readonly #earlier: Record<Kind, string[]> = { topics: [], people: [], companies: [] };
   readonly #today: [Kind, unknown][] = [];
+  /** What was gone at some time since the last calm. */
+  readonly ever = new Set<unknown>();
 
-  /** Of a change that was made. */
-  made({ kind, ...of }: Change): void {
-    if (kind === 'deleteTopic') this.#today.push(['topics', of.topicId]);
+  /** Of a change that is made next. Nothing shows that a superseded topic came back, which is in no list: it stays away. */
+  made({ kind, ...of }: Change, { topics }: World): void {
+    if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
+    const isSuperseded = topics.get(String(of.topicId))?.graphStatus === 'superseded';
+    if (kind === 'deleteTopic' && !isSuperseded) this.#today.push(['topics', of.topicId]);
     if (kind === 'deletePerson') this.#today.push(['people', of.personId]);
     if (kind === 'deleteCompany') this.#today.push(['companies', of.companyId]);
     if (kind === 'restoreTopic') this.#earlier.topics.pop();
