@@ -203,7 +203,7 @@ describe('reading a list that shifts', () => {
         expect(read).toMatchObject({ verified: true, attempts: 1, totalCount: items });
         expect([...read.ids].sort()).toEqual([...list.listed].sort());
       }),
-      { numRuns: propertyRuns(30, 300) },
+      { numRuns: propertyRuns(15, 300) },
     );
   });
 
@@ -222,7 +222,7 @@ describe('reading a list that shifts', () => {
         expect([...read.ids].sort()).toEqual([...list.throughout].sort());
         expect(list.throughout).toEqual(list.ever);
       }),
-      { numRuns: propertyRuns(60, 600) },
+      { numRuns: propertyRuns(30, 600) },
     );
   });
 
@@ -236,7 +236,7 @@ describe('reading a list that shifts', () => {
         if (read.verified) expect(read.ids.size).toBe(read.totalCount);
         else expect(read.note).not.toBeNull();
       }),
-      { numRuns: propertyRuns(60, 600) },
+      { numRuns: propertyRuns(30, 600) },
     );
   });
 
@@ -249,7 +249,7 @@ describe('reading a list that shifts', () => {
         const read = await readList(contextOf(list, turns.length + 1), topics);
         expect(read.verified).toBe(true);
       }),
-      { numRuns: propertyRuns(40, 400) },
+      { numRuns: propertyRuns(20, 400) },
     );
   });
 });
@@ -269,7 +269,7 @@ describe('reading a list without a total', () => {
         expect(read).toMatchObject({ verified: true, totalCount: null, attempts: 2 });
         expect([...read.ids].sort()).toEqual([...list.listed].sort());
       }),
-      { numRuns: propertyRuns(30, 300) },
+      { numRuns: propertyRuns(15, 300) },
     );
   });
 
@@ -288,7 +288,7 @@ describe('reading a list without a total', () => {
         expect(read.verified).toBe(true);
         expect([...read.ids].sort()).toEqual([...list.listed].sort());
       }),
-      { numRuns: propertyRuns(60, 600) },
+      { numRuns: propertyRuns(30, 600) },
     );
   });
 
