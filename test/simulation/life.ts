@@ -213,7 +213,7 @@ function nightOf(seed: number, no: number, nights: number): Night {
   if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
   const storm = {
     ...{ quiet: () => [], calm: () => [] },
-    misled: () => Array.from({ length: random.whole(6, 15) }, () => misleading(random)),
+    misled: () => misled(random),
     stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random)),
   }[kind]();
   const run = random.weighted(weights.run);
@@ -352,12 +352,13 @@ const untrue: readonly Lie[] = [
   { match: { route: 'topics' }, set: set({ 'data.*.updatedAt': '2026-11-01T00:00:00.000Z' }) },
 ];
 
-/** Once each: what a service says twice is taken for the truth. */
-function misleading(random: Random): StormMove {
-  if (random.chance(0.2)) return between(random);
-  return {
-    fault: { kind: 'replace', ...random.pick(misleadings), probability: 0.3, times: 1 },
-  };
+/** Most of them, once each: what a service says twice is taken for the truth. */
+function misled(random: Random): StormMove[] {
+  const lies = misleadings.filter(() => random.chance(0.6));
+  return [
+    ...lies.map((lie) => ({ fault: { kind: 'replace', ...lie, probability: 0.3, times: 1 } as const })),
+    ...Array.from({ length: random.whole(0, 3) }, () => between(random)),
+  ];
 }
 
 /** A change that falls between the readings of two lists. */
