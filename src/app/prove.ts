@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
-import { RefusedError, UnavailableError } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
 import { decide, type Proof } from '../prove/assumptions.js';
 import { type Forecast, forecast } from '../prove/forecast.js';
@@ -25,7 +24,7 @@ interface Stored {
   readonly proof: readonly Pick<Proof, 'id' | 'verdict' | 'evidence'>[];
 }
 
-/** Asks the API what it can, decides the assumptions, and replaces proof.json. Throws when the API answers nothing. */
+/** Asks the API what it can, decides the assumptions, and replaces proof.json. Throws what `observe` throws. */
 export async function prove(access: Access): Promise<Proving> {
   const { config, programVersion } = access;
   return Scope.run(async (scope) => {
@@ -33,14 +32,6 @@ export async function prove(access: Access): Promise<Proving> {
     const api = connect(access, { waits: false, retry });
     scope.defer('client', () => api.close());
     const observations = await observe(api);
-    const where = { endpoint: 'whoami', method: 'GET', path: '/whoami' };
-    const statuses = observations.answers.map(({ status }) => status);
-    if (statuses.every((status) => status === 401 || status === 403))
-      throw new RefusedError('The API refuses the key', {
-        hint: 'Check SIGNALHOUSE_API_KEY and SIGNALHOUSE_BASE_URL.',
-      });
-    if (!statuses.includes(200))
-      throw new UnavailableError('The API gives no good answer', where, statuses[0]);
     const proof = decide(observations);
     const file = existsSync(config.dataDir) ? join(config.dataDir, 'proof.json') : null;
     const before = file === null ? null : read(file);

@@ -9,13 +9,14 @@ import { type Finding, itemsIn, membersOf, most, type Seen } from './seen.js';
 /** The lists that the document shows, and those that have pages. */
 const shown = /^(topics first|companies first|company_groups)$/;
 const firsts = /^(topics|companies|people) first$/;
+const pages = /^(topics|companies|people) first$|^(company|person)_groups$/;
 /** A clock that is ahead by more than this was not only read late. */
 const skewMs = 60_000;
 
-const found = (against: string | false, checked: number): Finding => ({
-  against: against ? [against] : [],
-  checked,
-});
+const found = (against: string | false, checked: number): Finding => {
+  return { against: against ? [against] : [], checked };
+};
+const hasOffset = /(Z|[+-]\d\d(:?\d\d)?)$/i;
 const isTime = (field: string) => /(At|Timestamp|timeRange\w+)$/.test(field);
 const isId = (field: string) => /(^|\.)id$|Id$/.test(field);
 const isAbove = (one: unknown, other: number) => typeof one === 'number' && one > other;
@@ -26,11 +27,11 @@ const isMigrated = ({ body }: Observed) => fieldOf(fieldOf(body, 'data'), 'reaso
 /** What read-only requests say about assumptions, by their ids. Undefined: it cannot be seen here. */
 export const deciders = {
   key_everywhere: (seen) => seen.statuses((status) => status === 401 || status === 403),
+  whoami_answers: (seen) => seen.statuses((status) => status !== 200, /^whoami$/),
   organization_id: (seen) => {
-    const ids = new Set(
-      seen.good(/^whoami$/).map(({ body }) => fieldOf(fieldOf(body, 'organization'), 'id')),
-    );
-    return found((ids.size > 1 || ids.has(undefined)) && 'two readings differ, or have none', ids.size);
+    const idIn = ({ body }: Observed) => fieldOf(fieldOf(body, 'organization'), 'id');
+    const ids = new Set(seen.good(/^whoami$/).map(idIn));
+    return found(ids.size > 1 && 'two readings differ', ids.size);
   },
 
   page_parameter: (seen) => {
@@ -41,21 +42,16 @@ export const deciders = {
     const isOther = small.page !== null && second.page !== small.page + 1;
     return found((isSame || isOther) && 'the second page has the items or the number of another', 1);
   },
-  limit_parameter: (seen) =>
-    seen.lists(/^topics small$/, ({ items }) => items.length > 2 && 'more than 2 items'),
+  limit_parameter: (seen) => seen.lists(/ small$/, ({ items }) => items.length > 2 && 'more than 2 items'),
   size_accepted: (seen) => seen.statuses((status) => status === 400, firsts),
-  page_size: (seen) =>
-    seen.lists(firsts, ({ limit }) => isAbove(limit, 99) === false && limit !== null && `${limit}`),
-  page_base: (seen) =>
-    seen.lists(firsts, ({ page }) => page !== null && page !== 1 && `its number is ${page}`),
-  page_numbers: (seen) => seen.lists(firsts, ({ page }) => isAbove(page, 1) && `its number is ${page}`),
+  page_size: (seen) => seen.lists(pages, ({ limit }) => (limit ?? 100) < 100 && `${limit} items`),
+  page_base: (seen) => seen.lists(pages, ({ page }) => (page ?? 1) !== 1 && `number ${page}`),
+  page_numbers: (seen) => seen.lists(pages, ({ page }) => (page ?? 1) > 1 && `number ${page}`),
   documented_page: (seen) => seen.lists(shown, ({ form }) => form !== 'paged' && 'another form'),
   readable: (seen) => {
     const all = seen.good(/ first$|_/).filter(({ child }) => child?.answer.form !== 'object');
-    return seen.answers(
-      all,
-      (one) => (one.child ? membersOf(one) : one.list) === undefined && 'no list is found',
-    );
+    const listIn = (one: Observed) => (one.child ? membersOf(one) : one.list);
+    return seen.answers(all, (one) => listIn(one) === undefined && 'no list is found');
   },
   list_total: (seen) => seen.lists(shown, ({ totalCount }) => totalCount === null && 'no totalCount'),
   total_true: (seen) =>
@@ -72,37 +68,35 @@ export const deciders = {
     const all = seen.good(/^(topic_groups|topic_people|(company|person)_identities)$/);
     const hasNext = ({ headers }: Observed) => /\bnext\b/.test(header(headers, 'link') ?? '');
     const isPart = (one: Observed) => mayHaveMore(one.body, membersOf(one) ?? [], hasNext(one));
-    const isShort = (one: Observed) => isAbove(one.item.totalGroupCount, membersOf(one)?.length ?? 0);
-    const short = most(seen.good(/^topic_groups$/), isShort, 'topic_groups: fewer than totalGroupCount');
+    const longest = Math.max(0, ...seen.conversations(/^topic_groups$/).map(({ groups }) => groups.length));
+    const isCut = ({ item }: Observed) => isAbove(item.totalGroupCount, longest + 2);
+    const isShort = ({ item }: Observed) => isAbove(item.totalGroupCount, longest);
+    const cut = all.some(isCut) || all.filter(isShort).length > 1;
     const { against, checked } = seen.answers(all, (one) => isPart(one) && 'it has more');
-    return { against: [...against, ...short.against], checked };
+    return { against: [...against, ...(cut ? [`topic_groups: at most ${longest}`] : [])], checked };
   },
   page_full: (seen) =>
-    seen.lists(/ (first|small)$/, ({ items, limit, totalCount }) => {
+    seen.lists(/ (first|small)$|_groups$/, ({ items, limit, totalCount }) => {
       return items.length < Math.min(limit ?? 0, totalCount ?? 0) && `${items.length} of ${limit}`;
     }),
   list_order: (seen) => {
     const [first, again] = [seen.ids('topics first'), seen.ids('topics again')];
     const places = first.map((id) => again.indexOf(id));
     const swapped = places.filter((place, index) => place < (places[index - 1] ?? -1)).length;
-    return found(
-      swapped * 5 > first.length && `another order at ${swapped} places`,
-      first.length > 4 ? again.length : 0,
-    );
+    return found(swapped * 5 > first.length && `${swapped} items`, first.length > 4 ? again.length : 0);
   },
   lists_offered: (seen) => seen.statuses((status) => status === 404, / first$/),
   listed_answered: (seen) => {
     const asked = seen.all().filter((one) => one.child !== null && !isMigrated(one));
-    const isMissing = ({ purpose }: Observed) =>
-      !asked.some((one) => one.purpose === purpose && one.status !== 404);
-    return seen.answers(asked, (one) => isMissing(one) && '404');
+    const answered = new Set(asked.flatMap(({ purpose, status }) => (status === 404 ? [] : purpose)));
+    return seen.answers(asked, ({ purpose }) => !answered.has(purpose) && '404');
   },
 
   rate_limit: (seen) => {
     const { limitedAfter, budget } = seen.observations;
-    const told = (name: string) =>
-      seen.all().map(({ headers }) => Number.parseInt(header(headers, name) ?? '', 10));
-    const limits = [...told('x-ratelimit-limit'), ...told('ratelimit-limit')].filter((limit) => limit > 0);
+    const names = ['x-ratelimit-limit', 'ratelimit-limit'];
+    const told = seen.all().flatMap(({ headers }) => names.map((name) => header(headers, name) ?? ''));
+    const limits = told.map((text) => Number.parseInt(text, 10)).filter((limit) => limit > 0);
     const least = Math.min(...limits, limitedAfter ?? Number.POSITIVE_INFINITY);
     return found(least < budget.requests && `${least}`, limits.length + Number(limitedAfter !== null));
   },
@@ -113,44 +107,41 @@ export const deciders = {
     return seen.answers(errors, ({ body }) => !errorBody.safeParse(body).success && 'another body');
   },
 
-  date_header: ({ observations: { clockAheadMs } }) =>
-    most(clockAheadMs, (ahead) => ahead === null, 'answers'),
-  clocks_agree: ({ observations: { clockAheadMs } }) => {
-    const known = clockAheadMs.filter((ahead) => ahead !== null);
+  date_header: (seen) => most(seen.observations.clockAheadMs, (ahead) => ahead === null, 'none'),
+  clocks_agree: (seen) => {
+    const known = seen.observations.clockAheadMs.filter((ahead) => ahead !== null);
     return most(known, (ahead) => Math.abs(ahead) > skewMs, 'more than a minute apart');
   },
 
   fields_present: (seen) => {
-    const isNowhere = (kind: string, name: string) => {
-      const all = seen.documents.filter((one) => one.kind === kind);
-      return all.length > 2 && all.every(({ item }) => !(name in item));
-    };
-    return seen.fields(({ kind, required, item }) =>
-      required.filter((name) => !(name in item) && isNowhere(kind, name)),
+    const places = seen.documents.flatMap(({ kind, item }) => [
+      kind,
+      ...Object.keys(item).map((name) => `${kind} ${name}`),
+    ]);
+    const times = new Set(places);
+    const isCommon = (kind: string) => places.filter((place) => place === kind).length > 2;
+    return seen.fields(({ kind, required }) =>
+      isCommon(kind) ? required.filter((name) => !times.has(`${kind} ${name}`)) : [],
     );
   },
   values: (seen) => seen.fits((_, isValue) => isValue),
   types: (seen) => seen.fits((field, isValue) => !isValue && !isTime(field) && !isId(field)),
   answer_about: (seen) => {
     const details = seen.good(/./).filter(({ child }) => child !== null && child.list.detail === child.name);
-    const isOther = ({ item, body }: Observed) =>
-      isObject(body) && 'id' in body && `${body.id}` !== `${item.id}`;
+    const isOther = ({ item, body }: Observed) => `${fieldOf(body, 'id') ?? item.id}` !== `${item.id}`;
     return seen.answers(details, (one) => isOther(one) && 'another id');
   },
   ids_text: (seen) => seen.fits((field, isValue) => !isValue && isId(field)),
-  ids_digits: (seen) => {
-    return seen.fields(({ item: { id } }) => (/^\d+$/.test(`${id}`) ? [] : ['id']), /^(people|companies)$/);
-  },
+  ids_digits: (seen) =>
+    seen.fields(({ item }) => (/^\d+$/.test(`${item.id}`) ? [] : ['id']), /^(people|companies)$/),
   times_text: (seen) => seen.times((value) => typeof value === 'number'),
-  times_offset: (seen) =>
-    seen.times((value) => typeof value === 'string' && !/(Z|[+-]\d\d(:?\d\d)?)$/i.test(value)),
+  times_offset: (seen) => seen.times((value) => typeof value === 'string' && !hasOffset.test(value)),
   times_past: (seen) => {
     const { now, clockAheadMs } = seen.observations;
     const latest = now + skewMs - Math.min(0, ...clockAheadMs.map(Number));
     return seen.times((value) => typeof value === 'string' && timeOf(value) > latest);
   },
-  detail_not_older: (seen) =>
-    seen.differing('updatedAt', (listed, detail) => timeOf(detail) < timeOf(listed)),
+  detail_not_older: (seen) => seen.differing('updatedAt', (listed, own) => timeOf(own) < timeOf(listed)),
   person_item: (seen) => {
     const needed = ['messageCount', 'lastSeenAt', 'company'];
     return seen.fields(({ item }) => needed.filter((name) => !(name in item)), /^people$/);
@@ -158,40 +149,65 @@ export const deciders = {
   identity_form: (seen) => seen.fits(() => true, /^person_(identities|source_stats)$/),
   template_slug: (seen) => seen.fits((field) => field === 'slug', /^automation_templates$/),
   archived_shown: (seen) => {
-    const isOpen = ({ body }: Observed) =>
-      isObject(body) && !('graphStatus' in body) && !('archivedAt' in body);
-    return most(seen.good(/^topic$/), isOpen, 'neither graphStatus nor archivedAt');
+    const all = seen.documents.filter(({ kind }) => kind === 'topic');
+    return most(all, ({ item }) => !('graphStatus' in item || 'archivedAt' in item), 'neither is shown');
   },
   counters: (seen) =>
-    most(seen.conversations, ({ item, groups }) => groups.length > Number(item.totalGroupCount), 'topics'),
+    most(
+      seen.conversations(/^topic_groups$/),
+      ({ item, groups }) => groups.length > Number(item.totalGroupCount),
+      'topics',
+    ),
+  groups_company: (seen) => {
+    const came = seen.conversations(/^person_groups$/).flatMap(({ item, ids }) => {
+      const ofCompany = seen
+        .conversations(/^their /)
+        .find((one) => one.item.id === fieldOf(item.company, 'id'));
+      const isWhole = !isAbove(ofCompany?.list?.totalCount, ofCompany?.ids.length ?? 0);
+      return ofCompany && isWhole ? ids.map((id) => ofCompany.ids.includes(id)) : [];
+    });
+    return most(came, (has) => !has, 'not with the company');
+  },
+  groups_order: (seen) => {
+    const endOf = (one: Item | undefined) => timeOf(fieldOf(one?.group, 'endTimestamp'));
+    const long = seen.conversations(/^company_groups$/).filter(({ ids }) => ids.length > 4);
+    return most(long, ({ groups }) => endOf(groups[0]) < endOf(groups.at(-1)), 'the latest is not the first');
+  },
   oldest_first: (seen) => {
-    const messages = seen.conversations.flatMap(({ groups }) =>
-      groups.map((group: Item) => itemsIn(group.messages)),
+    const all = seen
+      .conversations(/^topic_groups$/)
+      .flatMap(({ groups }) => groups.map(({ messages }) => itemsIn(messages)));
+    const isOther = (messages: Item[]) => timeOf(messages[0]?.createdAt) > timeOf(messages.at(-1)?.createdAt);
+    return most(
+      all.filter(({ length }) => length > 1),
+      isOther,
+      'conversations',
     );
-    const at = (message: Item | undefined) => timeOf(message?.createdAt);
-    const long = messages.filter(({ length }) => length > 1);
-    return most(long, (all) => at(all[0]) > at(all.at(-1)), 'conversations');
   },
   history_complete: (seen) => {
     const all = seen.good(/^(topic|company)_history$/);
-    const lengths = all.map((one) => membersOf(one)?.length ?? 0);
+    const lengthOf = (one: Observed) => membersOf(one)?.length ?? 0;
+    const lengths = all.map(lengthOf);
     const longest = Math.max(0, ...lengths);
     // A limit that no total shows: several end at the same round number.
     const isCut = longest > 9 && longest % 10 === 0 && lengths.filter((one) => one === longest).length > 1;
-    return seen.answers(all, ({ body }) => {
-      const { length } = itemsIn(body, ['history', 'data']);
-      return (
-        (isAbove(fieldOf(body, 'totalCount'), length) || (isCut && length === longest)) && `ends at ${length}`
-      );
-    });
+    const isShort = (one: Observed) => isAbove(fieldOf(one.body, 'totalCount'), lengthOf(one));
+    const ends = (one: Observed) => isShort(one) || (isCut && lengthOf(one) === longest);
+    return seen.answers(all, (one) => ends(one) && `ends at ${lengthOf(one)}`);
   },
-  person_history: (seen) => seen.statuses((status) => status === 400, /^person_history$/),
+  person_history: (seen) => {
+    const isCut = (one: Observed) =>
+      isAbove(Math.min(50, Number(fieldOf(one.body, 'totalCount'))), membersOf(one)?.length ?? 50);
+    return seen.answers(
+      seen.all(/^person_history$/),
+      (one) => (one.status === 400 || isCut(one)) && 'not whole',
+    );
+  },
   story_buckets: (seen) => {
-    const { body, list } = seen.good(/^stories everything$/)[0] ?? {};
+    const { body, list } = seen.good(/^stories first$/)[0] ?? {};
     const [counted, came] = [Number(fieldOf(body, 'everythingCount')), list?.items.length ?? 0];
     return found(Math.min(100, counted) > came && `${came} of ${counted}`, came);
   },
   list_current: (seen) => seen.differing('priority', (listed, detail) => listed !== detail),
-  same_updated_at: (seen) =>
-    seen.differing('updatedAt', (listed, detail) => timeOf(listed) !== timeOf(detail)),
+  same_updated_at: (seen) => seen.differing('updatedAt', (listed, own) => timeOf(listed) !== timeOf(own)),
 } as const satisfies Readonly<Record<string, (seen: Seen) => Finding | undefined>>;

@@ -3,7 +3,7 @@ import type { Api } from '../api/client.js';
 import { type ListAnswer, readList, usualPageSize } from '../api/page.js';
 import type { AnyRequest } from '../api/request.js';
 import type { HttpResponse } from '../api/response.js';
-import { SignalhouseError, StoppedError } from '../base/errors.js';
+import { RefusedError, SignalhouseError, StoppedError, UnavailableError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Child, requestFor, resources } from '../contract/resources.js';
 
@@ -27,7 +27,6 @@ export interface Observed {
   readonly headers: HttpResponse['headers'];
   /** Undefined where it is not JSON. */
   readonly body: unknown;
-  readonly bytes: number;
   /** The list in it, if one is found. */
   readonly list: ListAnswer | undefined;
 }
@@ -46,7 +45,7 @@ export interface Observations {
 
 /**
  * Sends the requests one after the other through the client, so within the budget that all commands of the key share. A
- * request that fails leaves open what depends on it.
+ * request that fails leaves open what depends on it. Throws when the API refuses the key or does not answer whoami.
  */
 export async function observe(api: Api): Promise<Observations> {
   const answers: Observed[] = [];
@@ -54,114 +53,102 @@ export async function observe(api: Api): Promise<Observations> {
   const spent = new AbortController();
   api.events.on('attempt', (attempt) => void attempts.push(attempt));
   api.budget.allow(mostRequests, () => spent.abort(new StoppedError('all requests are spent')));
+  const { pageParameter, limitParameter } = api.paging.settings;
 
-  const get = async (
-    purpose: string,
-    name: string,
-    query: object,
-    about: Partial<Observed & AnyRequest> = {},
-  ) => {
+  const get = async (purpose: string, name: string, { query = {}, params = {} }: AnyRequest, about = {}) => {
     let response: HttpResponse | undefined;
     const onResponse = (one: HttpResponse) => {
       response = one;
     };
-    const { params = {}, child = null, item = {} } = about;
     const options = { onResponse, retryServerErrors: false, signal: spent.signal };
-    await api.get(name, { params, query: { ...query } }, options).catch((error: unknown) => {
-      if (!(error instanceof SignalhouseError)) throw error;
+    await api.get(name, { params, query }, options).catch((error: unknown) => {
+      const isAll = error instanceof RefusedError || error instanceof UnavailableError;
+      if (!(error instanceof SignalhouseError) || (isAll && answers.length === 0)) throw error;
     });
     const { status = 0, headers = {}, body: bytes = Buffer.alloc(0) } = response ?? {};
     const body = jsonOf(bytes);
     const list = status === 200 ? readList(body, api.contract[name]?.path ?? '') : undefined;
-    answers.push({ purpose, child, item, status, headers, body, bytes: bytes.length, list });
+    answers.push({ purpose, child: null, item: {}, status, headers, body, list, ...about });
     return { status, list };
   };
-  const { pageParameter, limitParameter } = api.paging.settings;
-  const sized = (size: number) => ({ [limitParameter]: size });
-
-  /** Reads the first page of a list, the one after its last, and some between them. */
-  const readPages = async (name: 'topics' | 'companies' | 'people') => {
-    let size: object = sized(usualPageSize);
-    let first = await get(`${name} first`, name, size);
-    if (first.status === 400) {
-      size = {};
-      first = await get(`${name} first`, name, size);
-    }
-    const { page, limit, totalCount } = first.list ?? {};
-    const base = page ?? 1;
-    const pages = Math.max(1, Math.ceil((totalCount ?? 0) / (limit || usualPageSize)));
-    for (const number of spread(pages - 1, further))
-      await get(number === pages - 2 ? `${name} last` : `${name} page`, name, {
-        ...size,
-        [pageParameter]: base + number + 1,
-      });
-    await get(`${name} beyond`, name, { ...size, [pageParameter]: base + pages });
-    if (name !== 'topics') return;
-    await get('topics small', name, sized(2));
-    await get('topics second', name, { ...sized(2), [pageParameter]: base + 1 });
-    await get('topics again', name, size);
+  /** Requests a page of a list; the first without a number, and any size where none is given. */
+  const page = (which: string, name: string, size?: number, number?: number) => {
+    const query = { ...(size && { [limitParameter]: size }), ...(number && { [pageParameter]: number }) };
+    return get(`${name} ${which}`, name, { query });
+  };
+  /** Requests the first page of a list, the one after its last, and some between them. */
+  const pages = async (name: string) => {
+    const sized = await page('first', name, usualPageSize);
+    const size = sized.status === 400 ? undefined : usualPageSize;
+    const { list } = size === undefined ? await page('first', name) : sized;
+    const base = list?.page ?? 1;
+    const end = base + Math.max(1, Math.ceil((list?.totalCount ?? 0) / (list?.limit || usualPageSize)));
+    const step = Math.max(1, (end - base - 1) / further);
+    for (let at = base + step; at < end - 0.5; at += step)
+      await page(Math.round(at) === end - 1 ? 'last' : 'page', name, size, Math.round(at));
+    await page('beyond', name, size, end);
+    return { base, size };
   };
 
   await get('whoami', 'whoami', {});
-  for (const name of ['topics', 'companies', 'people'] as const) await readPages(name);
-  for (const name of ['channels', 'automation_templates']) await get(`${name} first`, name, {});
-  for (const bucket of ['everything', 'archived'])
-    await get(`stories ${bucket}`, 'stories', { bucket, limit: usualPageSize });
-  await get('unknown topic', 'topic', {}, { params: { topicId: '00000000-0000-4000-8000-000000000000' } });
-  await get('unknown person', 'person', {}, { params: { personId: '999999999999999' } });
+  const { base, size } = await pages('topics');
+  await page('small', 'topics', 2);
+  await page('second', 'topics', 2, base + 1);
+  await page('again', 'topics', size);
+  for (const name of ['companies', 'people']) await pages(name);
+  for (const name of ['channels', 'automation_templates']) await page('first', name);
+  const everything = { bucket: 'everything', limit: usualPageSize };
+  await get('stories first', 'stories', { query: everything });
+  await get('stories page', 'stories', { query: { ...everything, bucket: 'archived' } });
+  await get('unknown topic', 'topic', { params: { topicId: '00000000-0000-4000-8000-000000000000' } });
+  await get('unknown person', 'person', { params: { personId: '999999999999999' } });
   for (const [name, many] of Object.entries(samples)) {
     const items = itemsOf(answers, name).sort((one, other) => messagesOf(other) - messagesOf(one));
     const step = Math.max(1, items.length / many);
     // The middle of each part: conclusions about all items are drawn from these.
     for (let at = step / 2; at < items.length; at += step) {
       const item = items[Math.floor(at)] as Item;
+      const id = String(isObject(item.draft) ? item.draft.slug : (item.id ?? item.slug));
       for (const child of resources.children.filter(({ list }) => list.name === name)) {
-        const id = String(isObject(item.draft) ? item.draft.slug : (item.id ?? item.slug));
         if (child.digitsOnly && !/^\d+$/.test(id)) continue;
-        const { query, params = {} } = requestFor(child, id);
-        await get(
-          child.name,
-          child.endpointName,
-          { ...query, ...(child.paged && sized(usualPageSize)) },
-          { params, child, item },
-        );
+        const { params = {}, query: own } = requestFor(child, id);
+        const query = { ...own, ...(child.paged && { [limitParameter]: usualPageSize }) };
+        await get(child.name, child.endpointName, { params, query }, { child, item });
       }
     }
+  }
+  // Whether conversations of people come with their companies.
+  for (const { item } of answers.filter(({ purpose }) => purpose === 'person_groups')) {
+    const { id } = isObject(item.company) ? item.company : {};
+    const query = { companyId: id, [limitParameter]: usualPageSize };
+    if (id !== undefined) await get('their company_groups', 'groups', { query }, { item: item.company });
   }
   await get('whoami', 'whoami', {});
 
   const limited = attempts.findIndex(({ status }) => status === 429);
-  const answered = attempts.filter(({ status }) => status !== undefined);
+  const clockAhead = attempts.filter(({ status }) => status !== undefined).map(clockAheadMs);
+  const { requests, windowMs } = api.budget;
   return {
     answers,
     requests: attempts.length,
     limitedAfter: limited === -1 ? null : limited,
-    clockAheadMs: answered.map(clockAheadMs),
-    budget: api.budget,
+    clockAheadMs: clockAhead,
+    budget: { requests, windowMs },
     now: Date.now(),
   };
 }
 
 /** The different items of a list that were read. */
 export function itemsOf(answers: readonly Observed[], list: string): Item[] {
-  const read = answers.filter(({ purpose }) =>
-    new RegExp(`^${list} (first|page|last|everything|archived)$`).test(purpose),
-  );
+  const read = answers.filter(({ purpose }) => new RegExp(`^${list} (first|page|last)$`).test(purpose));
   const items = read.flatMap((one) => one.list?.items.filter(isObject) ?? []);
-  return [
-    ...new Map(items.map((item) => [JSON.stringify(item.id ?? item.slug ?? item.draft), item])).values(),
-  ];
+  const keyOf = (item: Item) => JSON.stringify(item.id ?? item.slug ?? item.draft);
+  return [...new Map(items.map((item) => [keyOf(item), item])).values()];
 }
 
 /** How many messages a list's item counts. */
 export function messagesOf({ messageCount }: Item): number {
   return typeof messageCount === 'number' ? messageCount : 0;
-}
-
-/** Up to `many` of the indexes 0 to `length` - 1, evenly, the last one among them. */
-function spread(length: number, many: number): number[] {
-  if (length <= many) return Array.from({ length }, (_, index) => index);
-  return Array.from({ length: many }, (_, index) => Math.round(((index + 1) * length) / many) - 1);
 }
 
 function jsonOf(bytes: Buffer): unknown {

@@ -81,12 +81,12 @@ export class Seen {
     );
     return most(both, ({ item, body }) => isWrong(item[field], (body as Item)[field]), `topics ${field}`);
   }
-  /** The conversations of the sampled topics, each with the topic. */
-  get conversations() {
-    return this.good(/^topic_groups$/).map(({ body, item }) => ({
-      item,
-      groups: itemsIn(body, ['data', 'groups']),
-    }));
+  /** Answers about conversations, each with them and their ids. */
+  conversations(child: RegExp) {
+    return this.good(child).map((one) => {
+      const groups = itemsIn(one.body, ['data', 'groups']);
+      return { ...one, groups, ids: groups.map(({ group }) => (isObject(group) ? group.id : undefined)) };
+    });
   }
 }
 
