@@ -16,7 +16,7 @@ const columns = 130;
 export function withAssumptions(page, sections) {
   return sections.reduce((text, { title, points }) => {
     const name = title.toLowerCase().replaceAll(' ', '-');
-    const part = new RegExp(`(<!-- generated: ${name} -->\n)[^]*?(<!-- end: ${name} -->)`);
+    const part = new RegExp(`(<!--generated:${name}-->\n)[^]*?(<!--end:${name}-->)`);
     if (!part.test(text)) throw new Error(`docs/assumptions.md has no part named ${name}`);
     const lines = Object.values(points).flatMap((point) => wrapped(`- ${point}`));
     return text.replace(part, (_, start, end) => `${start}${lines.join('\n')}\n${end}`);
