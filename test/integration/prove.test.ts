@@ -43,6 +43,17 @@ const contradictedIn = ({ result }: Proved) =>
     .map(({ id, evidence }) => `${id}: ${evidence}`);
 const verdictsOf = ({ result }: Proved) => new Map(result.proof.map(({ id, verdict }) => [id, verdict]));
 
+/** What nobody outside of the organization may see. */
+function personalStrings(): string[] {
+  const { world } = sandbox;
+  const all = [
+    ...[...world.people.keys()].flatMap((id) => [...stringsOfPerson(world, id), id]),
+    ...[...world.companies.keys()].flatMap((id) => stringsOfCompany(world, id)),
+    ...[...world.topics.values()].flatMap(({ id, title }) => [id, title]),
+  ];
+  return all.filter((one) => one.length > 4);
+}
+
 describe('the documented service', () => {
   let proved: Proved;
   let api: RawServer;
@@ -70,12 +81,7 @@ describe('the documented service', () => {
   it('proof.json is private, and holds nothing of anybody', async () => {
     const file = join(proved.dataDir, 'proof.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const { world } = sandbox;
-    const strings = [
-      ...[...world.people.keys()].flatMap((id) => [...stringsOfPerson(world, id), id]),
-      ...[...world.companies.keys()].flatMap((id) => stringsOfCompany(world, id)),
-      ...[...world.topics.values()].flatMap(({ id, title }) => [id, title]),
-    ].filter((one) => one.length > 4);
+    const strings = personalStrings();
     expect(strings.length).toBeGreaterThan(1000);
     expect(await placesOf(proved.dataDir, strings)).toEqual([]);
   });
@@ -104,6 +110,10 @@ describe('the documented service', () => {
 
 describe('an API that is otherwise', () => {
   const unnamed: string[] = [];
+  let personal: string[];
+  beforeAll(() => {
+    personal = personalStrings();
+  });
 
   it.each(mutants)('$name: $id', async (mutant) => {
     const api = await mutantOf(sandbox, mutant);
@@ -116,6 +126,8 @@ describe('an API that is otherwise', () => {
       expect(proved.code).toBe(unhandled ? 3 : 0);
       expect(proved.requests.length).toBeLessThanOrEqual(100);
       expect(proved.requests.every(({ method }) => method === 'GET')).toBe(true);
+      const stored = readFileSync(join(proved.dataDir, 'proof.json'), 'utf8');
+      expect(personal.filter((one) => stored.includes(one))).toEqual([]);
     } finally {
       await api.close();
     }
@@ -125,6 +137,30 @@ describe('an API that is otherwise', () => {
     expect(mutants.length).toBeGreaterThanOrEqual(30);
     expect(unnamed).toEqual([]);
   });
+});
+
+it('is asked at most 100 times where requests have to be repeated', async () => {
+  const nothing = { status: 200, headers: {}, body: undefined };
+  const api = await mutantOf(sandbox, { before: ({ count }) => (count % 2 === 1 ? nothing : undefined) });
+  const { result, requests } = await prove(api);
+  await api.close();
+  expect(requests.length).toBe(100);
+  expect(result.proof.filter(({ verdict }) => verdict === 'confirmed').length).toBeGreaterThan(10);
+});
+
+it('a key that is refused is exit 5, and an API that does not answer exit 1', async () => {
+  const refused = {
+    status: 401,
+    headers: {},
+    body: { code: 'UNAUTHORIZED', message: 'm', status: 401, defined: true },
+  };
+  const api = await mutantOf(sandbox, { before: () => refused });
+  const dataDir = join(folders.make(), 'data');
+  const pulling = new Pulling({ ...sandbox, baseUrl: api.baseUrl }, dataDir);
+  expect(await pulling.run(['doctor', '--prove'])).toMatchObject({ code: 5, stdout: '' });
+  expect(api.requests.length).toBe(1);
+  await api.close();
+  expect(await pulling.run(['doctor', '--prove'])).toMatchObject({ code: 1, stdout: '' });
 });
 
 it('a later proof says what the API does otherwise than before', async () => {

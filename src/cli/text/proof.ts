@@ -18,7 +18,9 @@ export function proofText({ requests, proof, forecast, before, file }: Proving):
     const then = handled ? `Handled: ${otherwise}` : 'The program cannot handle it.';
     return `${id}: ${statement}. Found otherwise: ${evidence}. ${then}`.replaceAll('`', '');
   });
-  const set = contradicted.flatMap(({ id, setting }) => (setting === null ? [] : `${setting} (${id})`));
+  const set = contradicted.flatMap(({ id, setting, evidence }) =>
+    setting === null ? [] : `${setting} (${id}: ${evidence})`,
+  );
   const open = [...groupBy(of('undecidable'), ({ evidence }) => evidence)];
   const { minutes, rows, megabytes } = forecast;
   return sections([
