@@ -43,7 +43,7 @@ export function decide(observations: Observations): Proof[] {
   const decided: Readonly<Record<string, (seen: Seen) => Finding | undefined>> = deciders;
   return sections.flatMap(({ about, open, unhandled = [], settings = {}, points }) =>
     Object.entries(points).map(([id, text]) => {
-      const [, statement = '', otherwise = ''] = /^\*\*(.+?)[:;,]?\*\*\s*(.*)$/.exec(text) ?? [];
+      const [, statement = '', otherwise = ''] = /^\*\*(.+?)[.:;,]?\*\*\s*(.*)$/.exec(text) ?? [];
       const finding = decided[id]?.(seen);
       const entry = { id, statement, section: about, otherwise, handled: !unhandled.includes(id) };
       const setting = settings[id] ?? null;

@@ -26,7 +26,7 @@ const isMigrated = ({ body }: Observed) => fieldOf(fieldOf(body, 'data'), 'reaso
 
 /** What read-only requests say about assumptions, by their ids. Undefined: it cannot be seen here. */
 export const deciders = {
-  key_everywhere: (seen) => seen.statuses((status) => status === 401 || status === 403),
+  key_everywhere: (seen) => seen.statuses((status) => status === 401 || status === 403, /^(?!unknown)/),
   whoami_answers: (seen) => seen.statuses((status) => status !== 200, /^whoami$/),
   organization_id: (seen) => {
     const idIn = ({ body }: Observed) => fieldOf(fieldOf(body, 'organization'), 'id');
@@ -61,19 +61,21 @@ export const deciders = {
       // One or two were added or removed meanwhile.
       const more = seen.ids(`${name} beyond`).filter((id) => !read.has(id)).length;
       if (more > 2 || length > totalCount + 2) return 'more items than its total';
-      const last = totalCount <= limit ? totalCount - length > 2 : seen.ids(`${name} last`).length === 0;
+      const last =
+        totalCount <= limit ? totalCount - length > 2 : seen.list(`${name} last`)?.items.length === 0;
       return last && 'fewer items than its total';
     }),
   whole_answers: (seen) => {
     const all = seen.good(/^(topic_groups|topic_people|(company|person)_identities)$/);
     const hasNext = ({ headers }: Observed) => /\bnext\b/.test(header(headers, 'link') ?? '');
     const isPart = (one: Observed) => mayHaveMore(one.body, membersOf(one) ?? [], hasNext(one));
-    const longest = Math.max(0, ...seen.conversations(/^topic_groups$/).map(({ groups }) => groups.length));
-    const isCut = ({ item }: Observed) => isAbove(item.totalGroupCount, longest + 2);
-    const isShort = ({ item }: Observed) => isAbove(item.totalGroupCount, longest);
-    const cut = all.some(isCut) || all.filter(isShort).length > 1;
+    const answered = seen.conversations(/^topic_groups$/);
+    const longest = Math.max(0, ...answered.map(({ ids }) => ids.length));
+    const isLonger = (than: number) =>
+      answered.filter(({ item }) => isAbove(item.totalGroupCount, than)).length;
+    const isCut = isLonger(longest) > 1 || isLonger(longest + 2) > 0;
     const { against, checked } = seen.answers(all, (one) => isPart(one) && 'it has more');
-    return { against: [...against, ...(cut ? [`topic_groups: at most ${longest}`] : [])], checked };
+    return { against: [...against, ...(isCut ? [`topic_groups: at most ${longest}`] : [])], checked };
   },
   page_full: (seen) =>
     seen.lists(/ (first|small)$|_groups$/, ({ items, limit, totalCount }) => {

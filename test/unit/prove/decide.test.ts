@@ -95,6 +95,12 @@ describe('what other people change meanwhile is no contradiction', () => {
     expect(proofOf('listed_answered', [{ purpose: 'topic', status: 404, body }])?.verdict).toBe(
       'undecidable',
     );
+    const longer = { purpose: 'topic_groups', status: 404, body, item: { totalGroupCount: 30 } };
+    const shown = { purpose: 'topic_groups', body: { data: items(2) }, item: { totalGroupCount: 2 } };
+    expect(proofOf('whole_answers', [longer, shown])?.verdict).toBe('confirmed');
+    expect(proofOf('whole_answers', [{ ...longer, status: 200, body: shown.body }, shown])?.verdict).toBe(
+      'contradicted',
+    );
     const { data: _, ...other } = body;
     expect(proofOf('listed_answered', [{ purpose: 'topic', status: 404, body: other }])).toMatchObject({
       verdict: 'contradicted',
