@@ -28,8 +28,8 @@ interface Stored {
 export async function prove(access: Access): Promise<Proving> {
   const { config, programVersion } = access;
   return Scope.run(async (scope) => {
-    const retry = { attempts: 2, rateLimitedMs: 1 };
-    const api = connect(access, { waits: false, retry });
+    // Each request is repeated once at the most.
+    const api = connect(access, { waits: false, retry: { attempts: 2, rateLimitedMs: 1 } });
     scope.defer('client', () => api.close());
     const observations = await observe(api);
     const proof = decide(observations);

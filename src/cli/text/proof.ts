@@ -9,7 +9,10 @@ type Proofs = Proving['proof'];
 export function proofText({ requests, proof, forecast, before, file }: Proving): string {
   const earlier = new Map(before?.proof.map((one) => [one.id, one.verdict]));
   const of = (verdict: Proofs[number]['verdict']) => proof.filter((one) => one.verdict === verdict);
-  const changed = proof.filter(({ id, verdict }) => (earlier.get(id) ?? verdict) !== verdict);
+  // What could not be looked at in one of the two says nothing.
+  const isChanged = ({ id, verdict }: Proofs[number]) =>
+    ![undefined, 'undecidable', verdict].includes(earlier.get(id)) && verdict !== 'undecidable';
+  const changed = proof.filter(isChanged);
   const contradicted = of('contradicted');
   // What the program handles by itself is told once.
   const told = contradicted.filter(({ id, handled }) => handled && earlier.get(id) === 'contradicted');
