@@ -1,5 +1,6 @@
 import { mayHaveMore } from '../api/page.js';
 import { header } from '../api/response.js';
+import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { errorBody } from '../contract/service.js';
 import { migratedReason } from '../contract/topics.js';
@@ -116,15 +117,12 @@ export const deciders = {
   },
 
   fields_present: (seen) => {
-    const places = seen.documents.flatMap(({ kind, item }) => [
-      kind,
-      ...Object.keys(item).map((name) => `${kind} ${name}`),
-    ]);
-    const times = new Set(places);
-    const isCommon = (kind: string) => places.filter((place) => place === kind).length > 2;
-    return seen.fields(({ kind, required }) =>
-      isCommon(kind) ? required.filter((name) => !times.has(`${kind} ${name}`)) : [],
-    );
+    const kinds = groupBy(seen.documents, ({ kind }) => kind);
+    const isMissing = (kind: string, name: string) => {
+      const all = kinds.get(kind) ?? [];
+      return all.length > 2 && all.every(({ item }) => !(name in item));
+    };
+    return seen.fields(({ kind, required }) => required.filter((name) => isMissing(kind, name)));
   },
   values: (seen) => seen.fits((_, isValue) => isValue),
   types: (seen) => seen.fits((field, isValue) => !isValue && !isTime(field) && !isId(field)),
@@ -154,17 +152,14 @@ export const deciders = {
     const all = seen.documents.filter(({ kind }) => kind === 'topic');
     return most(all, ({ item }) => !('graphStatus' in item || 'archivedAt' in item), 'neither is shown');
   },
-  counters: (seen) =>
-    most(
-      seen.conversations(/^topic_groups$/),
-      ({ item, groups }) => groups.length > Number(item.totalGroupCount),
-      'topics',
-    ),
+  counters: (seen) => {
+    const topics = seen.conversations(/^topic_groups$/);
+    return most(topics, ({ item, ids }) => ids.length > Number(item.totalGroupCount), 'topics');
+  },
   groups_company: (seen) => {
+    const companies = seen.conversations(/^their /);
     const came = seen.conversations(/^person_groups$/).flatMap(({ item, ids }) => {
-      const ofCompany = seen
-        .conversations(/^their /)
-        .find((one) => one.item.id === fieldOf(item.company, 'id'));
+      const ofCompany = companies.find((one) => one.item.id === fieldOf(item.company, 'id'));
       const isWhole = !isAbove(ofCompany?.list?.totalCount, ofCompany?.ids.length ?? 0);
       return ofCompany && isWhole ? ids.map((id) => ofCompany.ids.includes(id)) : [];
     });
@@ -176,15 +171,10 @@ export const deciders = {
     return most(long, ({ groups }) => endOf(groups[0]) < endOf(groups.at(-1)), 'the latest is not the first');
   },
   oldest_first: (seen) => {
-    const all = seen
-      .conversations(/^topic_groups$/)
-      .flatMap(({ groups }) => groups.map(({ messages }) => itemsIn(messages)));
-    const isOther = (messages: Item[]) => timeOf(messages[0]?.createdAt) > timeOf(messages.at(-1)?.createdAt);
-    return most(
-      all.filter(({ length }) => length > 1),
-      isOther,
-      'conversations',
-    );
+    const groups = seen.conversations(/^topic_groups$/).flatMap((one) => one.groups);
+    const long = groups.map(({ messages }) => itemsIn(messages)).filter(({ length }) => length > 1);
+    const at = (message: Item | undefined) => timeOf(message?.createdAt);
+    return most(long, (messages) => at(messages[0]) > at(messages.at(-1)), 'conversations');
   },
   history_complete: (seen) => {
     const all = seen.good(/^(topic|company)_history$/);
@@ -198,12 +188,10 @@ export const deciders = {
     return seen.answers(all, (one) => ends(one) && `ends at ${lengthOf(one)}`);
   },
   person_history: (seen) => {
-    const isCut = (one: Observed) =>
-      isAbove(Math.min(50, Number(fieldOf(one.body, 'totalCount'))), membersOf(one)?.length ?? 50);
-    return seen.answers(
-      seen.all(/^person_history$/),
-      (one) => (one.status === 400 || isCut(one)) && 'not whole',
-    );
+    const counted = ({ body }: Observed) => Math.min(50, Number(fieldOf(body, 'totalCount')));
+    const isCut = (one: Observed) => isAbove(counted(one), membersOf(one)?.length ?? 50);
+    const all = seen.all(/^person_history$/);
+    return seen.answers(all, (one) => (one.status === 400 || isCut(one)) && 'not whole');
   },
   story_buckets: (seen) => {
     const { body, list } = seen.good(/^stories first$/)[0] ?? {};
