@@ -122,6 +122,12 @@ module.exports = {
       'report turns what a snapshot says into a page. Settings, files and servers belong to app.',
     ),
     only(
+      'prove-only-asks',
+      'prove',
+      ['api', 'contract', 'base'],
+      'prove asks the API and decides from what came. Settings, files and the warehouse belong to app.',
+    ),
+    only(
       'assistant-only-reads',
       'assistant',
       ['warehouse', 'base'],
@@ -196,7 +202,7 @@ module.exports = {
       to: {
         path: ours,
         pathNot: [
-          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|assistant|lake|serve|sandbox|cli)/',
+          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|prove|assistant|lake|serve|sandbox|cli)/',
           '^src/main\\.ts$',
         ],
       },

@@ -18,6 +18,7 @@ try {
   // What a browser loads, and the sandbox's texts, are no TypeScript, and go along as they are.
   for (const assets of ['serve/page/assets', 'report/assets', 'sandbox/world/texts'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
+  cpSync(join(root, 'src/prove/assumptions.yaml'), join(fresh, 'prove/assumptions.yaml'));
   chmodSync(join(fresh, 'main.js'), 0o755);
   // Printed without loading the commands.
   writeFileSync(join(fresh, 'help.txt'), execFileSync(process.execPath, [join(fresh, 'main.js'), '--help']));

@@ -89,6 +89,7 @@ export class Attempts {
     const sent = await orFailure(() => transport.send(request));
     const ms = clock.monotonic() - start;
     const response = sent instanceof Failure ? undefined : sent;
+    if (response) request.onResponse?.(response);
     const serverDate = response && dateOf(response);
     if (serverDate) serviceClock.answered(serverDate, ms);
     const arrivedAt = arrivalNow(serviceClock);

@@ -174,8 +174,8 @@ export class Api {
 
   async #call(name: string, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
     const endpoint = endpointOf(this.contract, name);
-    const { unparsed, maxBytes } = options;
-    const prepared = { ...prepareRequest(name, endpoint, request), unparsed, maxBytes };
+    const { unparsed, maxBytes, onResponse } = options;
+    const prepared = { ...prepareRequest(name, endpoint, request), unparsed, maxBytes, onResponse };
     const leave = this.#outage?.enter();
     const stop = linkSignals([options.signal, this.#end.signal, this.#outage?.gaveUp]);
     try {

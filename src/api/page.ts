@@ -231,7 +231,7 @@ export function smallerSize(size: number): number {
 }
 
 /** The list in an answer, with the page number, size and total that the answer gives. */
-interface ListAnswer {
+export interface ListAnswer {
   readonly items: readonly unknown[];
   /** `paged`: an object with a page number; `property`: an array in an object without one; `array`: a bare array. */
   readonly form: 'paged' | 'property' | 'array';
@@ -282,7 +282,7 @@ export function mayHaveMore(body: unknown, items: readonly unknown[], hasNext = 
  * form, a bare array, the property `data`, the property named like the resource, or the only property that holds an
  * array. Undefined when there is no list, or several possible ones.
  */
-function readList(body: unknown, path: string): ListAnswer | undefined {
+export function readList(body: unknown, path: string): ListAnswer | undefined {
   const said = sizeSaid(body);
   if (Array.isArray(body))
     return { items: body, form: 'array', page: null, limit: null, totalCount: null, ...said };

@@ -1,6 +1,7 @@
 import { ContractError, UsageError, type Where } from '../base/errors.js';
 import type { BodyOf, Endpoint, EndpointName, endpoints, ParamsOf, QueryOf } from '../contract/endpoints.js';
 import { idempotencyKeyLength } from '../contract/limits.js';
+import type { HttpResponse } from './response.js';
 import type { HttpRequest } from './transport.js';
 
 /** The endpoints of an API, by name. */
@@ -47,6 +48,8 @@ export interface CallOptions {
   readonly unparsed?: string | undefined;
   /** The most bytes of the answer, if that is less than the client's `maxAnswerBytes`. */
   readonly maxBytes?: number | undefined;
+  /** Given each complete response as it came, whatever its status. */
+  readonly onResponse?: ((response: HttpResponse) => void) | undefined;
 }
 
 /** The request is optional when nothing in it is required. */
@@ -62,6 +65,7 @@ export interface PreparedRequest extends HttpRequest {
   readonly repeatable: boolean;
   /** Lists of this name in its items stay unparsed. */
   readonly unparsed?: string | undefined;
+  readonly onResponse?: CallOptions['onResponse'];
 }
 
 export function prepareRequest(

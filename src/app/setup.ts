@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Attempt } from '../api/attempt.js';
-import { Api } from '../api/client.js';
+import { Api, type ApiOptions } from '../api/client.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { machineMemory } from '../base/heap.js';
 import type { Log } from '../base/log.js';
@@ -63,14 +63,16 @@ const memoryPerAnswer = 128_000_000;
 /** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
 const mostInFlight = 12;
 
+interface Connecting extends Pick<ApiOptions, 'retry'> {
+  readonly waits?: boolean;
+  readonly maxMinutes?: number | undefined;
+}
+
 /**
  * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
  * that is less; with `waits: false` not at all. The caller closes it.
  */
-export function connect(
-  access: Access,
-  { waits = true, maxMinutes }: { readonly waits?: boolean; readonly maxMinutes?: number | undefined } = {},
-): Api {
+export function connect(access: Access, { waits = true, maxMinutes, retry = {} }: Connecting = {}): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit, tuning } = config;
   const memory = machineMemory();
@@ -83,6 +85,7 @@ export function connect(
     concurrency,
     timeouts: tuning.timeouts,
     maxAnswerBytes: tuning.maxAnswerBytes,
+    retry,
     outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
     paging: {
       ...api.paging,

@@ -56,6 +56,7 @@ const places: Tree = Object.fromEntries(
       'sheet',
       'push',
       'report',
+      'prove',
       'assistant',
       'serve',
     ],
@@ -88,6 +89,7 @@ const crimes: [rule: string, module: string, text: string][] = [
   ],
   ['sync-knows-its-tools', 'src/sync/crime-config.ts', `export * from '../config/part.js';`],
   ['push-knows-its-tools', 'src/push/crime-config.ts', `export * from '../config/part.js';`],
+  ['prove-only-asks', 'src/prove/crime.ts', `export * from '../sync/part.js';`],
   ['assistant-only-reads', 'src/assistant/crime.ts', `export * from '../push/part.js';`],
   [
     'mcp-only-in-assistant',

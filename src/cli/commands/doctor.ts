@@ -1,6 +1,8 @@
-import { command } from '../command.js';
+import { ExitCode } from '../../base/errors.js';
+import { type Context, command, toggle } from '../command.js';
 import type { Check } from '../doctor.js';
 import { answer } from '../output.js';
+import { setUpAccess } from '../setup.js';
 import { printable, wrap } from '../text/layout.js';
 
 export const doctor = command({
@@ -9,9 +11,13 @@ export const doctor = command({
   examples: [
     ['signalhouse doctor', 'One line per check, with what to do; makes two requests'],
     ['signalhouse doctor --json', 'The same as JSON'],
+    ['signalhouse doctor --prove', 'Compare the API with what is assumed of it; forecast the first pull'],
   ],
-  flags: {},
-  async run(_flags, context) {
+  flags: {
+    prove: toggle.describe('Check every assumption about the API: at most 100 GETs, changes nothing'),
+  },
+  async run({ prove }, context) {
+    if (prove) return runProof(context);
     const { examine, exitCodeOf } = await import('../doctor.js');
     const checks = await examine(context);
     const exitCode = exitCodeOf(checks);
@@ -19,6 +25,14 @@ export const doctor = command({
     return answer(context, result, () => checks.map(line).join('\n'), exitCode);
   },
 });
+
+async function runProof(context: Context): Promise<ExitCode> {
+  const { prove } = await import('../../app/prove.js');
+  const { proofText } = await import('../text/proof.js');
+  const result = await prove(await setUpAccess(context));
+  const isOpen = result.proof.some(({ verdict, handled }) => verdict === 'contradicted' && !handled);
+  return answer(context, result, proofText, isOpen ? ExitCode.incomplete : ExitCode.done);
+}
 
 function line({ name, state, text, hint }: Check): string {
   const textLines = wrap(printable(text), 56);
