@@ -1,7 +1,15 @@
 import { statSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
-import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
+import {
+  type Contents,
+  type Facts,
+  type Freshness,
+  type FreshnessObjective,
+  type MinuteOfRequests,
+  type RunDetails,
+  staleBoundOf,
+} from '../base/facts.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
@@ -63,6 +71,7 @@ async function completed(
     ...readFiles(setup.config.dataDir),
     ...stored,
     freshness: freshnessOf(setup, stored.contents),
+    staleBound: staleBoundOf(setup.config.serve.freshness),
     spending: spendingNow(setup),
     spent: recentRequests(setup, stored.contents?.spent ?? [], live),
     verified: await verifiedStore(setup).load(),
@@ -71,9 +80,8 @@ async function completed(
 
 /** A list is as fresh as its last verified scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
-  const { freshness } = config.serve;
-  const byList: Readonly<Partial<Record<string, number>>> =
-    typeof freshness === 'number' ? { default: freshness } : freshness;
+  const freshness: FreshnessObjective = config.serve.freshness;
+  const byList = typeof freshness === 'number' ? { default: freshness } : freshness;
   return resources.lists.map(({ name }) => {
     const list = contents?.lists.find(({ endpoint }) => endpoint === name);
     const objective = byList[name] ?? byList.default ?? freshnessHours;

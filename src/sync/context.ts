@@ -1,3 +1,4 @@
+import type { FreshnessObjective } from '../base/facts.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
 import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
@@ -15,8 +16,12 @@ export interface SyncSettings {
     readonly personGroups: 'without_company' | 'all' | 'never';
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
     readonly publishEveryMinutes: number;
+    /** The share of the free budget that may be spent on what is not due. */
+    readonly idle?: number;
   };
   readonly retention: Retention;
+  /** As in the configuration; `stale` bounds the share that may be out of date. */
+  readonly serve?: { readonly freshness: FreshnessObjective };
   readonly tuning?: RunSettings['tuning'] & { readonly maxItemBytes?: number };
 }
 
@@ -54,12 +59,17 @@ export interface OpenDoubt extends Doubt {
 export interface SyncParts extends RunParts<SyncSettings> {
   /** The lists and children that there are; the program's own unless a test adds one. */
   readonly resources?: Resources;
+  /** Drawn from [0, 1): which details are checked. */
+  readonly random?: () => number;
 }
 
 /** What every step of one sync has at hand. */
 export interface Context extends RunContext<SyncSettings> {
   readonly resources: Resources;
   readonly acceptDeletes: boolean;
+  readonly random: () => number;
+  /** When it began, by the monotonic clock. */
+  readonly startedMs: number;
   /** The most scans of a list until one is verified; scan.ts says how many unless a test does. */
   readonly scanAttempts?: number;
   /** Things that went wrong while the rest went on. */
@@ -81,7 +91,7 @@ export interface Context extends RunContext<SyncSettings> {
 /** The context of a sync, or of a plan, which reads the same lists. */
 export function syncContext(
   run: RunContext<SyncSettings>,
-  { warehouse, resources = builtIn }: SyncParts,
+  { warehouse, resources = builtIn, random = Math.random }: SyncParts,
   { acceptDeletes = false }: { readonly acceptDeletes?: boolean | undefined },
 ): Context {
   run.notes.push(...restoredNote(warehouse));
@@ -89,6 +99,8 @@ export function syncContext(
     ...run,
     resources,
     acceptDeletes,
+    random,
+    startedMs: run.clock.monotonic(),
     failures: [],
     schemaDrift: new SchemaDrift(run.config.tuning),
     seenContent: new SeenContent(),

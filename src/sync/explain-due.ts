@@ -1,6 +1,15 @@
 import { type Iso, iso } from '../base/clock.js';
 import { type Child, type Resources, requestFor } from '../contract/resources.js';
-import { type DueSettings, dueQuery, type NotRequested, type Rows } from './due.js';
+import { maxAgeSeconds } from './context.js';
+import {
+  ageOf,
+  type DueSettings,
+  dueQuery,
+  type MeasuredByResource,
+  type NotRequested,
+  type Rows,
+  readMeasured,
+} from './due.js';
 import type { DueReason } from './report.js';
 
 /** Why a child of an entity is due, or is not. */
@@ -69,6 +78,8 @@ export interface ExplainedChild {
     readonly runId: string | null;
   } | null;
   readonly maxAgeDays: number;
+  /** Why that age is less than the settings allow: how often such a child changes without a sign, by so many checks; null where it is not. */
+  readonly measured: { readonly daysBetween: number; readonly checks: number } | null;
   /** When it is requested at the latest, changed or not; null where its age does not count. */
   readonly sweepAt: Iso | null;
   /** The requests that it takes: an estimate where an answer has pages; null when it is not due. */
@@ -107,8 +118,9 @@ export async function explainDue(
   now: Date,
 ): Promise<ExplainedChild[]> {
   const explained: ExplainedChild[] = [];
+  const measured = await readMeasured(rows);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { entityId });
+    const { sql, params } = dueQuery(child, settings, now, { entityIds: [entityId], measured });
     const [row] = await rows.all<Row>(
       `SELECT reason, not_requested, has_only_moved, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
          sweep_at_ms, requests FROM (${sql})`,
@@ -119,7 +131,10 @@ export async function explainDue(
          FROM ops.coverage WHERE endpoint = $child AND entity_id = $entity_id`,
       { child: child.name, entity_id: entityId },
     );
-    explained.push(explain(child, entityId, settings, row, coverage));
+    explained.push({
+      ...explain(child, entityId, row, coverage),
+      ...explainedAge(child, settings, measured),
+    });
   }
   return explained;
 }
@@ -127,10 +142,9 @@ export async function explainDue(
 function explain(
   child: Child,
   entityId: string,
-  settings: DueSettings,
   row: Row | undefined,
   coverage: CoverageRow | undefined,
-): ExplainedChild {
+): Omit<ExplainedChild, 'maxAgeDays' | 'measured'> {
   const isDue = row !== undefined && row.reason !== null;
   const differs =
     row !== undefined && row.stored_fingerprint !== null && row.stored_fingerprint !== row.fingerprint;
@@ -154,10 +168,18 @@ function explain(
           runId: coverage.run_id,
         }
       : null,
-    maxAgeDays: child.maxAgeDays * settings.sync.recheck,
     sweepAt: isAged && row.sweep_at_ms !== null ? iso(Number(row.sweep_at_ms)) : null,
     requests: isDue ? Number(row.requests) : null,
   };
+}
+
+function explainedAge(
+  child: Child,
+  settings: DueSettings,
+  measured: MeasuredByResource,
+): Pick<ExplainedChild, 'maxAgeDays' | 'measured'> {
+  const { days, ...why } = ageOf(child, settings, measured);
+  return { maxAgeDays: days, measured: days * 86_400 < maxAgeSeconds(child, settings) ? why : null };
 }
 
 function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCode {

@@ -6,6 +6,7 @@ import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
+import { idleTasks } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
 import { keyOf } from './doubts.js';
 import { due, type Task, withCompanySql } from './due.js';
@@ -15,26 +16,38 @@ import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { resolveMerges } from './merges.js';
 import { OrderedPhases } from './phases.js';
+import type { SyncOptions } from './report.js';
 import { readList } from './scan.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
- * and an endpoint that is broken is given up while the others continue.
+ * and an endpoint that is broken is given up while the others continue. At last, what the caps leave goes to checks and to what
+ * is likeliest to be out of date.
  */
-export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
+export async function fetchDue(
+  context: Context,
+  children: readonly Child[],
+  caps: Pick<SyncOptions, 'maxRequests' | 'maxMinutes'>,
+): Promise<void> {
   const givenUp = new GivenUp();
   try {
-    await fetchRounds(context, children, givenUp);
+    await fetchRounds(context, children, givenUp, caps);
   } finally {
     context.failures.push(...givenUp.failures());
   }
 }
 
-async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<void> {
+async function fetchRounds(
+  context: Context,
+  children: readonly Child[],
+  givenUp: GivenUp,
+  caps: Parameters<typeof fetchDue>[2],
+): Promise<void> {
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
+  let isIdle = false;
   for (;;) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
@@ -65,20 +78,32 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
       const before = context.batcher.added;
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
-      if (isResolved || context.batcher.added === before) return;
-      isResolved = true;
+      if (isResolved || context.batcher.added === before) {
+        if (isIdle) return;
+        isIdle = true;
+        await context.batcher.flush();
+        const current = children.filter(({ name }) => !givenUp.has(name));
+        tasks.push(...(await idleTasks(context, current, caps)));
+        if (tasks.length === 0) return;
+      } else isResolved = true;
     }
     await rememberConversations(context, tasks);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const concurrency = context.api.concurrency + 2;
+    // Somebody else uses the key: what is not due can wait.
+    const limited = context.tally.requests.rateLimited;
     const work = givenUp.askEach(
       tasks.map((task) => ({ ...askedOf(task), task })),
       concurrency,
       {
         ask: async ({ task }) => {
           context.stop.throwIfAborted();
+          if (task.reason === 'idle' && context.tally.requests.rateLimited > limited) {
+            tracker.done(task, 'left');
+            return null;
+          }
           tried.add(keyOf(task));
           const outcome = await fetchChild(context, task);
           if (typeof outcome === 'string') {

@@ -111,8 +111,11 @@ export class Metrics {
     const { budgetLeft, budgetLimit, due, dueRequests, published: at, verifiedAt, verifiedEqual } = all;
     for (const gauge of [budgetLeft, budgetLimit, due, dueRequests, at, verifiedAt, verifiedEqual])
       gauge.remove();
+    const { stale, staleLow, staleHigh, checks } = all;
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
+    for (const gauge of [stale, staleLow, staleHigh, checks]) gauge.reset();
+    all.staleBound.remove();
     all.organization.reset();
     if (facts === null) return;
     const { spending, contents, files, publishedAt, verified } = facts;
@@ -138,6 +141,13 @@ export class Metrics {
       const age = ageMinutes(one, now);
       if (age !== null) all.fresh.set({ resource }, age * 60);
       if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
+    }
+    if (facts.staleBound > 0) all.staleBound.set(facts.staleBound);
+    for (const { resource, share, low, high, checks: made } of contents?.estimates ?? []) {
+      if (share !== null) stale.set({ resource }, share);
+      staleLow.set({ resource }, low);
+      staleHigh.set({ resource }, high);
+      checks.set({ resource }, made);
     }
     for (const { endpoint, records } of contents?.rejected ?? []) all.rejected.set({ endpoint }, records);
     for (const [file, found] of Object.entries(files)) if (found) all.bytes.set({ file }, found.bytes);
@@ -207,6 +217,13 @@ function gauges(register: Registry) {
     objective: gauge('freshness_objective_seconds', 'Objective for signalhouse_freshness_seconds.', [
       'resource',
     ]),
+    stale: gauge('stale_share', 'Estimated share of a resource that is out of date, by random checks.', [
+      'resource',
+    ]),
+    staleLow: gauge('stale_share_low', 'Lower end of its 95 % interval.', ['resource']),
+    staleHigh: gauge('stale_share_high', 'Upper end of its 95 % interval.', ['resource']),
+    staleBound: gauge('stale_share_objective', 'The share that may be out of date.'),
+    checks: gauge('checks', 'Random checks of the last 30 days.', ['resource']),
     rejected: gauge('rejected_records', 'Rejected records that are not resolved.', ['endpoint']),
     bytes: gauge('warehouse_bytes', 'Size of the warehouse files.', ['file']),
     ready: gauge('ready', '1 when the warehouse was read and the program is not shutting down, else 0.'),

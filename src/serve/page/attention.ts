@@ -1,4 +1,11 @@
-import { type Contents, type Facts, freshnessState, verifiedText } from '../../base/facts.js';
+import {
+  type Contents,
+  estimateText,
+  type Facts,
+  freshnessState,
+  isOverBound,
+  verifiedText,
+} from '../../base/facts.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { JobKind } from '../schedule/job.js';
@@ -103,6 +110,7 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
   const { contents, foreignLogs = [] } = facts;
   return [
     ...freshness(facts, times),
+    ...outOfDate(facts, contents),
     ...heldBack(contents),
     ...changes(facts, schedule),
     ...rejected(contents),
@@ -154,6 +162,15 @@ function freshness(facts: Facts, times: Times): Attention[] {
       'No scan was complete and verified yet; what was read is in the tables.',
     ),
   ];
+}
+
+function outOfDate({ staleBound }: Facts, { estimates }: Contents): Attention[] {
+  return estimates
+    .filter((one) => isOverBound(one, staleBound))
+    .map((one) => {
+      const reason = `${estimateText(one)}. It is fetched more often by itself; a larger --max-minutes or a smaller sync.recheck does more.`;
+      return bad(`Too much of ${one.resource} is out of date`, reason, 'signalhouse status');
+    });
 }
 
 function heldBack({ fused }: Contents): Attention[] {

@@ -37,6 +37,7 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
     return {
       organization,
       left,
+      estimates: await rows('estimates'),
       runs: await rows('runs'),
       lists: await rows('lists'),
       children: await rows('children'),
