@@ -1,15 +1,8 @@
 import { statSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
-import {
-  type Contents,
-  type Facts,
-  type Freshness,
-  type FreshnessObjective,
-  type MinuteOfRequests,
-  type RunDetails,
-  staleBoundOf,
-} from '../base/facts.js';
+import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
+import { type FreshnessObjective, staleBoundOf } from '../base/freshness-estimate.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
@@ -33,7 +26,12 @@ async function readStored(setup: Setup): Promise<StoredFacts> {
   const { config, log } = setup;
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
   const read = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
-  const contents = read && { ...read, publishedFiles: comparedFiles(read.publishedFiles, config.publish) };
+  const bound = staleBoundOf(config.serve.freshness);
+  const contents = read && {
+    ...read,
+    publishedFiles: comparedFiles(read.publishedFiles, config.publish),
+    estimates: read.estimates.map((one) => ({ ...one, bound })),
+  };
   const changes = isPublished
     ? await withFullSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
     : await readQueue(null, config, log);
@@ -71,7 +69,6 @@ async function completed(
     ...readFiles(setup.config.dataDir),
     ...stored,
     freshness: freshnessOf(setup, stored.contents),
-    staleBound: staleBoundOf(setup.config.serve.freshness),
     spending: spendingNow(setup),
     spent: recentRequests(setup, stored.contents?.spent ?? [], live),
     verified: await verifiedStore(setup).load(),

@@ -1,4 +1,5 @@
 import type { Iso } from './clock.js';
+import type { FreshnessEstimate } from './freshness-estimate.js';
 import type { Json } from './json.js';
 import { count, counted, duration } from './units.js';
 
@@ -28,8 +29,6 @@ export interface Facts {
   /** Changes to push, by status (`queued`, `conflict`, …). */
   readonly queue: Readonly<Record<string, number>>;
   readonly freshness: readonly Freshness[];
-  /** The largest share of a resource that may be out of date; 0 where there is no bound. */
-  readonly staleBound: number;
   /** Requests of the running window, by every command of this data directory. */
   readonly spending: { readonly held: number; readonly limit: number; readonly windowMs: number };
   /** Requests of the last hours. */
@@ -147,46 +146,6 @@ export interface Contents {
     readonly occurrences: number;
     readonly first_seen_at: Iso;
   }[];
-}
-
-/** A row of freshness_estimates: the share of a resource (`all` for all of them) that is out of date, with a 95 % interval. */
-export interface FreshnessEstimate {
-  readonly resource: string;
-  readonly checks: number;
-  readonly stale: number;
-  /** Null without checks. */
-  readonly share: number | null;
-  readonly low: number;
-  readonly high: number;
-  readonly days: number;
-}
-
-/** What `serve.freshness` may be: hours, or a mapping of hours by list, with the bound of the share in `stale`. */
-export type FreshnessObjective = number | Readonly<Partial<Record<string, number>>>;
-
-/** The bound of the share that may be out of date where none is set. */
-export const usualStaleBound = 0.05;
-
-export function staleBoundOf(objective: FreshnessObjective | undefined): number {
-  return typeof objective === 'object' ? (objective.stale ?? usualStaleBound) : usualStaleBound;
-}
-
-/** With fewer checks, little is known. */
-const fewestChecks = 30;
-
-/** Whether more is out of date than the bound allows: by the lower end of the interval, so that chance alone does not say so. */
-export function isOverBound({ resource, checks, low }: FreshnessEstimate, bound: number): boolean {
-  return bound > 0 && resource !== 'all' && checks >= fewestChecks && low > bound;
-}
-
-/** How much of a resource is out of date, for people. */
-export function estimateText(one: FreshnessEstimate): string {
-  const { resource, checks, share, low, high, days } = one;
-  if (share === null || checks < fewestChecks)
-    return `${resource}: not yet known: ${counted(checks, 'check')}`;
-  const percent = (part: number) => (100 * part).toFixed(1);
-  const what = resource === 'all' ? 'all details' : resource;
-  return `${percent(share)} % of ${what} is out of date (95 %: ${percent(low)} to ${percent(high)} %, ${counted(checks, 'check')} in ${counted(days, 'day')})`;
 }
 
 /** A row of ops.runs. */

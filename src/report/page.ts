@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { estimateText } from '../base/facts.js';
+import { estimateText } from '../base/freshness-estimate.js';
 import { Html, html, type Piece } from '../base/html.js';
 import { moment } from './elements.js';
 import type { ReportData } from './read.js';

@@ -1,5 +1,5 @@
 import type { Iso } from '../base/clock.js';
-import type { FreshnessEstimate } from '../base/facts.js';
+import type { FreshnessEstimate } from '../base/freshness-estimate.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 

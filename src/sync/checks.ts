@@ -1,4 +1,9 @@
-import { estimateText, type FreshnessEstimate, isOverBound, staleBoundOf } from '../base/facts.js';
+import {
+  estimateText,
+  type FreshnessEstimate,
+  isOverBound,
+  staleBoundOf,
+} from '../base/freshness-estimate.js';
 import { groupBy } from '../base/group-by.js';
 import type { Child } from '../contract/resources.js';
 import { type Context, maxAgeSeconds } from './context.js';
@@ -146,7 +151,7 @@ export async function estimateFreshness(context: Context, now: Date): Promise<st
   const bound = staleBoundOf(config.serve?.freshness);
   return estimates.flatMap((one) => {
     const child = resources.children.find(({ name }) => name === one.resource);
-    if (!child || !isOverBound(one, bound)) return [];
+    if (!child || !isOverBound({ ...one, bound })) return [];
     const { days } = ageOf(child, config, measured);
     const full = maxAgeSeconds(child, config) / 86_400;
     const sooner =

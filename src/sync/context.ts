@@ -1,4 +1,4 @@
-import type { FreshnessObjective } from '../base/facts.js';
+import type { FreshnessObjective } from '../base/freshness-estimate.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
 import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { usualPageSize } from '../api/page.js';
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
-import { staleBoundOf } from '../base/facts.js';
+import { staleBoundOf } from '../base/freshness-estimate.js';
 import { groupBy } from '../base/group-by.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';

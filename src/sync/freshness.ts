@@ -1,4 +1,4 @@
-import { type FreshnessEstimate, usualStaleBound } from '../base/facts.js';
+import { type FreshnessEstimate, usualStaleBound } from '../base/freshness-estimate.js';
 
 /**
  * How much of what is stored is out of date although no list shows it, by random checks; and how often to read it for that.
@@ -53,7 +53,8 @@ export function estimate(strata: readonly Stratum[]): Omit<FreshnessEstimate, 'r
   });
   const counts = { checks: sum(sampled, 'checks'), stale: sum(sampled, 'stale') };
   const [population, known] = [sum(strata, 'population'), sum(sampled, 'population')];
-  if (known === 0) return { ...counts, share: null, low: 0, high: 1 };
+  const unknown = sum(aged, 'population') - known;
+  if (known === 0) return { ...counts, share: unknown > 0 ? null : 0, low: 0, high: unknown / population };
   const mean = (of: (one: Stratum, weight: number, stale: number) => number) =>
     sampled.reduce((total, one) => {
       const stale = 1 - (1 - one.stale / one.checks) ** (one.ageDays / one.checkedDays);
@@ -64,7 +65,6 @@ export function estimate(strata: readonly Stratum[]): Omit<FreshnessEstimate, 'r
   const within = mean(({ checks }, weight, stale) => (weight * stale * (1 - stale)) / checks);
   const perCheck = Math.max(pooled, within / (share * (1 - share)) || 0);
   const [low, high] = wilson(share, 1 / (perCheck + 1 / known));
-  const unknown = sum(aged, 'population') - known;
   return {
     ...{ ...counts, share: (share * known) / population },
     low: Math.floor(low * known) / population,

@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../app/status.js';
-import { type Contents, estimateText, isOverBound, spendingText, verifiedText } from '../../base/facts.js';
+import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
+import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { countsTable, type Fact, list, pairs, type Section, sections, some, table, wide } from './layout.js';
 import { costText, failingText } from './sync.js';
@@ -10,7 +11,7 @@ export function statusSummary(status: StatusReport, now: number): string {
   return sections([
     ['Warehouse', pairs(facts(status, now))],
     ['Freshness objectives', freshnessText(status, now)],
-    ['Out of date, by random checks', estimatesText(status)],
+    ['Out of date, by random checks', estimatesText(contents)],
     ['Changes to push', pairs(Object.entries(status.queue))],
     ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
@@ -100,14 +101,11 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
   );
 }
 
-function estimatesText({ contents, staleBound }: StatusReport): string {
-  const all = contents?.estimates ?? [];
-  const known = all.filter(({ resource, checks }) => resource === 'all' || checks > 0);
-  const unchecked = all.length - known.length;
-  return list([
-    ...known.map((one) => `${estimateText(one)}${isOverBound(one, staleBound) ? ': MORE THAN ALLOWED' : ''}`),
-    ...(unchecked > 0 ? [`not yet checked: ${counted(unchecked, 'other resource')}`] : []),
-  ]);
+function estimatesText(contents: Contents | null): string {
+  const known = (contents?.estimates ?? []).filter(
+    ({ resource, checks }) => resource === 'all' || checks > 0,
+  );
+  return list(known.map((one) => `${estimateText(one)}${isOverBound(one) ? ': MORE THAN ALLOWED' : ''}`));
 }
 
 function jobsText({ jobs }: StatusReport): string {

@@ -111,11 +111,9 @@ export class Metrics {
     const { budgetLeft, budgetLimit, due, dueRequests, published: at, verifiedAt, verifiedEqual } = all;
     for (const gauge of [budgetLeft, budgetLimit, due, dueRequests, at, verifiedAt, verifiedEqual])
       gauge.remove();
-    const { stale, staleLow, staleHigh, checks } = all;
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
-    for (const gauge of [stale, staleLow, staleHigh, checks]) gauge.reset();
-    all.staleBound.remove();
+    for (const gauge of [all.stale, all.staleBound, all.checks]) gauge.reset();
     all.organization.reset();
     if (facts === null) return;
     const { spending, contents, files, publishedAt, verified } = facts;
@@ -142,12 +140,11 @@ export class Metrics {
       if (age !== null) all.fresh.set({ resource }, age * 60);
       if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
     }
-    if (facts.staleBound > 0) all.staleBound.set(facts.staleBound);
-    for (const { resource, share, low, high, checks: made } of contents?.estimates ?? []) {
-      if (share !== null) stale.set({ resource }, share);
-      staleLow.set({ resource }, low);
-      staleHigh.set({ resource }, high);
-      checks.set({ resource }, made);
+    for (const { resource, checks, bound, ...found } of contents?.estimates ?? []) {
+      all.checks.set({ resource }, checks);
+      if (bound) all.staleBound.set({ resource }, bound);
+      for (const of of ['share', 'low', 'high'] as const)
+        all.stale.set({ resource, of }, found[of] ?? Number.NaN);
     }
     for (const { endpoint, records } of contents?.rejected ?? []) all.rejected.set({ endpoint }, records);
     for (const [file, found] of Object.entries(files)) if (found) all.bytes.set({ file }, found.bytes);
@@ -217,12 +214,12 @@ function gauges(register: Registry) {
     objective: gauge('freshness_objective_seconds', 'Objective for signalhouse_freshness_seconds.', [
       'resource',
     ]),
-    stale: gauge('stale_share', 'Estimated share of a resource that is out of date, by random checks.', [
-      'resource',
-    ]),
-    staleLow: gauge('stale_share_low', 'Lower end of its 95 % interval.', ['resource']),
-    staleHigh: gauge('stale_share_high', 'Upper end of its 95 % interval.', ['resource']),
-    staleBound: gauge('stale_share_objective', 'The share that may be out of date.'),
+    stale: gauge(
+      'stale_share',
+      'Share of a resource that is out of date, by random checks: of="share", with its 95 % interval (low, high).',
+      ['resource', 'of'],
+    ),
+    staleBound: gauge('stale_share_objective', 'Objective for signalhouse_stale_share.', ['resource']),
     checks: gauge('checks', 'Random checks of the last 30 days.', ['resource']),
     rejected: gauge('rejected_records', 'Rejected records that are not resolved.', ['endpoint']),
     bytes: gauge('warehouse_bytes', 'Size of the warehouse files.', ['file']),

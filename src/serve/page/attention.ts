@@ -1,11 +1,5 @@
-import {
-  type Contents,
-  estimateText,
-  type Facts,
-  freshnessState,
-  isOverBound,
-  verifiedText,
-} from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState, verifiedText } from '../../base/facts.js';
+import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { JobKind } from '../schedule/job.js';
@@ -110,7 +104,7 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
   const { contents, foreignLogs = [] } = facts;
   return [
     ...freshness(facts, times),
-    ...outOfDate(facts, contents),
+    ...outOfDate(contents),
     ...heldBack(contents),
     ...changes(facts, schedule),
     ...rejected(contents),
@@ -164,13 +158,11 @@ function freshness(facts: Facts, times: Times): Attention[] {
   ];
 }
 
-function outOfDate({ staleBound }: Facts, { estimates }: Contents): Attention[] {
-  return estimates
-    .filter((one) => isOverBound(one, staleBound))
-    .map((one) => {
-      const reason = `${estimateText(one)}. It is fetched more often by itself; a larger --max-minutes or a smaller sync.recheck does more.`;
-      return bad(`Too much of ${one.resource} is out of date`, reason, 'signalhouse status');
-    });
+function outOfDate({ estimates }: Contents): Attention[] {
+  return estimates.filter(isOverBound).map((one) => {
+    const reason = `${estimateText(one)}. It is fetched more often now; a smaller sync.recheck does more.`;
+    return bad(`Too much of ${one.resource} is out of date`, reason, 'signalhouse status');
+  });
 }
 
 function heldBack({ fused }: Contents): Attention[] {

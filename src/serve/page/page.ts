@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { canonicalZone } from '../../base/clock.js';
-import {
-  type Contents,
-  estimateText,
-  type Facts,
-  freshnessState,
-  type RunDetails,
-} from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
+import { estimateText } from '../../base/freshness-estimate.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { ScheduleView } from '../schedule/record.js';
@@ -162,16 +157,17 @@ function dataSections(facts: Facts, times: Times): Html | null {
   const freshness =
     facts.contents === null
       ? null
-      : section(
-          'freshness',
-          'Freshness',
-          freshnessChart(facts.freshness, times),
-          backlog(facts),
-          estimates(facts),
-        );
+      : section('freshness', 'Freshness', freshnessChart(facts.freshness, times), backlog(facts));
+  const estimates = (facts.contents?.estimates ?? []).filter(({ checks }) => checks > 0).map(estimateText);
+  const checked = details(
+    'estimates',
+    'Out of date, by random checks',
+    ['Estimate'],
+    estimates.map((one) => [one]),
+  );
   const queue = queueSection(facts);
   if (requests === null && queue === null) return null;
-  return html`<div id="columns" class="columns"><div id="data">${freshness}${queue}</div>${requests}</div>\n`;
+  return html`<div id="columns" class="columns"><div id="data">${freshness}${checked}${queue}</div>${requests}</div>\n`;
 }
 
 function runsSection(runs: readonly RunLine[], { times, link }: Frame): Html | null {
@@ -271,14 +267,6 @@ function backlog({ contents }: Facts): Html | null {
   const left = contents?.left ?? null;
   if (left === null || left.due === 0) return null;
   return html`<p id="backlog">The last sync left ${counted(left.due, 'fetch', 'fetches')} due: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}. The next one continues there.</p>`;
-}
-
-/** How much is out of date by random checks; null before the first ones. */
-function estimates({ contents }: Facts): Html | null {
-  const [all, ...others] = contents?.estimates ?? [];
-  if (all === undefined) return null;
-  const lines = others.filter(({ checks }) => checks > 0).map((one) => html`<li>${estimateText(one)}</li>\n`);
-  return html`<details id="estimates"><summary>${estimateText(all)}</summary><ul>${lines}</ul></details>`;
 }
 
 /** How good or bad the status of a change is. */

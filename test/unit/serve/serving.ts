@@ -79,7 +79,6 @@ export const someFacts = {
   },
   publishedAt: '2026-11-20T10:05:00.000Z',
   contents: someContents,
-  staleBound: 0.05,
   freshness: [
     { resource: 'topics', at: '2026-11-20T10:04:00.000Z', objectiveMinutes: 60 },
     { resource: 'people', at: '2026-11-18T03:00:00.000Z', objectiveMinutes: 1440 },

@@ -55,6 +55,8 @@ describe('the estimate', () => {
 
   test('is wide with few checks, and says nothing without any', () => {
     expect(estimate([stratum({})])).toEqual({ checks: 0, stale: 0, share: null, low: 0, high: 1 });
+    const fresh = stratum({ stratum: 'fresh' });
+    expect(estimate([fresh])).toEqual({ checks: 0, stale: 0, share: 0, low: 0, high: 0 });
     const { share, low, high } = estimate([stratum({ checks: 4 })]);
     expect([share, low]).toEqual([0, 0]);
     // Clopper and Pearson: 0.602.

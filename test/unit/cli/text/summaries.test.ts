@@ -111,7 +111,6 @@ describe('the summary of the status', () => {
     spending: { held: 0, limit: 120, windowMs: 60_000 },
     spent: { slices: [], sliceMinutes: 10 },
     freshness: [],
-    staleBound: 0.05,
     queue: {},
     jobs: null,
     exitCode: 0,
