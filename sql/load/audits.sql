@@ -4,74 +4,64 @@
 --   {{run_id}}  the run
 INSERT INTO ops.audits BY NAME
 WITH checked AS (
-  SELECT DISTINCT ON (now.endpoint, now.entity_id)
+  SELECT DISTINCT ON (resource, entity_id)
     now.endpoint AS resource,
-    now.entity_id,
+    now.entity_id AS entity_id,
     now.stratum,
     now.fetched_at AS "at",
-    epoch(now.fetched_at - coverage.fetched_at) / 86400 AS age_days
+    epoch(now.fetched_at - before.fetched_at) / 86400 AS age_days
   FROM appended.coverage AS now
-  JOIN ops.coverage AS coverage ON coverage.endpoint = now.endpoint AND coverage.entity_id = now.entity_id
+  JOIN ops.coverage AS before ON before.endpoint = now.endpoint AND before.entity_id = now.entity_id
   WHERE now.stratum IS NOT NULL AND now.good AND now.error IS NULL
 ),
 -- The documents of an answer: its own, and the messages of its conversations.
 places AS (
   SELECT resource, entity_id, resource AS endpoint, entity_id AS place FROM checked
   UNION ALL
-  SELECT resource, entity_id, 'messages', documents.id
+  SELECT resource, entity_id, 'messages', id
   FROM checked
-  JOIN raw.documents AS documents ON documents.endpoint = resource AND documents.parent_id = entity_id
+  JOIN raw.documents ON endpoint = resource AND parent_id = entity_id
+),
+-- The fields of changed ones. An address without its query, which may be a signature; weeks pass by themselves.
+fields AS (
+  SELECT places.*, seq, rid, new.body, old.body AS old_body, unnest(list_distinct(json_keys(new.body) || json_keys(old.body))) AS field
+  FROM places
+  JOIN write_bodies AS new ON new.endpoint = places.endpoint AND coalesce(new.parent_id, new.id) = place
+  JOIN raw.documents AS old ON old.rowid = rid
+  WHERE new.body_hash <> old_hash
 ),
 changed AS (
-  SELECT places.resource, places.entity_id, new.endpoint, new.rid, new.seq, new.body AS body, old.body AS old_body
-  FROM places
-  JOIN write_bodies AS new ON new.endpoint = places.endpoint AND coalesce(new.parent_id, new.id) = places.place
-  JOIN raw.documents AS old ON old.rowid = new.rid
-  WHERE new.body_hash <> new.old_hash
-),
-fields AS (
-  SELECT *, json_extract(body, path) AS value, json_extract(old_body, path) AS old_value
-  FROM (SELECT *, unnest(list_distinct(json_keys(body) || json_keys(old_body))) AS field, '$."' || field || '"' AS path FROM changed)
-),
--- An address without its query, which may be a signature; weeks pass by themselves.
-compared AS (
-  SELECT
-    *,
-    regexp_replace(coalesce(value, 'null')::VARCHAR, '"(https?://[^"?\s]*)\?[^"\s]*"', '"\1"', 'g') AS now,
-    regexp_replace(coalesce(old_value, 'null')::VARCHAR, '"(https?://[^"?\s]*)\?[^"\s]*"', '"\1"', 'g') AS before
+  SELECT *, '$."' || field || '"' AS path, list_transform(
+    [body -> path, old_body -> path],
+    lambda one: regexp_replace(coalesce(one, 'null')::VARCHAR, '"(https?://[^"?\s]*)\?[^"\s]*"', '"\1"', 'g')
+  ) AS texts
   FROM fields
-  WHERE field <> 'weeklyActivity'
+  WHERE field <> 'weeklyActivity' AND texts[1] <> texts[2]
+),
+-- What another answer, such as the list, has brought already.
+brought AS (
+  SELECT changed.seq, field
+  FROM changed
+  JOIN incoming ON incoming.seq = changed.seq
+  JOIN stored ON stored.family = incoming.family AND stored.within = incoming.within AND stored.id = incoming.id
+  JOIN raw.documents AS other ON other.rowid = stored.rid
+  WHERE stored.rid <> changed.rid AND (other.body -> path) = (changed.body -> path)
 ),
 found AS (
   SELECT resource, entity_id, CASE WHEN endpoint <> resource THEN endpoint || '.' ELSE '' END || field AS field
-  FROM compared
-  WHERE
-    now <> before
-    -- Another answer, such as the list, has brought the value already.
-    AND (seq, field) NOT IN (
-      SELECT (compared.seq, compared.field)
-      FROM compared
-      JOIN incoming ON incoming.seq = compared.seq
-      JOIN stored ON stored.family = incoming.family AND stored.within = incoming.within AND stored.id = incoming.id
-      JOIN raw.documents AS other ON other.rowid = stored.rid
-      WHERE stored.rid <> compared.rid AND json_extract(other.body, compared.path) = compared.value
-    )
+  FROM changed
+  ANTI JOIN brought ON brought.seq = changed.seq AND brought.field = changed.field
   UNION
   SELECT resource, entity_id, 'added'
   FROM places
-  JOIN writes ON writes.endpoint = places.endpoint AND coalesce(writes.parent_id, writes.id) = place
-  WHERE writes.rid IS NULL
+  JOIN writes ON writes.endpoint = places.endpoint AND coalesce(parent_id, id) = place AND rid IS NULL
   UNION
   SELECT resource, entity_id, 'removed'
   FROM places
-  JOIN deletes ON deletes.endpoint = places.endpoint AND coalesce(deletes.parent_id, deletes.id) = place
-  WHERE deletes.rid IS NOT NULL
+  JOIN deletes ON deletes.endpoint = places.endpoint AND coalesce(parent_id, id) = place AND rid IS NOT NULL
 )
-SELECT
-  {{run_id}} AS run_id,
-  checked.*,
-  count(found.field) > 0 AS differs,
-  coalesce(list(found.field ORDER BY found.field) FILTER (found.field IS NOT NULL), []) AS fields
+SELECT {{run_id}} AS run_id, checked.*, count(field) > 0 AS differs,
+  coalesce(list(field ORDER BY field) FILTER (field IS NOT NULL), []) AS fields
 FROM checked
-LEFT JOIN found ON found.resource = checked.resource AND found.entity_id = checked.entity_id
+LEFT JOIN found USING (resource, entity_id)
 GROUP BY ALL

@@ -182,6 +182,7 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     latestChanges: await rows('latest_changes', from),
     pushed: await rows('pushed', from),
     latestPushed: await rows('latest_pushed', from),
-    freshness: (await rows<FreshnessEstimate>('freshness'))[0] ?? null,
+    freshness:
+      (await snapshot.rows<FreshnessEstimate>("FROM freshness_estimates WHERE resource = 'all'"))[0] ?? null,
   };
 }

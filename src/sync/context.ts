@@ -6,6 +6,7 @@ import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { SchemaDrift } from './landing/schema-drift.js';
 import { SeenContent } from './landing/seen-content.js';
+import type { SyncOptions } from './report.js';
 
 /** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface SyncSettings {
@@ -70,6 +71,7 @@ export interface Context extends RunContext<SyncSettings> {
   readonly random: () => number;
   /** When it began, by the monotonic clock. */
   readonly startedMs: number;
+  readonly caps: Pick<SyncOptions, 'maxRequests' | 'maxMinutes'>;
   /** The most scans of a list until one is verified; scan.ts says how many unless a test does. */
   readonly scanAttempts?: number;
   /** Things that went wrong while the rest went on. */
@@ -92,13 +94,14 @@ export interface Context extends RunContext<SyncSettings> {
 export function syncContext(
   run: RunContext<SyncSettings>,
   { warehouse, resources = builtIn, random = Math.random }: SyncParts,
-  { acceptDeletes = false }: { readonly acceptDeletes?: boolean | undefined },
+  options: SyncOptions,
 ): Context {
   run.notes.push(...restoredNote(warehouse));
   return {
     ...run,
     resources,
-    acceptDeletes,
+    acceptDeletes: options.acceptDeletes ?? false,
+    caps: options,
     random,
     startedMs: run.clock.monotonic(),
     failures: [],

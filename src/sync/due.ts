@@ -148,9 +148,9 @@ export interface DueOptions {
   readonly companyGroupsCome?: boolean;
   /** The run that asks, which does not ask twice for what it was answered and could not store. */
   readonly runId?: string;
-  /** The entities that are looked at; all when absent. */
+  /** Looks at these entities alone, and returns what is not due of them. */
   readonly entityIds?: readonly string[] | null;
-  readonly measured?: MeasuredByResource;
+  readonly measured?: ReadonlyMap<string, Measured>;
 }
 
 function comeCompanyGroups(children: readonly Child[]): boolean {
@@ -166,14 +166,14 @@ export async function due(
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
-  { companyGroupsCome = comeCompanyGroups(children), runId = '' }: DueOptions = {},
+  { companyGroupsCome = comeCompanyGroups(children), runId = '', entityIds = null }: DueOptions = {},
 ): Promise<Task[]> {
   const tasks: Task[] = [];
   const partsOf = await partsOfLists(rows, children);
   const measured = await readMeasured(rows);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId, measured });
-    const listed = `SELECT ${taskColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
+    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId, entityIds, measured });
+    const listed = `SELECT ${taskColumns} FROM (${sql}) WHERE ${entityIds ? 'is_current' : 'reason IS NOT NULL'}`;
     const parts = partsOf(child);
     for (let part = 0; part < parts; part += 1) {
       const found = await rows.all<Omit<Task, 'child'>>(listed, { ...params, parts, part });
@@ -181,23 +181,6 @@ export async function due(
     }
   }
   return tasks.sort(byUrgency);
-}
-
-/** These entities' children that are not due, as tasks that fetch all of them. */
-export async function currentTasks(
-  rows: Rows,
-  child: Child,
-  settings: DueSettings,
-  now: Date,
-  entityIds: readonly string[],
-): Promise<Task[]> {
-  if (entityIds.length === 0) return [];
-  const { sql, params } = dueQuery(child, settings, now, { entityIds, measured: await readMeasured(rows) });
-  const found = await rows.all<Omit<Task, 'child'>>(
-    `SELECT ${taskColumns} FROM (${sql}) WHERE is_current`,
-    params,
-  );
-  return found.map((row) => ({ child, ...row }));
 }
 
 /**
@@ -308,11 +291,8 @@ export function dueQuery(
   };
 }
 
-/** What checks say about each resource. */
-export type MeasuredByResource = ReadonlyMap<string, Measured>;
-
-/** What all checks that are kept say. */
-export async function readMeasured(rows: Rows): Promise<MeasuredByResource> {
+/** What all checks that are kept say about each resource. */
+export async function readMeasured(rows: Rows): Promise<ReadonlyMap<string, Measured>> {
   const found = await rows.all<Measured & { resource: string }>(
     `SELECT resource, count(*)::INTEGER AS checks, (count(*) FILTER (differs))::INTEGER AS changes,
             sum(CASE WHEN differs THEN age_days / 2 ELSE age_days END) AS days
@@ -322,7 +302,7 @@ export async function readMeasured(rows: Rows): Promise<MeasuredByResource> {
 }
 
 /** The age at which a child is fetched again, by the settings and by what was measured. */
-export function ageOf(child: Child, settings: DueSettings, measured?: MeasuredByResource) {
+export function ageOf(child: Child, settings: DueSettings, measured?: ReadonlyMap<string, Measured>) {
   const full = maxAgeSeconds(child, settings) / 86_400;
   return measuredAge(full, staleBoundOf(settings.serve?.freshness), measured?.get(child.name));
 }

@@ -1,15 +1,7 @@
 import { type Iso, iso } from '../base/clock.js';
 import { type Child, type Resources, requestFor } from '../contract/resources.js';
-import { maxAgeSeconds } from './context.js';
-import {
-  ageOf,
-  type DueSettings,
-  dueQuery,
-  type MeasuredByResource,
-  type NotRequested,
-  type Rows,
-  readMeasured,
-} from './due.js';
+import { ageOf, type DueSettings, dueQuery, type NotRequested, type Rows, readMeasured } from './due.js';
+import type { measuredAge } from './freshness.js';
 import type { DueReason } from './report.js';
 
 /** Why a child of an entity is due, or is not. */
@@ -78,7 +70,7 @@ export interface ExplainedChild {
     readonly runId: string | null;
   } | null;
   readonly maxAgeDays: number;
-  /** Why that age is less than the settings allow: how often such a child changes without a sign, by so many checks; null where it is not. */
+  /** Why it is less than the settings allow: how often such a child changes without a sign. Null where it is not less. */
   readonly measured: { readonly daysBetween: number; readonly checks: number } | null;
   /** When it is requested at the latest, changed or not; null where its age does not count. */
   readonly sweepAt: Iso | null;
@@ -131,10 +123,7 @@ export async function explainDue(
          FROM ops.coverage WHERE endpoint = $child AND entity_id = $entity_id`,
       { child: child.name, entity_id: entityId },
     );
-    explained.push({
-      ...explain(child, entityId, row, coverage),
-      ...explainedAge(child, settings, measured),
-    });
+    explained.push(explain(child, entityId, ageOf(child, settings, measured), row, coverage));
   }
   return explained;
 }
@@ -142,9 +131,10 @@ export async function explainDue(
 function explain(
   child: Child,
   entityId: string,
+  { days: maxAgeDays, isSooner, ...why }: ReturnType<typeof measuredAge>,
   row: Row | undefined,
   coverage: CoverageRow | undefined,
-): Omit<ExplainedChild, 'maxAgeDays' | 'measured'> {
+): ExplainedChild {
   const isDue = row !== undefined && row.reason !== null;
   const differs =
     row !== undefined && row.stored_fingerprint !== null && row.stored_fingerprint !== row.fingerprint;
@@ -168,18 +158,11 @@ function explain(
           runId: coverage.run_id,
         }
       : null,
+    maxAgeDays,
+    measured: isSooner ? why : null,
     sweepAt: isAged && row.sweep_at_ms !== null ? iso(Number(row.sweep_at_ms)) : null,
     requests: isDue ? Number(row.requests) : null,
   };
-}
-
-function explainedAge(
-  child: Child,
-  settings: DueSettings,
-  measured: MeasuredByResource,
-): Pick<ExplainedChild, 'maxAgeDays' | 'measured'> {
-  const { days, ...why } = ageOf(child, settings, measured);
-  return { maxAgeDays: days, measured: days * 86_400 < maxAgeSeconds(child, settings) ? why : null };
 }
 
 function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCode {

@@ -16,7 +16,6 @@ import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { resolveMerges } from './merges.js';
 import { OrderedPhases } from './phases.js';
-import type { SyncOptions } from './report.js';
 import { readList } from './scan.js';
 
 /**
@@ -25,25 +24,16 @@ import { readList } from './scan.js';
  * and an endpoint that is broken is given up while the others continue. At last, what the caps leave goes to checks and to what
  * is likeliest to be out of date.
  */
-export async function fetchDue(
-  context: Context,
-  children: readonly Child[],
-  caps: Pick<SyncOptions, 'maxRequests' | 'maxMinutes'>,
-): Promise<void> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
   const givenUp = new GivenUp();
   try {
-    await fetchRounds(context, children, givenUp, caps);
+    await fetchRounds(context, children, givenUp);
   } finally {
     context.failures.push(...givenUp.failures());
   }
 }
 
-async function fetchRounds(
-  context: Context,
-  children: readonly Child[],
-  givenUp: GivenUp,
-  caps: Parameters<typeof fetchDue>[2],
-): Promise<void> {
+async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<void> {
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
@@ -82,8 +72,7 @@ async function fetchRounds(
         if (isIdle) return;
         isIdle = true;
         await context.batcher.flush();
-        const current = children.filter(({ name }) => !givenUp.has(name));
-        tasks.push(...(await idleTasks(context, current, caps)));
+        tasks.push(...(await idleTasks(context, children)).filter(({ child }) => !givenUp.has(child.name)));
         if (tasks.length === 0) return;
       } else isResolved = true;
     }
@@ -100,12 +89,9 @@ async function fetchRounds(
       {
         ask: async ({ task }) => {
           context.stop.throwIfAborted();
-          if (task.reason === 'idle' && context.tally.requests.rateLimited > limited) {
-            tracker.done(task, 'left');
-            return null;
-          }
           tried.add(keyOf(task));
-          const outcome = await fetchChild(context, task);
+          const isShared = task.reason === 'idle' && context.tally.requests.rateLimited > limited;
+          const outcome = isShared ? 'left' : await fetchChild(context, task);
           if (typeof outcome === 'string') {
             tracker.done(task, outcome);
             return null;

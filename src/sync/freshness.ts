@@ -161,5 +161,5 @@ export function measuredAge(fullDays: number, bound: number, measured?: Measured
   const twice = 2 * (bound || usualStaleBound);
   const daysBetween = (days + (changesAssumed * fullDays) / twice) / (changes + changesAssumed);
   const age = Math.min(fullDays, Math.max(twice * daysBetween, fullDays / mostTimes));
-  return { days: bound === 0 ? fullDays : age, daysBetween, checks };
+  return { days: bound === 0 ? fullDays : age, isSooner: bound > 0 && age < fullDays, daysBetween, checks };
 }

@@ -35,7 +35,7 @@ export async function runPlan(
         const lines = await countDue(context.store, selection.children, config, endedAt);
         const spent = head.requests.total;
         const children = lines.reduce((sum, line) => sum + line.requests, 0);
-        const checks = await countChecks(context, selection.children, options, spent + children);
+        const checks = await countChecks(context, selection.children, spent + children);
         const total = spent + children + checks;
         const plan: PlanReport = {
           organization: identity.organization,

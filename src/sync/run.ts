@@ -39,7 +39,7 @@ export async function runSync(
         await clampTimes(context);
         await landOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
-        await fetchDue(context, selection.children, options);
+        await fetchDue(context, selection.children);
       },
       async beforeLastBatch() {
         reportDoubts(context);

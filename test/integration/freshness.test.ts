@@ -33,6 +33,7 @@ test('what is fresh is not checked; later, three details are, and what changes b
   const plan = await pulling.plan();
   expect(plan.requests).toMatchObject({ children: 0, checks: 3 });
   const { code, report } = await pulling.sync();
+  expect(report).toMatchObject({ failures: [] });
   expect([code, report.requests.total]).toEqual([0, plan.requests.total]);
   expect(await rows('SELECT count(*) AS checks, sum(differs::INT) AS stale FROM ops.audits')).toEqual([
     { checks: 3, stale: 0 },
@@ -59,7 +60,7 @@ test('what changes without a sign is found, told by status, metrics and view, an
   for (let times = 0; times < 3; times += 1) await pulling.edit('INSERT INTO ops.audits FROM ops.audits');
   const { report } = await pulling.sync(['--only', 'topics', '--max-requests', '5']);
   expect(report.notes.join()).toMatch(
-    /% of topic_groups is out of date .*serve\.freshness allows 5 %; they are fetched again after [\d.]+ days at the latest, not 14/,
+    /% of topic_groups is out of date .*serve\.freshness allows 5\.0 %; they are fetched again after [\d.]+ days at the latest, not 14\.0/,
   );
   const [estimate] = await rows("FROM freshness_estimates WHERE resource = 'topic_groups'");
   expect(estimate).toMatchObject({ checks: 72, days: 1 });
