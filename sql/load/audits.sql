@@ -1,5 +1,5 @@
 -- What the checks in this merge found (ops.audits): which documents of their answers it adds, changes or removes. Reads what
--- the merge is about to do (`incoming`, `stored`, `writes`, `write_bodies`, `deletes`), before it is done.
+-- the merge is about to do (`incoming`, `outdated`, `stored`, `writes`, `write_bodies`, `deletes`), before it is done.
 --
 --   {{run_id}}  the run
 INSERT INTO ops.audits BY NAME
@@ -12,7 +12,9 @@ WITH checked AS (
     epoch(now.fetched_at - before.fetched_at) / 86400 AS age_days
   FROM appended.coverage AS now
   JOIN ops.coverage AS before ON before.endpoint = now.endpoint AND before.entity_id = now.entity_id
-  WHERE now.stratum IS NOT NULL AND now.good AND now.error IS NULL
+  WHERE
+    now.stratum IS NOT NULL AND now.good AND now.error IS NULL
+    AND (now.endpoint, now.entity_id, now.answer_no) NOT IN (SELECT (endpoint, id, answer_no) FROM outdated)
 ),
 -- The documents of an answer: its own, and the messages of its conversations.
 places AS (

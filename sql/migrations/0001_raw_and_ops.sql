@@ -186,7 +186,7 @@ CREATE TABLE ops.freshness (
   share DOUBLE,
   low DOUBLE,
   high DOUBLE,
-  days BIGINT
+  days DOUBLE
 );
 COMMENT ON TABLE ops.freshness IS 'How much is out of date, as the last sync estimated it from ops.audits; the view freshness_estimates shows it. Key: resource.';
 COMMENT ON COLUMN ops.freshness.resource IS 'A detail, e.g. topic_groups; all for all of them together.';

@@ -37,5 +37,5 @@ export function estimateText({ resource, checks, share, low, high, days }: Fresh
   const what = resource === 'all' ? 'all details' : resource;
   if (share === null || checks < fewestChecks) return `${what}: not yet known: ${counted(checks, 'check')}`;
   const [middle, from, to] = [share, low, high].map((part) => (100 * part).toFixed(1));
-  return `${middle} % of ${what} is out of date (95 %: ${from} to ${to} %, ${counted(checks, 'check')} in ${counted(days, 'day')})`;
+  return `${middle} % of ${what} is out of date (95 %: ${from} to ${to} %, ${counted(checks, 'check')} in ${counted(Math.ceil(days), 'day')})`;
 }

@@ -113,7 +113,7 @@ export async function estimateFreshness({ store, config, resources }: Context, n
     for (const child of [null, ...resources.children]) {
       const own = strata.filter(({ resource }) => child === null || resource === child.name);
       if (own.length === 0) continue;
-      const days = Math.ceil(Math.max(...own.map((one) => one.days ?? 0)));
+      const days = Math.max(...own.map((one) => one.days ?? 0));
       const row = { resource: child?.name ?? 'all', ...estimate(own), days };
       const into = 'ops.freshness VALUES ($resource, $checks, $stale, $share, $low, $high, $days)';
       await tx.run(`INSERT INTO ${into}`, row);

@@ -142,7 +142,7 @@ export class Metrics {
     }
     for (const { resource, checks, bound, ...found } of contents?.estimates ?? []) {
       all.checks.set({ resource }, checks);
-      if (bound) all.staleBound.set({ resource }, bound);
+      if (bound && resource !== 'all') all.staleBound.set({ resource }, bound);
       for (const of of ['share', 'low', 'high'] as const)
         all.stale.set({ resource, of }, found[of] ?? Number.NaN);
     }

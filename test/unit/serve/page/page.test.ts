@@ -45,7 +45,7 @@ function answers(document: string): string[] {
 
 describe('its three questions', () => {
   it('are answered when things are wrong', () => {
-    expect(answers(page())).toEqual(['No', 'Running hourly-push', '5 things']);
+    expect(answers(page())).toEqual(['No', 'Running hourly-push', '6 things']);
     expect(words(page(), 'state')).toBe('hourly-push is running: topic details. Waiting: export.');
     expect(page()).toContain('<title>(5) Acme Tools · Signalhouse</title>');
   });
