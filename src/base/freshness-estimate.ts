@@ -20,7 +20,8 @@ export type FreshnessObjective = number | Readonly<Partial<Record<string, number
 export const usualStaleBound = 0.05;
 
 /** The share of a resource that may be out of date; 0: any. */
-export function staleBoundOf(objective: FreshnessObjective = 0): number {
+export function staleBoundOf(objective: FreshnessObjective = {}): number {
+  if (objective === 0) return 0;
   return typeof objective === 'object' ? (objective.stale ?? usualStaleBound) : usualStaleBound;
 }
 
