@@ -54,13 +54,12 @@ found AS (
   FROM changed
   ANTI JOIN brought ON brought.seq = changed.seq AND brought.field = changed.field
   UNION
-  SELECT resource, entity_id, 'added'
+  SELECT resource, entity_id, field
   FROM places
-  JOIN writes ON writes.endpoint = places.endpoint AND coalesce(parent_id, id) = place AND rid IS NULL
-  UNION
-  SELECT resource, entity_id, 'removed'
-  FROM places
-  JOIN deletes ON deletes.endpoint = places.endpoint AND coalesce(parent_id, id) = place AND rid IS NOT NULL
+  JOIN (
+    SELECT endpoint, coalesce(parent_id, id) AS place, 'added' AS field FROM writes WHERE rid IS NULL
+    UNION ALL SELECT endpoint, coalesce(parent_id, id), 'removed' FROM deletes WHERE rid IS NOT NULL
+  ) USING (endpoint, place)
 )
 SELECT {{run_id}} AS run_id, checked.*, count(field) > 0 AS differs,
   coalesce(list(field ORDER BY field) FILTER (field IS NOT NULL), []) AS fields

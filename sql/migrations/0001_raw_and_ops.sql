@@ -169,7 +169,7 @@ CREATE TABLE ops.audits (
   differs BOOLEAN,
   fields VARCHAR[]
 );
-COMMENT ON TABLE ops.audits IS 'Random checks: answers about details that were not due, compared with what was stored. They show what changes without a sign, and how much is out of date (freshness_estimates). An answer that failed or is in doubt is not in it. Rows are only added.';
+COMMENT ON TABLE ops.audits IS 'Random checks of details that were not due, against what was stored. They show what changes without a sign, and how much is out of date (freshness_estimates). An answer that failed or is in doubt is not in it. Rows are only added.';
 COMMENT ON COLUMN ops.audits.run_id IS 'Run that checked it (ops.runs).';
 COMMENT ON COLUMN ops.audits."at" IS 'When it was checked (UTC).';
 COMMENT ON COLUMN ops.audits.resource IS 'The detail that was checked, e.g. topic_groups (ops.coverage.endpoint).';
@@ -188,7 +188,7 @@ CREATE TABLE ops.freshness (
   high DOUBLE,
   days DOUBLE
 );
-COMMENT ON TABLE ops.freshness IS 'How much is out of date, as the last sync estimated it from ops.audits; the view freshness_estimates shows it. Key: resource.';
+COMMENT ON TABLE ops.freshness IS 'What freshness_estimates shows, as the last sync computed it from ops.audits. Key: resource.';
 COMMENT ON COLUMN ops.freshness.resource IS 'A detail, e.g. topic_groups; all for all of them together.';
 COMMENT ON COLUMN ops.freshness.checks IS 'Checks of the last 30 days.';
 COMMENT ON COLUMN ops.freshness.stale IS 'How many of them found a difference.';

@@ -302,13 +302,8 @@ const hours = z.number().min(0);
 /** What `serve.freshness` is by default, also for the lists that it leaves out. */
 export const freshnessHours = 26;
 const freshness = z.union(
-  [
-    hours,
-    z
-      .partialRecord(z.enum(['default', 'stale', ...resources.lists.map(({ name }) => name)]), hours)
-      .refine(({ stale = 0 }) => stale <= 1),
-  ],
-  `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}; and stale, a share from 0 to 1`,
+  [hours, z.partialRecord(z.enum(['default', 'stale', ...resources.lists.map(({ name }) => name)]), hours)],
+  `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}; and stale, a share`,
 );
 
 const mailAddress = z

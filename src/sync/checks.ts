@@ -17,10 +17,10 @@ function freeRequests({ caps, clock, startedMs, config }: Context, spent: number
 
 /** What is not due and was not fetched in the last twelve hours. */
 async function readCurrent(
-  { store, config }: Context,
+  { store, config, clock }: Context,
   children: readonly Child[],
-  now: Date,
 ): Promise<Current[]> {
+  const now = new Date(clock.now());
   const isOld = 'SELECT 1 FROM ops.coverage WHERE fetched_at < $now - INTERVAL 12 HOUR LIMIT 1';
   if ((await store.all(isOld, { now })).length === 0) return [];
   const measured = await readMeasured(store);
@@ -38,15 +38,10 @@ async function readCurrent(
 }
 
 /** How many checks a run makes that takes so many requests without them. */
-export async function countChecks(
-  context: Context,
-  children: readonly Child[],
-  spent: number,
-): Promise<number> {
+export async function countChecks(context: Context, children: readonly Child[], spent: number) {
   const count = checksAfter(spent, freeRequests(context, spent));
   if (count === 0) return 0;
-  const current = await readCurrent(context, children, new Date(context.clock.now()));
-  return Math.min(count, current.length);
+  return Math.min(count, (await readCurrent(context, children)).length);
 }
 
 /**
@@ -59,7 +54,7 @@ export async function idleTasks(context: Context, children: readonly Child[]): P
   const free = freeRequests(context, tally.requests.total);
   const count = checksAfter(tally.requests.total, free);
   if (count === 0) return [];
-  const current = await readCurrent(context, children, now);
+  const current = await readCurrent(context, children);
   const checks = new Set(chooseChecks(current, count, random));
   const limited = `SELECT 1 FROM ops.requests WHERE status = 429 AND "at" > $now - INTERVAL 1 DAY LIMIT 1`;
   const isShared = (await store.all(limited, { now })).length > 0;

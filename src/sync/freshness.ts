@@ -38,23 +38,20 @@ const z = 1.959964;
  * is added, and the ends are whole rows.
  */
 export function estimate(strata: readonly Stratum[]): Omit<FreshnessEstimate, 'resource' | 'days'> {
-  const sum = (of: readonly Stratum[], key: 'population' | 'checks' | 'stale') =>
+  const sum = (of: readonly Stratum[], key: 'population' | 'checks' | 'stale' = 'population') =>
     of.reduce((total, one) => total + one[key], 0);
   const aged = strata.filter(({ stratum }) => stratum !== 'fresh');
-  const sampled = aged.flatMap((one) => {
-    const own = aged.filter(({ resource }) => resource === one.resource);
-    const part =
-      sum(own, 'population') /
-      sum(
-        own.filter(({ checks }) => checks > 0),
-        'population',
-      );
-    return one.checks > 0 ? [{ ...one, population: one.population * part || 0 }] : [];
+  const checked = aged.filter(({ checks }) => checks > 0);
+  const counts = { checks: sum(checked, 'checks'), stale: sum(checked, 'stale') };
+  const sampled = checked.map((one) => {
+    const isOwn = ({ resource }: Stratum) => resource === one.resource;
+    const part = sum(aged.filter(isOwn)) / sum(checked.filter(isOwn));
+    return { ...one, population: one.population * part || 0 };
   });
-  const counts = { checks: sum(sampled, 'checks'), stale: sum(sampled, 'stale') };
-  const [population, known] = [sum(strata, 'population'), sum(sampled, 'population')];
-  const unknown = sum(aged, 'population') - known;
-  if (known === 0) return { ...counts, share: unknown > 0 ? null : 0, low: 0, high: unknown / population };
+  const [population, known] = [sum(strata), sum(sampled)];
+  const unknown = sum(aged) - known;
+  if (known === 0)
+    return { ...counts, share: unknown > 0 ? null : 0, low: 0, high: unknown / population || 0 };
   const mean = (of: (one: Stratum, weight: number, stale: number) => number) =>
     sampled.reduce((total, one) => {
       const stale = 1 - (1 - one.stale / one.checks) ** (one.ageDays / one.checkedDays);

@@ -158,13 +158,9 @@ function dataSections(facts: Facts, times: Times): Html | null {
     facts.contents === null
       ? null
       : section('freshness', 'Freshness', freshnessChart(facts.freshness, times), backlog(facts));
-  const estimates = (facts.contents?.estimates ?? []).filter(({ checks }) => checks > 0).map(estimateText);
-  const checked = details(
-    'estimates',
-    'Out of date, by random checks',
-    ['Estimate'],
-    estimates.map((one) => [one]),
-  );
+  const known = (facts.contents?.estimates ?? []).filter(({ checks }) => checks > 0);
+  const texts = known.map((one) => [estimateText(one)]);
+  const checked = details('estimates', 'Out of date, by random checks', ['Estimate'], texts);
   const queue = queueSection(facts);
   if (requests === null && queue === null) return null;
   return html`<div id="columns" class="columns"><div id="data">${freshness}${checked}${queue}</div>${requests}</div>\n`;

@@ -47,7 +47,7 @@ describe('its three questions', () => {
   it('are answered when things are wrong', () => {
     expect(answers(page())).toEqual(['No', 'Running hourly-push', '6 things']);
     expect(words(page(), 'state')).toBe('hourly-push is running: topic details. Waiting: export.');
-    expect(page()).toContain('<title>(5) Acme Tools · Signalhouse</title>');
+    expect(page()).toContain('<title>(6) Acme Tools · Signalhouse</title>');
   });
 
   it('are answered when all is well', () => {
