@@ -16,13 +16,13 @@ oneWarehouse((made) => {
 });
 
 /** Topics that were fetched so many days ago. */
-async function fetched(days: Readonly<Record<string, number>>, more: Partial<Coverage> = {}): Promise<void> {
+async function fetched(days: Readonly<Record<string, number>>): Promise<void> {
   const documents = Object.keys(days).map((id) => item('topics', id, { updatedAt: '2026-02-27T00:00:00Z' }));
   await loadBatch(warehouse, batchOf(runId, { documents }));
   const coverage = (await due(warehouse, own, settings, now)).map(({ entityId, fingerprint }): Coverage => {
     const good = { answerNo: 1, status: 200, error: null, reason: null };
     const fetchedAt = daysAgo(days[entityId] ?? 0);
-    return { endpoint: 'topic', entityId, fetchedAt, fingerprint, ...good, ...more };
+    return { endpoint: 'topic', entityId, fetchedAt, fingerprint, ...good };
   });
   await loadBatch(warehouse, batchOf(runId, { coverage }));
 }
@@ -81,10 +81,12 @@ describe('what may be checked', () => {
   });
 
   test.each([
-    ['failed', { status: 404, error: 'no such topic', reason: 'NOT_FOUND' }],
-    ['is in doubt', { reason: 'again: contradicted', error: 'names less' }],
+    ['failed when it was asked for last', "error = 'timed out'"],
+    ['is in doubt, and asked again later', "reason = 'again: short', attempts = 9"],
   ])('is nothing that %s', async (_, state) => {
-    await fetched({ middle: 4.9 }, state);
+    await fetched({ middle: 4.9 });
+    await warehouse.run(`UPDATE ops.coverage SET ${state}`);
+    expect(await due(warehouse, own, settings, now)).toEqual([]);
     expect(await strata(['middle'])).toEqual([]);
   });
 
