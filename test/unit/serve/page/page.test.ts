@@ -118,6 +118,7 @@ describe('what needs attention', () => {
       'The people list is stale',
       'signalhouse sync --only people Copy',
       'The companies list was never read completely',
+      'Too much of topic_groups is out of date 11.0 % of topic_groups is out of date (95 %: 8.0 to 14.0 %,',
       '2 changes are in conflict',
       'signalhouse changes list --status conflict',
       '3 records of people are rejected',
