@@ -165,8 +165,11 @@ function askedOf({ child, entityId }: Task) {
 function announce({ config, observer }: Context, tasks: readonly Task[]): void {
   const requests = tasks.reduce((sum, task) => sum + task.requests, 0);
   const minutes = minutesFor(requests, config);
+  const isIdle = tasks.every(({ reason }) => reason === 'check' || reason === 'idle');
   if (minutes >= 1)
-    observer.note(`${tasks.length} due: about ${requests} requests, ${Math.ceil(minutes)} minutes`);
+    observer.note(
+      `${tasks.length} ${isIdle ? 'to check' : 'due'}: about ${requests} requests, ${Math.ceil(minutes)} minutes`,
+    );
 }
 
 const staleSql = substitute(sqlFile('sync/stale'), { with_company: withCompanySql });
