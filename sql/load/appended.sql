@@ -44,7 +44,8 @@ COMMENT ON COLUMN appended.members.id IS 'Id of a document of its kind and paren
 
 CREATE TABLE IF NOT EXISTS appended.coverage (
   endpoint VARCHAR, entity_id VARCHAR, fetched_at TIMESTAMPTZ, answer_no BIGINT, fingerprint VARCHAR, counters VARCHAR,
-  status BIGINT, error VARCHAR, reason VARCHAR, settled BOOLEAN, good BOOLEAN, bad BOOLEAN
+  status BIGINT, error VARCHAR, reason VARCHAR, settled BOOLEAN, good BOOLEAN, bad BOOLEAN,
+  stratum VARCHAR
 );
 COMMENT ON TABLE appended.coverage IS 'Requests for children and their results, in their order; most columns as in ops.coverage.';
 COMMENT ON COLUMN appended.coverage.endpoint IS 'Name of the child.';
@@ -59,6 +60,7 @@ COMMENT ON COLUMN appended.coverage.reason IS 'Why it is no longer due.';
 COMMENT ON COLUMN appended.coverage.settled IS 'Whether date and fingerprint move: not where it stays due.';
 COMMENT ON COLUMN appended.coverage.good IS 'Whether it ends the count of attempts.';
 COMMENT ON COLUMN appended.coverage.bad IS 'Whether it counts as an attempt.';
+COMMENT ON COLUMN appended.coverage.stratum IS 'As in ops.audits; NULL where it is no check.';
 
 CREATE TABLE IF NOT EXISTS appended.rejections (
   endpoint VARCHAR, parent_id VARCHAR, id VARCHAR, path VARCHAR, reason VARCHAR, body VARCHAR, seen_at TIMESTAMPTZ

@@ -159,6 +159,44 @@ COMMENT ON COLUMN ops.coverage.run_id IS 'Run that last asked (ops.runs).';
 COMMENT ON COLUMN ops.coverage.counters IS 'The change fields of the parent when this was fetched, as a JSON object: signalhouse explain shows which of them changed since. Numbers, times, true and false are as they were, other text is a short hash (#). Where an answer has several pages, all are as they were, and the next fetch may end early when it has found as many new messages as the counters moved by. NULL: not stored; an answer with pages is then read to the end.';
 COMMENT ON COLUMN ops.coverage.answer_no IS 'Number of the answer of fetched_at, in the order in which answers arrived (as in raw.documents).';
 
+CREATE TABLE ops.audits (
+  run_id VARCHAR,
+  "at" TIMESTAMPTZ,
+  resource VARCHAR,
+  entity_id VARCHAR,
+  stratum VARCHAR,
+  age_days DOUBLE,
+  differs BOOLEAN,
+  fields VARCHAR[]
+);
+COMMENT ON TABLE ops.audits IS 'Random checks of details that were not due, against what was stored. They show what changes without a sign, and how much is out of date (freshness_estimates). An answer that failed or is in doubt is not in it. Rows are only added.';
+COMMENT ON COLUMN ops.audits.run_id IS 'Run that checked it (ops.runs).';
+COMMENT ON COLUMN ops.audits."at" IS 'When it was checked (UTC).';
+COMMENT ON COLUMN ops.audits.resource IS 'The detail that was checked, e.g. topic_groups (ops.coverage.endpoint).';
+COMMENT ON COLUMN ops.audits.entity_id IS 'Id of the topic, person, company or other entity that it is of.';
+COMMENT ON COLUMN ops.audits.stratum IS 'How long ago it had been fetched, and whether its entity was active in the last 14 days. The check was chosen at random among the details of its resource and stratum.';
+COMMENT ON COLUMN ops.audits.age_days IS 'How long ago it had been fetched, in days.';
+COMMENT ON COLUMN ops.audits.differs IS 'Whether anything of the answer was not stored, or stored otherwise. What changes by itself does not count: the query of an address, weekly activity.';
+COMMENT ON COLUMN ops.audits.fields IS 'The fields that differ; added and removed: documents that were not stored, or are gone. Empty when nothing differs.';
+
+CREATE TABLE ops.freshness (
+  resource VARCHAR,
+  checks BIGINT,
+  stale BIGINT,
+  share DOUBLE,
+  low DOUBLE,
+  high DOUBLE,
+  days DOUBLE
+);
+COMMENT ON TABLE ops.freshness IS 'What freshness_estimates shows, as the last sync computed it from ops.audits. Key: resource.';
+COMMENT ON COLUMN ops.freshness.resource IS 'A detail, e.g. topic_groups; all for all of them together.';
+COMMENT ON COLUMN ops.freshness.checks IS 'Checks of the last 30 days.';
+COMMENT ON COLUMN ops.freshness.stale IS 'How many of them found a difference.';
+COMMENT ON COLUMN ops.freshness.share IS 'The estimated share of its rows that is out of date, 0 to 1; each stratum counts as much as it has rows now. NULL without checks.';
+COMMENT ON COLUMN ops.freshness.low IS 'The lower end of the 95 % interval of share.';
+COMMENT ON COLUMN ops.freshness.high IS 'The upper end of the 95 % interval of share.';
+COMMENT ON COLUMN ops.freshness.days IS 'Days since the first of these checks.';
+
 CREATE TABLE ops.scans (
   run_id VARCHAR,
   endpoint VARCHAR,

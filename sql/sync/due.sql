@@ -12,9 +12,10 @@
 --   $moved_at         the JSON path of a time that any change of the item moves, where nothing else shows some changes of
 --                     this child; NULL for most
 --   $last_message_at  the JSON path of the time of the last message, which explains $moved_at when the two are equal
---   $max_age_seconds  the age after which it is fetched again, changed or not
+--   $max_age_seconds  the age after which it is fetched again, changed or not: as measured (src/sync/freshness.ts)
+--   $full_age_seconds the age that the settings allow
 --   $now              the current time
---   $entity_id        the one item to look at; NULL for all
+--   $entity_ids       the items to look at; NULL for all
 --   $parts, $part     into how many parts the items are divided, and which of them is looked at, from 0 on: the JSON of 2,048
 --                     items is read at once, which took more than 200 MB for 1,450 topics of 13 KB
 --   $paged            whether an answer has pages, of $page_size items
@@ -56,7 +57,7 @@ parents AS (
     json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS ranking
   FROM raw.documents AS items
   LEFT JOIN members ON members.entity_id = items.id
-  WHERE items.endpoint = $list AND hash(items.id) % $parts = $part AND ($entity_id::VARCHAR IS NULL OR items.id = $entity_id)
+  WHERE items.endpoint = $list AND hash(items.id) % $parts = $part AND ($entity_ids::VARCHAR[] IS NULL OR items.id IN (SELECT unnest($entity_ids::VARCHAR[])))
 ),
 -- Conversations, where an answer has pages of them: those stored, or a guess from the messages that the list counts.
 conversations AS (
@@ -110,10 +111,12 @@ compared AS (
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
     -- come due in one night, and nothing is ever older than the age allowed.
     -- A time in the future comes from a clock that was ahead; it counts as now.
-    epoch(least(coverage.fetched_at, $now))
-      + $max_age_seconds * (0.5 + 0.5 * (hash(parents.entity_id || $child || epoch_ms(coverage.fetched_at)) / 18446744073709551615.0))
-      AS sweep_at_seconds,
+    epoch(least(coverage.fetched_at, $now)) AS fetched_at_seconds,
+    0.5 + 0.5 * (hash(parents.entity_id || $child || epoch_ms(coverage.fetched_at)) / 18446744073709551615.0) AS share_of_age,
+    fetched_at_seconds + $max_age_seconds * share_of_age AS sweep_at_seconds,
     epoch($now) > sweep_at_seconds AS is_old,
+    epoch($now) <= fetched_at_seconds + $full_age_seconds * share_of_age AS is_young,
+    (epoch($now) - fetched_at_seconds) / 86400 AS age_days,
     parents.ranking[1] = 'true' AS is_vip,
     coalesce(parents.ranking[2], parents.ranking[3], parents.ranking[4]) AS last_activity,
     CASE
@@ -149,6 +152,8 @@ SELECT
   attempts,
   updated_at,
   is_unanswered,
+  -- Old by what was measured alone: it comes after all that is old by the settings.
+  reason = 'sweep' AND is_young AS is_early,
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
   -- they show which field changed: numbers, times and true or false as they are, other text (which may be long, or
   -- personal) as a short hash, and lists as one with their length.
@@ -172,5 +177,17 @@ SELECT
   is_touched,
   moved_at,
   stored_fingerprint,
-  (sweep_at_seconds * 1000)::BIGINT AS sweep_at_ms
+  (sweep_at_seconds * 1000)::BIGINT AS sweep_at_ms,
+  -- For checks: whether its last answer is what the tables say, and what tells how likely that is still true.
+  reason IS NULL AND not_requested IS NULL AND NOT has_failed AND last_reason IS NULL AS is_current,
+  age_days,
+  CASE
+    WHEN age_days < 0.5 THEN 'fresh'
+    ELSE CASE
+      WHEN age_days < 2 THEN 'under 2 days'
+      WHEN age_days < 7 THEN 'under 7 days'
+      WHEN age_days < 21 THEN 'under 21 days'
+      ELSE '21 days or more'
+    END || CASE WHEN raw.moment(last_activity) > $now::TIMESTAMPTZ - INTERVAL 14 DAY THEN ', active' ELSE ', quiet' END
+  END AS stratum
 FROM classified

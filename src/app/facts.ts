@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
+import { type FreshnessObjective, staleBoundOf } from '../base/freshness-estimate.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
@@ -25,7 +26,12 @@ async function readStored(setup: Setup): Promise<StoredFacts> {
   const { config, log } = setup;
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
   const read = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
-  const contents = read && { ...read, publishedFiles: comparedFiles(read.publishedFiles, config.publish) };
+  const bound = staleBoundOf(config.serve.freshness);
+  const contents = read && {
+    ...read,
+    publishedFiles: comparedFiles(read.publishedFiles, config.publish),
+    estimates: read.estimates.map((one) => ({ ...one, bound })),
+  };
   const changes = isPublished
     ? await withFullSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
     : await readQueue(null, config, log);
@@ -71,9 +77,8 @@ async function completed(
 
 /** A list is as fresh as its last verified scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
-  const { freshness } = config.serve;
-  const byList: Readonly<Partial<Record<string, number>>> =
-    typeof freshness === 'number' ? { default: freshness } : freshness;
+  const freshness: FreshnessObjective = config.serve.freshness;
+  const byList = typeof freshness === 'number' ? { default: freshness } : freshness;
   return resources.lists.map(({ name }) => {
     const list = contents?.lists.find(({ endpoint }) => endpoint === name);
     const objective = byList[name] ?? byList.default ?? freshnessHours;

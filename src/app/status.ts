@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode } from '../base/errors.js';
 import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
+import { isOverBound } from '../base/freshness-estimate.js';
 import { Agenda } from '../serve/schedule/agenda.js';
 import type { Job } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
@@ -38,14 +39,17 @@ export function scheduleFile(dataDir: string): string {
 
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
- * when a resource is older than its objective; where nothing was ever published, there is nothing that could be.
+ * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever published, there is nothing that could be.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
   const facts = await readFacts(setup);
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
   const { contents } = facts;
-  const isMissed = contents !== null && freshness.some(({ state }) => state === 'stale' || state === 'never');
+  const isMissed =
+    contents !== null &&
+    (freshness.some(({ state }) => state === 'stale' || state === 'never') ||
+      contents.estimates.some(isOverBound));
   return {
     ...facts,
     contents: contents && { ...contents, runs: contents.runs.slice(0, shownRuns) },

@@ -1,4 +1,5 @@
 import type { Iso } from './clock.js';
+import type { FreshnessEstimate } from './freshness-estimate.js';
 import type { Json } from './json.js';
 import { count, counted, duration } from './units.js';
 
@@ -73,6 +74,8 @@ export interface Contents {
     readonly name: string | null;
     readonly slug: string | null;
   } | null;
+  /** What random checks say about how much is out of date; empty before the first ones. */
+  readonly estimates: readonly FreshnessEstimate[];
   /** The last runs, newest first. */
   readonly runs: readonly StoredRun[];
   /** What the last sync left due; null before the first one ended. */

@@ -95,6 +95,14 @@ const sync = section({
     .min(0)
     .default(30)
     .describe('Minutes between two publications during a long run; 0 publishes only at its end.'),
+  idle: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.3)
+    .describe(
+      'The share of the requests left by --max-minutes that is spent on the likeliest to be out of date when nothing is due. None for a day after a 429: somebody else uses the key.',
+    ),
 });
 
 const profile = z
@@ -294,8 +302,8 @@ const hours = z.number().min(0);
 /** What `serve.freshness` is by default, also for the lists that it leaves out. */
 export const freshnessHours = 26;
 const freshness = z.union(
-  [hours, z.partialRecord(z.enum(['default', ...resources.lists.map(({ name }) => name)]), hours)],
-  `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}`,
+  [hours, z.partialRecord(z.enum(['default', 'stale', ...resources.lists.map(({ name }) => name)]), hours)],
+  `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}; and stale, a share`,
 );
 
 const mailAddress = z
@@ -421,9 +429,9 @@ const serve = section({
   freshness: freshness
     .default(freshnessHours)
     .describe(
-      'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and people are notified. A nightly run reads every list, so 26 hours allow it two hours. 0: no objective. By list where they differ.',
+      'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and people are notified. A nightly run reads every list, so 26 hours allow it two hours. 0: no objective. By list where they differ. stale is the share of a resource that may be out of date, by random checks (0.05; 0: no bound).',
     )
-    .meta({ example: { default: 26, people: 50, channels: 0 } }),
+    .meta({ example: { default: 26, people: 50, channels: 0, stale: 0.02 } }),
   notify,
 })
   .refine(({ proxies, userHeader }) => userHeader === null || proxies.length > 0, {

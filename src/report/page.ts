@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { estimateText } from '../base/freshness-estimate.js';
 import { Html, html, type Piece } from '../base/html.js';
 import { moment } from './elements.js';
 import type { ReportData } from './read.js';
@@ -43,7 +44,7 @@ export async function reportPage(
 <main id="main" tabindex="-1">
 ${sections.map(({ id, heading, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>\n`)}</main>
 <footer><p>Made by Signalhouse ${version} from the published file. Dates and weeks are UTC; a week starts on Monday. Every
-number comes from a view that you can query: see docs/schema.md.</p></footer>
+number comes from a view that you can query: see docs/schema.md.${data.freshness && html` Checked at random: ${estimateText(data.freshness)}.`}</p></footer>
 </body>
 </html>
 `;

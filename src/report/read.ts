@@ -1,4 +1,5 @@
 import type { Iso } from '../base/clock.js';
+import type { FreshnessEstimate } from '../base/freshness-estimate.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 
@@ -24,6 +25,8 @@ export interface ReportData {
   readonly latestChanges: readonly TopicChange[];
   readonly pushed: readonly { readonly status: string; readonly changes: number }[];
   readonly latestPushed: readonly PushedChange[];
+  /** How much is out of date by random checks; null before the first ones. */
+  readonly freshness: FreshnessEstimate | null;
 }
 
 interface Totals {
@@ -179,5 +182,7 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     latestChanges: await rows('latest_changes', from),
     pushed: await rows('pushed', from),
     latestPushed: await rows('latest_pushed', from),
+    freshness:
+      (await snapshot.rows<FreshnessEstimate>("FROM freshness_estimates WHERE resource = 'all'"))[0] ?? null,
   };
 }

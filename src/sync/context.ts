@@ -1,3 +1,4 @@
+import type { FreshnessObjective } from '../base/freshness-estimate.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
 import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
@@ -5,6 +6,7 @@ import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { SchemaDrift } from './landing/schema-drift.js';
 import { SeenContent } from './landing/seen-content.js';
+import type { SyncOptions } from './report.js';
 
 /** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface SyncSettings {
@@ -15,8 +17,12 @@ export interface SyncSettings {
     readonly personGroups: 'without_company' | 'all' | 'never';
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
     readonly publishEveryMinutes: number;
+    /** The share of the free budget that may be spent on what is not due. */
+    readonly idle?: number;
   };
   readonly retention: Retention;
+  /** As in the configuration; `stale` bounds the share that may be out of date. */
+  readonly serve?: { readonly freshness: FreshnessObjective };
   readonly tuning?: RunSettings['tuning'] & { readonly maxItemBytes?: number };
 }
 
@@ -54,12 +60,18 @@ export interface OpenDoubt extends Doubt {
 export interface SyncParts extends RunParts<SyncSettings> {
   /** The lists and children that there are; the program's own unless a test adds one. */
   readonly resources?: Resources;
+  /** Drawn from [0, 1): which details are checked. */
+  readonly random?: () => number;
 }
 
 /** What every step of one sync has at hand. */
 export interface Context extends RunContext<SyncSettings> {
   readonly resources: Resources;
   readonly acceptDeletes: boolean;
+  readonly random: () => number;
+  /** When it began, by the monotonic clock. */
+  readonly startedMs: number;
+  readonly caps: Pick<SyncOptions, 'maxRequests' | 'maxMinutes'>;
   /** The most scans of a list until one is verified; scan.ts says how many unless a test does. */
   readonly scanAttempts?: number;
   /** Things that went wrong while the rest went on. */
@@ -81,14 +93,17 @@ export interface Context extends RunContext<SyncSettings> {
 /** The context of a sync, or of a plan, which reads the same lists. */
 export function syncContext(
   run: RunContext<SyncSettings>,
-  { warehouse, resources = builtIn }: SyncParts,
-  { acceptDeletes = false }: { readonly acceptDeletes?: boolean | undefined },
+  { warehouse, resources = builtIn, random = Math.random }: SyncParts,
+  options: SyncOptions,
 ): Context {
   run.notes.push(...restoredNote(warehouse));
   return {
     ...run,
     resources,
-    acceptDeletes,
+    acceptDeletes: options.acceptDeletes ?? false,
+    caps: options,
+    random,
+    startedMs: run.clock.monotonic(),
     failures: [],
     schemaDrift: new SchemaDrift(run.config.tuning),
     seenContent: new SeenContent(),

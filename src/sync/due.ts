@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { usualPageSize } from '../api/page.js';
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
+import { staleBoundOf } from '../base/freshness-estimate.js';
 import { groupBy } from '../base/group-by.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
@@ -10,6 +11,7 @@ import { readVersions } from '../warehouse/load/models.js';
 import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
+import { type Measured, measuredAge } from './freshness.js';
 import type { DueReason, PlanLine, SyncOptions } from './report.js';
 
 /** What due needs of the warehouse. */
@@ -17,13 +19,19 @@ export type Rows = Pick<Context['store'], 'all'>;
 /** The settings that decide what is due. */
 export type DueSettings = {
   readonly sync: Pick<SyncSettings['sync'], 'recheck' | 'personGroups'>;
+  readonly serve?: SyncSettings['serve'];
 };
 
 /** One child of one entity that is due, and the parent's fingerprint, to be remembered when it is fetched. */
 export interface Task {
   readonly child: Child;
   readonly entityId: string;
-  readonly reason: DueReason;
+  /** `check` and `idle`: it is not due. */
+  readonly reason: DueReason | 'check' | 'idle';
+  /** Of a check: from which stratum it was chosen. */
+  readonly stratum?: string;
+  /** Old by what was measured alone: it comes after all that is old by the settings. */
+  readonly isEarly: boolean;
   readonly fingerprint: string;
   /** Whether it failed when it was asked for last. */
   readonly hasFailed: boolean;
@@ -55,6 +63,7 @@ export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerpri
   attempts: 0,
   updatedAt: null,
   isUnanswered: false,
+  isEarly: false,
   vip: false,
   lastActivity: '',
   wholeAt: null,
@@ -66,7 +75,7 @@ export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerpri
 
 /** The state that says that a task is done, to be committed with what it brought. */
 export function coverageOf(
-  { child, entityId, fingerprint, counters }: Task,
+  { child, entityId, fingerprint, counters, stratum }: Task,
   arrivedAt: Arrival,
   status: number | null,
 ): Coverage {
@@ -82,6 +91,7 @@ export function coverageOf(
     status,
     error: null,
     reason: null,
+    stratum,
   };
 }
 
@@ -95,7 +105,7 @@ export function tooLargeCoverage(task: Task, arrivedAt: Arrival, error: AnswerTo
 }
 
 const taskColumns = `entity_id AS "entityId", fingerprint, reason, has_failed AS "hasFailed", attempts, updated_at AS "updatedAt",
-  is_unanswered AS "isUnanswered", is_vip AS vip, coalesce(last_activity, '') AS "lastActivity", whole_at AS "wholeAt", counters,
+  is_unanswered AS "isUnanswered", coalesce(is_early, false) AS "isEarly", is_vip AS vip, coalesce(last_activity, '') AS "lastActivity", whole_at AS "wholeAt", counters,
   stored_counters AS "storedCounters", last_reason AS "lastReason", requests`;
 const dueSql = sqlFile('sync/due');
 /** The people whose conversations come with their company. */
@@ -109,7 +119,7 @@ const touchedSql = {
 const futureTimesSql = sqlFile('sync/future_times');
 const clampTimesSql = sqlFile('sync/clamp_times');
 const clampVersionsSql = sqlFile('sync/clamp_versions');
-const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
+const rank: Record<Task['reason'], number> = { never: 0, changed: 1, sweep: 2, check: 3, idle: 4 };
 
 /**
  * Moves the times of a clock that was ahead back to now, in the order that they have: otherwise what was fetched then would
@@ -138,6 +148,9 @@ export interface DueOptions {
   readonly companyGroupsCome?: boolean;
   /** The run that asks, which does not ask twice for what it was answered and could not store. */
   readonly runId?: string;
+  /** Looks at these entities alone, and returns what is not due of them. */
+  readonly entityIds?: readonly string[] | null;
+  readonly measured?: ReadonlyMap<string, Measured>;
 }
 
 function comeCompanyGroups(children: readonly Child[]): boolean {
@@ -153,13 +166,14 @@ export async function due(
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
-  { companyGroupsCome = comeCompanyGroups(children), runId = '' }: DueOptions = {},
+  { companyGroupsCome = comeCompanyGroups(children), runId = '', entityIds = null }: DueOptions = {},
 ): Promise<Task[]> {
   const tasks: Task[] = [];
   const partsOf = await partsOfLists(rows, children);
+  const measured = await readMeasured(rows);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId });
-    const listed = `SELECT ${taskColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
+    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId, entityIds, measured });
+    const listed = `SELECT ${taskColumns} FROM (${sql}) WHERE ${entityIds ? 'is_current' : 'reason IS NOT NULL'}`;
     const parts = partsOf(child);
     for (let part = 0; part < parts; part += 1) {
       const found = await rows.all<Omit<Task, 'child'>>(listed, { ...params, parts, part });
@@ -170,12 +184,14 @@ export async function due(
 }
 
 /**
- * Never fetched before changed before old; then by the endpoint's weight; VIPs and recent activity first. What failed
+ * Never fetched before changed before old, and what is old by what was measured alone last: so a short budget is spent as if
+ * nothing had been measured. Then by the endpoint's weight; VIPs and recent activity first. What failed
  * last time comes after the others of its endpoint, so that a few broken entities never keep them from being fetched.
  */
 export function byUrgency(a: Task, b: Task): number {
   return (
     rank[a.reason] - rank[b.reason] ||
+    Number(a.isEarly) - Number(b.isEarly) ||
     a.child.weight - b.child.weight ||
     Number(a.hasFailed) - Number(b.hasFailed) ||
     Number(b.vip) - Number(a.vip) ||
@@ -241,11 +257,7 @@ export function dueQuery(
   child: Child,
   settings: DueSettings,
   now: Date,
-  {
-    companyGroupsCome = true,
-    runId = '',
-    entityId = null,
-  }: DueOptions & { readonly entityId?: string | null } = {},
+  { companyGroupsCome = true, runId = '', entityIds = null, measured }: DueOptions = {},
 ): Query {
   const { branches, params } = notRequested(child, settings, companyGroupsCome);
   const touched = touchedBy(child);
@@ -266,16 +278,33 @@ export function dueQuery(
       member_fields: child.members?.fields ?? [],
       moved_at: child.moved?.at ?? null,
       last_message_at: child.moved?.unlessIs ?? null,
-      max_age_seconds: maxAgeSeconds(child, settings),
+      max_age_seconds: ageOf(child, settings, measured).days * 86_400,
+      full_age_seconds: maxAgeSeconds(child, settings),
       now,
       run_id: runId,
-      entity_id: entityId,
+      entity_ids: entityIds,
       parts: 1,
       part: 0,
       paged: child.paged === true,
       page_size: usualPageSize,
     },
   };
+}
+
+/** What all checks that are kept say about each resource. */
+export async function readMeasured(rows: Rows): Promise<ReadonlyMap<string, Measured>> {
+  const found = await rows.all<Measured & { resource: string }>(
+    `SELECT resource, count(*)::INTEGER AS checks, (count(*) FILTER (differs))::INTEGER AS changes,
+            sum(CASE WHEN differs THEN age_days / 2 ELSE age_days END) AS days
+       FROM ops.audits GROUP BY resource`,
+  );
+  return new Map(found.map(({ resource, ...one }) => [resource, one]));
+}
+
+/** The age at which a child is fetched again, by the settings and by what was measured. */
+export function ageOf(child: Child, settings: DueSettings, measured?: ReadonlyMap<string, Measured>) {
+  const full = maxAgeSeconds(child, settings) / 86_400;
+  return measuredAge(full, staleBoundOf(settings.serve?.freshness), measured?.get(child.name));
 }
 
 /** Branches of a query, with the values that only they are bound to. */

@@ -1,6 +1,7 @@
 import { type Iso, iso } from '../base/clock.js';
 import { type Child, type Resources, requestFor } from '../contract/resources.js';
-import { type DueSettings, dueQuery, type NotRequested, type Rows } from './due.js';
+import { ageOf, type DueSettings, dueQuery, type NotRequested, type Rows, readMeasured } from './due.js';
+import type { measuredAge } from './freshness.js';
 import type { DueReason } from './report.js';
 
 /** Why a child of an entity is due, or is not. */
@@ -69,6 +70,8 @@ export interface ExplainedChild {
     readonly runId: string | null;
   } | null;
   readonly maxAgeDays: number;
+  /** Why it is less than the settings allow: how often such a child changes without a sign. Null where it is not less. */
+  readonly measured: { readonly daysBetween: number; readonly checks: number } | null;
   /** When it is requested at the latest, changed or not; null where its age does not count. */
   readonly sweepAt: Iso | null;
   /** The requests that it takes: an estimate where an answer has pages; null when it is not due. */
@@ -107,8 +110,9 @@ export async function explainDue(
   now: Date,
 ): Promise<ExplainedChild[]> {
   const explained: ExplainedChild[] = [];
+  const measured = await readMeasured(rows);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { entityId });
+    const { sql, params } = dueQuery(child, settings, now, { entityIds: [entityId], measured });
     const [row] = await rows.all<Row>(
       `SELECT reason, not_requested, has_only_moved, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
          sweep_at_ms, requests FROM (${sql})`,
@@ -119,7 +123,7 @@ export async function explainDue(
          FROM ops.coverage WHERE endpoint = $child AND entity_id = $entity_id`,
       { child: child.name, entity_id: entityId },
     );
-    explained.push(explain(child, entityId, settings, row, coverage));
+    explained.push(explain(child, entityId, ageOf(child, settings, measured), row, coverage));
   }
   return explained;
 }
@@ -127,7 +131,7 @@ export async function explainDue(
 function explain(
   child: Child,
   entityId: string,
-  settings: DueSettings,
+  { days: maxAgeDays, isSooner, ...why }: ReturnType<typeof measuredAge>,
   row: Row | undefined,
   coverage: CoverageRow | undefined,
 ): ExplainedChild {
@@ -154,7 +158,8 @@ function explain(
           runId: coverage.run_id,
         }
       : null,
-    maxAgeDays: child.maxAgeDays * settings.sync.recheck,
+    maxAgeDays,
+    measured: isSooner ? why : null,
     sweepAt: isAged && row.sweep_at_ms !== null ? iso(Number(row.sweep_at_ms)) : null,
     requests: isDue ? Number(row.requests) : null,
   };

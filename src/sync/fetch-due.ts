@@ -6,6 +6,7 @@ import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
+import { idleTasks } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
 import { keyOf } from './doubts.js';
 import { due, type Task, withCompanySql } from './due.js';
@@ -20,7 +21,8 @@ import { readList } from './scan.js';
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
- * and an endpoint that is broken is given up while the others continue.
+ * and an endpoint that is broken is given up while the others continue. At last, what the caps leave goes to checks and to what
+ * is likeliest to be out of date.
  */
 export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
   const givenUp = new GivenUp();
@@ -35,6 +37,7 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
+  let isIdle = false;
   for (;;) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
@@ -65,14 +68,21 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
       const before = context.batcher.added;
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
-      if (isResolved || context.batcher.added === before) return;
-      isResolved = true;
+      if (isResolved || context.batcher.added === before) {
+        if (isIdle) return;
+        isIdle = true;
+        await context.batcher.flush();
+        tasks.push(...(await idleTasks(context, children)).filter(({ child }) => !givenUp.has(child.name)));
+        if (tasks.length === 0) return;
+      } else isResolved = true;
     }
     await rememberConversations(context, tasks);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const concurrency = context.api.concurrency + 2;
+    // Somebody else uses the key: what is not due can wait.
+    const limited = context.tally.requests.rateLimited;
     const work = givenUp.askEach(
       tasks.map((task) => ({ ...askedOf(task), task })),
       concurrency,
@@ -80,7 +90,8 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
         ask: async ({ task }) => {
           context.stop.throwIfAborted();
           tried.add(keyOf(task));
-          const outcome = await fetchChild(context, task);
+          const isShared = task.reason === 'idle' && context.tally.requests.rateLimited > limited;
+          const outcome = isShared ? 'left' : await fetchChild(context, task);
           if (typeof outcome === 'string') {
             tracker.done(task, outcome);
             return null;
@@ -154,8 +165,11 @@ function askedOf({ child, entityId }: Task) {
 function announce({ config, observer }: Context, tasks: readonly Task[]): void {
   const requests = tasks.reduce((sum, task) => sum + task.requests, 0);
   const minutes = minutesFor(requests, config);
+  const isIdle = tasks.every(({ reason }) => reason === 'check' || reason === 'idle');
   if (minutes >= 1)
-    observer.note(`${tasks.length} due: about ${requests} requests, ${Math.ceil(minutes)} minutes`);
+    observer.note(
+      `${tasks.length} ${isIdle ? 'to check' : 'due'}: about ${requests} requests, ${Math.ceil(minutes)} minutes`,
+    );
 }
 
 const staleSql = substitute(sqlFile('sync/stale'), { with_company: withCompanySql });

@@ -1,6 +1,7 @@
 import { minutesFor } from '../api/budget.js';
 import type { RunObserver } from '../base/observer.js';
 import { runLifecycle } from '../run/lifecycle.js';
+import { countChecks } from './checks.js';
 import { type SyncParts, syncContext } from './context.js';
 import { countDue } from './due.js';
 import { readLists } from './lists.js';
@@ -34,14 +35,15 @@ export async function runPlan(
         const lines = await countDue(context.store, selection.children, config, endedAt);
         const spent = head.requests.total;
         const children = lines.reduce((sum, line) => sum + line.requests, 0);
-        const total = spent + children;
+        const checks = await countChecks(context, selection.children, spent + children);
+        const total = spent + children + checks;
         const plan: PlanReport = {
           organization: identity.organization,
           lists: scans,
           lines,
           failures: context.failures,
           spent,
-          requests: { lists: spent, children, total },
+          requests: { lists: spent, children, checks, total },
           minutes: minutesFor(total, config),
           left: leftBy(options, spent, children, parts),
         };

@@ -33,7 +33,13 @@ export interface PlanReport {
   /** Requests spent on the lists to make this plan. */
   readonly spent: number;
   /** Requests of a sync that runs now: its lists again, and the children. */
-  readonly requests: { readonly lists: number; readonly children: number; readonly total: number };
+  readonly requests: {
+    readonly lists: number;
+    readonly children: number;
+    /** Random checks of what is not due. */
+    readonly checks: number;
+    readonly total: number;
+  };
   /** Minutes at the configured rate limit. */
   readonly minutes: number;
   /** With a cap (`--max-requests`, `--max-minutes`): how much of the children it leaves for the next run. */

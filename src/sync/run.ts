@@ -8,6 +8,7 @@ import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
+import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
 import { clampTimes, countDue, sweepReport } from './due.js';
@@ -91,6 +92,7 @@ async function syncReport(
   const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
   const sweep = await sweepReport(context, selection.children, options, pages);
   if (sweep !== null) notes.push(sweep);
+  notes.push(...(await estimateFreshness(context, endedAt)));
   const left = await countDue(context.store, selection.children, config, endedAt, context.runId);
   const due = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);

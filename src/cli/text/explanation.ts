@@ -123,10 +123,15 @@ type AskedChild = ExplainedChild & Partial<Pick<Explanation['children'][number],
 
 /** Whether a child is due, and why, in a sentence. */
 export function childText(child: AskedChild, now: number): string {
-  const { isDue, why, last, sweepAt, maxAgeDays } = child;
+  const { isDue, why, last, sweepAt, maxAgeDays, measured, resource } = child;
   const state = isDue ? 'DUE' : sweepAt === null ? 'not requested' : 'not due';
   const asked = last === null ? '' : askedText(child, last, now);
-  const latest = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}`;
+  const days = Number(maxAgeDays.toFixed(1));
+  const reason =
+    measured === null
+      ? ''
+      : `: ${resource} changes unannounced once in ${count(Math.round(measured.daysBetween))} days by ${counted(measured.checks, 'check')}, so it is read every ${days} days`;
+  const latest = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}${reason}`;
   const texts: Record<DueCode, string> = {
     never_requested: 'it was never requested',
     no_answer: `the last request failed, ${asked}`,
@@ -134,7 +139,7 @@ export function childText(child: AskedChild, now: number): string {
     changed: `${changesText(child)} since it was fetched, ${asked}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
-    old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,
+    old: `older than its ${days} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}${reason}`,
     unchanged: `nothing changed since it was fetched, ${asked}${latest}`,
     only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${latest}`,
     refused: `refused ${asked}; requested again when it changes${latest}`,

@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../app/status.js';
 import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
+import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { countsTable, type Fact, list, pairs, type Section, sections, some, table, wide } from './layout.js';
 import { costText, failingText } from './sync.js';
@@ -10,6 +11,7 @@ export function statusSummary(status: StatusReport, now: number): string {
   return sections([
     ['Warehouse', pairs(facts(status, now))],
     ['Freshness objectives', freshnessText(status, now)],
+    ['Out of date, by random checks', estimatesText(contents)],
     ['Changes to push', pairs(Object.entries(status.queue))],
     ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
@@ -97,6 +99,13 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
     ]),
     wide,
   );
+}
+
+function estimatesText(contents: Contents | null): string {
+  const known = (contents?.estimates ?? []).filter(
+    ({ resource, checks }) => resource === 'all' || checks > 0,
+  );
+  return list(known.map((one) => `${estimateText(one)}${isOverBound(one) ? ': MORE THAN ALLOWED' : ''}`));
 }
 
 function jobsText({ jobs }: StatusReport): string {

@@ -154,6 +154,7 @@ export function planSummary(report: PlanReport): string {
         ['organization', nameOf(organization)],
         ['lists', counted(requests.lists, 'request')],
         ['details', counted(requests.children, 'request')],
+        ['checks', requests.checks > 0 ? counted(requests.checks, 'request') : null],
         ['total', `${costText({ requests: requests.total, minutes })} at the budget`],
         ['spent on this plan', counted(report.spent, 'request')],
         ['left for later', later],

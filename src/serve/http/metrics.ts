@@ -113,6 +113,7 @@ export class Metrics {
       gauge.remove();
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
+    for (const gauge of [all.stale, all.staleBound, all.checks]) gauge.reset();
     all.organization.reset();
     if (facts === null) return;
     const { spending, contents, files, publishedAt, verified } = facts;
@@ -138,6 +139,12 @@ export class Metrics {
       const age = ageMinutes(one, now);
       if (age !== null) all.fresh.set({ resource }, age * 60);
       if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
+    }
+    for (const { resource, checks, bound, ...found } of contents?.estimates ?? []) {
+      all.checks.set({ resource }, checks);
+      if (bound && resource !== 'all') all.staleBound.set({ resource }, bound);
+      for (const of of ['share', 'low', 'high'] as const)
+        all.stale.set({ resource, of }, found[of] ?? Number.NaN);
     }
     for (const { endpoint, records } of contents?.rejected ?? []) all.rejected.set({ endpoint }, records);
     for (const [file, found] of Object.entries(files)) if (found) all.bytes.set({ file }, found.bytes);
@@ -207,6 +214,13 @@ function gauges(register: Registry) {
     objective: gauge('freshness_objective_seconds', 'Objective for signalhouse_freshness_seconds.', [
       'resource',
     ]),
+    stale: gauge(
+      'stale_share',
+      'Share of a resource that is out of date, by random checks: of="share", with its 95 % interval (low, high).',
+      ['resource', 'of'],
+    ),
+    staleBound: gauge('stale_share_objective', 'Objective for signalhouse_stale_share.', ['resource']),
+    checks: gauge('checks', 'Random checks of the last 30 days.', ['resource']),
     rejected: gauge('rejected_records', 'Rejected records that are not resolved.', ['endpoint']),
     bytes: gauge('warehouse_bytes', 'Size of the warehouse files.', ['file']),
     ready: gauge('ready', '1 when the warehouse was read and the program is not shutting down, else 0.'),

@@ -1,4 +1,5 @@
 import { type Contents, type Facts, freshnessState, verifiedText } from '../../base/facts.js';
+import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { JobKind } from '../schedule/job.js';
@@ -103,6 +104,7 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
   const { contents, foreignLogs = [] } = facts;
   return [
     ...freshness(facts, times),
+    ...outOfDate(contents),
     ...heldBack(contents),
     ...changes(facts, schedule),
     ...rejected(contents),
@@ -154,6 +156,13 @@ function freshness(facts: Facts, times: Times): Attention[] {
       'No scan was complete and verified yet; what was read is in the tables.',
     ),
   ];
+}
+
+function outOfDate({ estimates }: Contents): Attention[] {
+  return estimates.filter(isOverBound).map((one) => {
+    const reason = `${estimateText(one)}. It is fetched more often now; a smaller sync.recheck does more.`;
+    return bad(`Too much of ${one.resource} is out of date`, reason, 'signalhouse status');
+  });
 }
 
 function heldBack({ fused }: Contents): Attention[] {

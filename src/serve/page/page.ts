@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { canonicalZone } from '../../base/clock.js';
 import { type Contents, type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
+import { estimateText } from '../../base/freshness-estimate.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { ScheduleView } from '../schedule/record.js';
@@ -157,9 +158,12 @@ function dataSections(facts: Facts, times: Times): Html | null {
     facts.contents === null
       ? null
       : section('freshness', 'Freshness', freshnessChart(facts.freshness, times), backlog(facts));
+  const known = (facts.contents?.estimates ?? []).filter(({ checks }) => checks > 0);
+  const texts = known.map((one) => [estimateText(one)]);
+  const checked = details('estimates', 'Out of date, by random checks', ['Estimate'], texts);
   const queue = queueSection(facts);
   if (requests === null && queue === null) return null;
-  return html`<div id="columns" class="columns"><div id="data">${freshness}${queue}</div>${requests}</div>\n`;
+  return html`<div id="columns" class="columns"><div id="data">${freshness}${checked}${queue}</div>${requests}</div>\n`;
 }
 
 function runsSection(runs: readonly RunLine[], { times, link }: Frame): Html | null {

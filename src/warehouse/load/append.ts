@@ -77,7 +77,7 @@ function rowsOf(batch: Batch, before: number, setsBefore: number): Rows[] {
       'coverage',
       [
         ...(['text', 'text', 'time', 'integer', 'text', 'text', 'integer', 'text', 'text'] as const),
-        ...(['boolean', 'boolean', 'boolean'] as const),
+        ...(['boolean', 'boolean', 'boolean', 'text'] as const),
       ],
       coverage.map((it) => [
         ...[it.endpoint, it.entityId, it.fetchedAt, no(it.answerNo), it.fingerprint, it.counters ?? null],
@@ -85,6 +85,7 @@ function rowsOf(batch: Batch, before: number, setsBefore: number): Rows[] {
         it.error === null || it.reason !== null || refused(it.status),
         it.error === null && !isInDoubt(it),
         it.error !== null || (isInDoubt(it) && it.reason !== unconfirmed),
+        it.stratum ?? null,
       ]),
     ),
     ...into(

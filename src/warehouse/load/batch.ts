@@ -61,6 +61,8 @@ export interface Coverage {
   readonly error: string | null;
   /** Why it is no longer due: the API's reason (e.g. `archived_in_v1_to_v2_migration`) or ours. */
   readonly reason: string | null;
+  /** Of a check: from which stratum it was chosen (ops.audits). */
+  readonly stratum?: string | undefined;
 }
 
 /** An item that does not match the contract, kept with its path and reason. */

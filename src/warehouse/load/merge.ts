@@ -3,7 +3,7 @@ import type { Session } from '../store/session.js';
 import { type Counts, type Merged, plusCounts } from './batch.js';
 import { diff, stage, storeDocuments } from './diff.js';
 import type { Columns, Models } from './models.js';
-import { mergeOpsTables } from './ops-tables.js';
+import { mergeOpsTables, recordChecks } from './ops-tables.js';
 import { project } from './project.js';
 
 /**
@@ -37,6 +37,7 @@ export async function merge(
     const found = await diff(session, models.families, runId);
     await project(session, models, columns, found, replaced);
     const merged = await session.transaction(async (tx) => {
+      await recordChecks(tx, runId);
       const documents = await storeDocuments(tx, found);
       const news = await mergeOpsTables(tx, runId);
       const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');

@@ -1,4 +1,4 @@
-import { literal } from '../sql.js';
+import { literal, sqlFile, substitute } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Drift, Merged } from './batch.js';
 
@@ -35,6 +35,14 @@ export async function mergeOpsTables(
   );
   const fresh = Number(counted?.fresh ?? 0);
   return { rejections: { new: fresh, known: Number(counted?.total ?? 0) - fresh, examples }, newDrift };
+}
+
+const auditsSql = sqlFile('load/audits');
+
+/** Records what the checks found (ops.audits). Call it before the documents are stored: it compares them with what was. */
+export async function recordChecks(tx: Statements, runId: string): Promise<void> {
+  const [any] = await tx.all('SELECT 1 FROM appended.coverage WHERE stratum IS NOT NULL LIMIT 1');
+  if (any) await tx.run(substitute(auditsSql, { run_id: literal(runId) }));
 }
 
 /** Nothing of such an answer was stored (see diff): it is asked for again. */

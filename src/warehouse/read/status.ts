@@ -37,6 +37,7 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
     return {
       organization,
       left,
+      estimates: await snapshot.all("FROM ops.freshness ORDER BY resource <> 'all', resource"),
       runs: await rows('runs'),
       lists: await rows('lists'),
       children: await rows('children'),

@@ -121,6 +121,7 @@ const kinds = {
   requests: 30,
   runs: Number.POSITIVE_INFINITY,
   scans: 90,
+  audits: 90,
   attempts: Number.POSITIVE_INFINITY,
   rejected: Number.POSITIVE_INFINITY,
   drift: Number.POSITIVE_INFINITY,

@@ -18,6 +18,14 @@ describe('the report', () => {
     }
   });
 
+  it('says at its end how much is out of date, once something was checked', async () => {
+    const footer = (text: string) => /<footer>(.*?)<\/footer>/s.exec(text)?.[1];
+    expect(footer(html)).toContain(
+      'Checked at random: 0.4 % of all details is out of date (95 %: 0.2 to 0.9 %, 1,240 checks in 30 days).',
+    );
+    expect(footer((await reportPage(emptyReport, '1.2.3')).html)).not.toContain('Checked');
+  });
+
   it('is one file: no script, nothing from elsewhere, and its policy knows its style sheet', async () => {
     expect(html).not.toMatch(/<script|<link|<img|@import|url\(|\sstyle="|\son\w+=/i);
     const style = /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? '';

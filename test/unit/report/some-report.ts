@@ -7,6 +7,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
   );
   const found = 30;
   return {
+    freshness: { resource: 'all', checks: 1_240, stale: 5, share: 0.004, low: 0.002, high: 0.009, days: 30 },
     header: {
       organization: text,
       as_of: '2026-11-17T09:00:00.000Z',
@@ -92,6 +93,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
 
 /** One of a warehouse that is still empty. */
 export const emptyReport: ReportData = {
+  freshness: null,
   header: { organization: null, as_of: null, last_sync_at: null, since: null },
   totals: {
     ...{ open_topics: 0, urgent_topics: 0, waiting: 0, waiting_vip: 0, waiting_again: 0 },

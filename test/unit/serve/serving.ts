@@ -26,6 +26,30 @@ export const night: StoredRun = {
 };
 
 const someContents: Contents = {
+  estimates: [
+    {
+      resource: 'all',
+      checks: 1_240,
+      stale: 5,
+      share: 0.004,
+      low: 0.002,
+      high: 0.009,
+      days: 30,
+      bound: 0.05,
+    },
+    {
+      resource: 'topic_groups',
+      checks: 640,
+      stale: 70,
+      share: 0.11,
+      low: 0.08,
+      high: 0.14,
+      days: 30,
+      bound: 0.05,
+    },
+    { resource: 'story', checks: 4, stale: 0, share: 0, low: 0, high: 0.6, days: 9, bound: 0.05 },
+    { resource: 'channel', checks: 0, stale: 0, share: null, low: 0, high: 1, days: 0, bound: 0.05 },
+  ],
   userViews: [],
   publishedFiles: [],
   organization: { id: 'org_1', name: 'Acme Tools', slug: 'acme' },
@@ -235,7 +259,7 @@ export const noFacts: Facts = {
 /** When nothing is wrong. */
 export const wellFacts: Facts = {
   ...someFacts,
-  contents: { ...someContents, rejected: [], drift: [], left: null, runs: [night] },
+  contents: { ...someContents, estimates: [], rejected: [], drift: [], left: null, runs: [night] },
   freshness: someFacts.freshness.slice(0, 1),
   queue: { queued: 1 },
 };

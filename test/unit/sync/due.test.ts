@@ -291,6 +291,7 @@ describe('the order', () => {
     attempts: fc.constant(0),
     updatedAt: fc.constant(null),
     isUnanswered: fc.constant(false),
+    isEarly: fc.boolean(),
     vip: fc.boolean(),
     lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
     wholeAt: fc.constant(null),
@@ -300,12 +301,13 @@ describe('the order', () => {
     requests: fc.constant(1),
   });
 
-  test('never before changed before sweep, then by weight, what failed last, VIPs, and last activity', () => {
+  test('never before changed before sweep, what is old by measurement alone last, then by weight, what failed last, VIPs, and last activity', () => {
     fc.assert(
       fc.property(fc.array(task), (tasks) => {
-        const rank = { never: 0, changed: 1, sweep: 2 };
+        const rank = { never: 0, changed: 1, sweep: 2, check: 3, idle: 4 };
         const place = (one: Task) => [
           rank[one.reason],
+          one.isEarly ? 1 : 0,
           one.child.weight,
           one.hasFailed ? 1 : 0,
           one.vip ? 0 : 1,

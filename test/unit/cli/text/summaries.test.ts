@@ -3,6 +3,7 @@ import type { StatusReport } from '../../../../src/app/status.js';
 import { statusSummary } from '../../../../src/cli/text/status.js';
 import { syncSummary } from '../../../../src/cli/text/sync.js';
 import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
+import { someFacts } from '../../serve/serving.js';
 
 const scan: ScanReport = {
   endpoint: 'topics',
@@ -132,6 +133,19 @@ describe('the summary of the status', () => {
     expect(running).toContain('published not yet: signalhouse sync has been running for 12 min');
     expect(running).not.toContain('nothing yet');
     expect(said({})).toContain('nothing yet: no run has ended; run signalhouse sync, which continues');
+  });
+
+  it('says how much is out of date by random checks, and what is not known yet', () => {
+    const { contents } = someFacts;
+    const text = statusSummary({ ...status, contents }, now).replaceAll(/\s+/g, ' ');
+    expect(text).toContain(
+      '0.4 % of all details is out of date (95 %: 0.2 to 0.9 %, 1,240 checks in 30 days)',
+    );
+    expect(text).toContain(
+      'topic_groups is out of date (95 %: 8.0 to 14.0 %, 640 checks in 30 days): MORE THAN ALLOWED',
+    );
+    expect(text).toContain('- story: not yet known: 4 checks');
+    expect(text).not.toContain('channel:');
   });
 
   it('never says that more than the limit was spent of it', () => {

@@ -73,6 +73,18 @@ describe('what is', () => {
       ['signalhouse_overdue_seconds{job="nightly"} 0', 'signalhouse_overdue_seconds{job="hourly-push"} 3900'],
     ],
     ['verified_equal', ['signalhouse_verified_equal 1']],
+    [
+      'stale_share_objective',
+      ['topic_groups', 'story', 'channel'].map(
+        (name) => `signalhouse_stale_share_objective{resource="${name}"} 0.05`,
+      ),
+    ],
+    [
+      'checks',
+      Object.entries({ all: 1_240, topic_groups: 640, story: 4, channel: 0 }).map(
+        ([name, checks]) => `signalhouse_checks{resource="${name}"} ${checks}`,
+      ),
+    ],
     // The last run of the other one was skipped, which is no run.
     ['last_exit_code', ['signalhouse_last_exit_code{job="nightly"} 0']],
     ['running', ['signalhouse_running{job="nightly"} 0', 'signalhouse_running{job="hourly-push"} 1']],

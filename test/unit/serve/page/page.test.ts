@@ -45,9 +45,9 @@ function answers(document: string): string[] {
 
 describe('its three questions', () => {
   it('are answered when things are wrong', () => {
-    expect(answers(page())).toEqual(['No', 'Running hourly-push', '5 things']);
+    expect(answers(page())).toEqual(['No', 'Running hourly-push', '6 things']);
     expect(words(page(), 'state')).toBe('hourly-push is running: topic details. Waiting: export.');
-    expect(page()).toContain('<title>(5) Acme Tools · Signalhouse</title>');
+    expect(page()).toContain('<title>(6) Acme Tools · Signalhouse</title>');
   });
 
   it('are answered when all is well', () => {
@@ -118,6 +118,7 @@ describe('what needs attention', () => {
       'The people list is stale',
       'signalhouse sync --only people Copy',
       'The companies list was never read completely',
+      'Too much of topic_groups is out of date 11.0 % of topic_groups is out of date (95 %: 8.0 to 14.0 %,',
       '2 changes are in conflict',
       'signalhouse changes list --status conflict',
       '3 records of people are rejected',

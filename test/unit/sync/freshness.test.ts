@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import type { Child } from '../../../src/contract/resources.js';
+import { Random } from '../../../src/sandbox/world/random.js';
+import { byUrgency, type Task, wholeChild } from '../../../src/sync/due.js';
+import {
+  checksAfter,
+  chooseChecks,
+  chooseIdle,
+  estimate,
+  measuredAge,
+  type Stratum,
+} from '../../../src/sync/freshness.js';
+import { type Detail, type Kind, SilentWorld } from './silent-world.js';
+
+const bound = 0.05;
+
+describe('the estimate', () => {
+  test('contains the truth in at least 190 of 200 worlds with silent edits at unknown rates', () => {
+    let [all, single, singles] = [0, 0, 0];
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const random = new Random(seed, 'kinds');
+      const kinds = Array.from({ length: 5 }, (_, at) => ({
+        resource: `resource ${at}`,
+        size: Math.round(10 ** (1 + 1.2 * random.unit())),
+        fullDays: random.pick([14, 30, 45, 60]),
+        daysBetween: 10 ** (1.3 + 2 * random.unit()),
+      }));
+      const world = new SilentWorld(seed, kinds);
+      const requests = 10 ** (2 + 1.6 * random.unit());
+      for (let night = 0; night < 40; night += 1) {
+        world.nextDay();
+        for (const one of world.details) {
+          const isAnnounced = world.random() < (one.isActive ? 0.1 : 0.01);
+          if (isAnnounced || world.ageOf(one) > world.kindOf(one).fullDays * one.shareOfAge) world.fetch(one);
+        }
+        const count = checksAfter(requests, Number.POSITIVE_INFINITY);
+        for (const one of chooseChecks(world.current(), count, world.random)) world.check(one);
+      }
+      if (contains(world)) all += 1;
+      for (const { resource } of kinds) {
+        if (world.estimate(resource).checks < 30) continue;
+        singles += 1;
+        if (contains(world, resource)) single += 1;
+      }
+    }
+    expect(all).toBeGreaterThanOrEqual(190);
+    expect(single / singles).toBeGreaterThanOrEqual(0.95);
+  });
+
+  const stratum = (more: Partial<Stratum>): Stratum => ({
+    ...{ resource: 'a', stratum: 'under 7 days, quiet', population: 1_000, ageDays: 4 },
+    ...{ checks: 0, stale: 0, checkedDays: 4 },
+    ...more,
+  });
+
+  test('is wide with few checks, and says nothing without any', () => {
+    expect(estimate([stratum({})])).toEqual({ checks: 0, stale: 0, share: null, low: 0, high: 1 });
+    const fresh = stratum({ stratum: 'fresh' });
+    expect(estimate([fresh])).toEqual({ checks: 0, stale: 0, share: 0, low: 0, high: 0 });
+    const { share, low, high } = estimate([stratum({ checks: 4 })]);
+    expect([share, low]).toEqual([0, 0]);
+    // Clopper and Pearson: 0.602.
+    expect(high).toBeCloseTo(0.605, 2);
+  });
+
+  test('a resource without a check may be anything from all right to all wrong', () => {
+    const checked = stratum({ checks: 10_000, stale: 0, population: 900_000 });
+    const { share, low, high } = estimate([checked, stratum({ resource: 'b', population: 100_000 })]);
+    expect([share, low]).toEqual([0, 0]);
+    expect(high).toBeGreaterThan(0.1);
+    expect(high).toBeLessThan(0.101);
+  });
+
+  test('each stratum counts by its population, however often it was checked', () => {
+    const strata = [
+      stratum({ population: 100_000, checks: 100, stale: 1 }),
+      stratum({ stratum: 'under 7 days, active', population: 1_000, checks: 900, stale: 900 }),
+      stratum({ stratum: 'fresh', population: 101_000 }),
+    ];
+    expect(estimate(strata).share).toBeCloseTo((0.01 * 100_000 + 1_000) / 202_000, 6);
+  });
+
+  test('what was found at an age is carried over to the age of now', () => {
+    const young = estimate([stratum({ checks: 1_000, stale: 100, ageDays: 2, checkedDays: 4 })]).share;
+    expect(young).toBeCloseTo(1 - Math.sqrt(0.9), 6);
+  });
+});
+
+function contains(world: SilentWorld, resource?: string): boolean {
+  const { low, high } = world.estimate(resource);
+  const truth = world.truth(resource);
+  return low <= truth && truth <= high;
+}
+
+describe('the checks', () => {
+  const current = (resource: string, size: number) =>
+    Array.from({ length: size }, (_, at) => ({
+      ...{ resource, entityId: `${resource} ${at}`, stratum: 'under 7 days, quiet', ageDays: 3, requests: 1 },
+    }));
+
+  test('are equally likely within a stratum, and likelier in a small one', () => {
+    const random = new Random('checks');
+    const all = [...current('large', 900), ...current('small', 9)];
+    const times = new Map<string, number>();
+    for (let run = 0; run < 4_000; run += 1)
+      for (const { entityId } of chooseChecks(all, 3, () => random.unit()))
+        times.set(entityId, (times.get(entityId) ?? 0) + 1);
+    const of = (name: string) =>
+      all.flatMap(({ resource, entityId }) => (resource === name ? (times.get(entityId) ?? 0) : []));
+    const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
+    const [large, small] = [of('large'), of('small')];
+    // By the root of their sizes: 30 to 3.
+    expect(sum(small) / (sum(small) + sum(large))).toBeCloseTo(3 / 33, 1);
+    expect(Math.max(...small) / Math.min(...small)).toBeLessThan(1.5);
+    expect(Math.max(...large)).toBeLessThan(35);
+  });
+
+  test('are the same for the same randomness', () => {
+    const chosen = () => {
+      const random = new Random('same');
+      return chooseChecks(current('a', 50), 5, () => random.unit());
+    };
+    expect(chosen()).toEqual(chosen());
+  });
+
+  test('are 1 % of the requests and at least 3; none when the budget is short', () => {
+    expect([checksAfter(12, 1_000), checksAfter(1_240, 1_000)]).toEqual([3, 13]);
+    expect([checksAfter(12, 5), checksAfter(12, 6)]).toEqual([0, 3]);
+  });
+});
+
+describe('the age', () => {
+  test('stays as the settings say until checks show more changes than the bound allows', () => {
+    expect(measuredAge(14, bound)).toMatchObject({ days: 14 });
+    expect(measuredAge(14, bound, { checks: 4, changes: 0, days: 20 }).days).toBe(14);
+    expect(measuredAge(14, bound, { checks: 1_000, changes: 5, days: 5_000 }).days).toBe(14);
+    expect(measuredAge(14, bound, { checks: 1, changes: 1, days: 2 }).days).toBeGreaterThan(10);
+    expect(measuredAge(14, 0, { checks: 1_000, changes: 900, days: 5_000 }).days).toBe(14);
+  });
+
+  test('follows from the rate, within bounds', () => {
+    const { days, daysBetween } = measuredAge(14, bound, { checks: 1_240, changes: 100, days: 9_000 });
+    expect(daysBetween).toBeCloseTo(91.5, 0);
+    expect(days).toBeCloseTo(9.1, 1);
+    expect(measuredAge(14, bound, { checks: 9_000, changes: 9_000, days: 9_000 }).days).toBe(14 / 8);
+  });
+});
+
+describe('60 nights with the same budget', () => {
+  const kinds: Kind[] = [
+    { resource: 'groups', size: 300, fullDays: 14, daysBetween: 60 },
+    { resource: 'people', size: 200, fullDays: 30, daysBetween: 400 },
+    { resource: 'activity', size: 150, fullDays: 30, daysBetween: 90 },
+    { resource: 'history', size: 300, fullDays: 60, daysBetween: 3_000 },
+  ];
+  /** What the ages of the settings take a night. */
+  const needed = kinds.reduce((sum, { size, fullDays }) => sum + size / (0.75 * fullDays), 0);
+
+  test.each([6, 12])(
+    'at least two fifths less is stale where a night has %d times the requests that it needs',
+    (times) => {
+      for (const seed of [1, 2, 3]) {
+        const [before, now] = [nights(seed, needed * times, false), nights(seed, needed * times, true)];
+        expect(now / before).toBeLessThan(0.6);
+      }
+    },
+  );
+
+  test.each([0.3, 0.7])('no more is stale where it has %d times as many', (times) => {
+    for (const seed of [1, 2, 3]) {
+      const [before, now] = [nights(seed, needed * times, false), nights(seed, needed * times, true)];
+      expect(now / before).toBeLessThanOrEqual(1);
+    }
+  });
+
+  /** The mean share that is stale in the mornings after 60 nights of at most so many requests. */
+  function nights(seed: number, budget: number, isMeasured: boolean): number {
+    const world = new SilentWorld(seed, kinds);
+    let stale = 0;
+    for (let night = 0; night < 60; night += 1) {
+      world.nextDay();
+      const due = world.details.flatMap((one): { one: Detail; task: Task }[] => {
+        const { fullDays } = world.kindOf(one);
+        const age = isMeasured ? measuredAge(fullDays, bound, world.measured(one.resource)).days : fullDays;
+        if (world.ageOf(one) <= age * one.shareOfAge) return [];
+        const child = { name: one.resource, weight: one.weight } as Child;
+        const isEarly = world.ageOf(one) <= fullDays * one.shareOfAge;
+        const given = { child, entityId: one.entityId, reason: 'sweep', fingerprint: '' } as const;
+        return [{ one, task: { ...wholeChild, ...given, isEarly } }];
+      });
+      const fetched = due.sort((a, b) => byUrgency(a.task, b.task)).slice(0, budget);
+      for (const { one } of fetched) world.fetch(one);
+      const free = budget - fetched.length;
+      const count = isMeasured ? checksAfter(fetched.length, free) : 0;
+      if (count > 0) {
+        const checks = chooseChecks(world.current(), count, world.random);
+        for (const one of checks) world.check(one);
+        const idle = chooseIdle(world.current(), 0.3 * free - count, (resource) => {
+          const { fullDays = 0 } = kinds.find((kind) => kind.resource === resource) ?? {};
+          return measuredAge(fullDays, bound, world.measured(resource)).daysBetween;
+        });
+        for (const one of idle) world.fetch(world.of(one));
+      }
+      stale += world.truth() / 60;
+    }
+    return stale;
+  }
+});
