@@ -91,12 +91,14 @@ const strataSql = (due: string) => `
     FROM ops.audits WHERE resource = $child AND "at" > $now - INTERVAL 30 DAY GROUP BY stratum
   ) USING (stratum)`;
 
+/** Without a check, anything may be out of date. */
+const nothingKnown = { checks: 0, stale: 0, share: null, low: 0, high: 1 };
+
 /** Computes and stores what the checks say about how much is out of date; returns what a reader of the run should know of it. */
 export async function estimateFreshness({ store, config, resources }: Context, now: Date): Promise<string[]> {
   const measured = await readMeasured(store);
-  if (measured.size === 0) return [];
   const strata: (Stratum & { readonly days: number | null })[] = [];
-  for (const child of resources.children) {
+  for (const child of measured.size === 0 ? [] : resources.children) {
     const { sql, params } = dueQuery(child, config, now, { measured });
     const found = await store.all<Omit<(typeof strata)[number], 'resource'>>(strataSql(sql), params);
     strata.push(...found.map((one) => ({ resource: child.name, ...one })));
@@ -107,9 +109,11 @@ export async function estimateFreshness({ store, config, resources }: Context, n
     await tx.run('DELETE FROM ops.freshness');
     for (const child of [null, ...resources.children]) {
       const own = strata.filter(({ resource }) => child === null || resource === child.name);
-      if (own.length === 0) continue;
-      const days = Math.max(...own.map((one) => one.days ?? 0));
-      const row = { resource: child?.name ?? 'all', ...estimate(own), days };
+      const days = Math.max(0, ...own.map((one) => one.days ?? 0));
+      const row = {
+        ...{ resource: child?.name ?? 'all', days },
+        ...(own.length === 0 ? nothingKnown : estimate(own)),
+      };
       const into = 'ops.freshness VALUES ($resource, $checks, $stale, $share, $low, $high, $days)';
       await tx.run(`INSERT INTO ${into}`, row);
       if (child === null || !isOverBound({ ...row, bound })) continue;

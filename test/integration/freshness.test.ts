@@ -28,6 +28,9 @@ const later = (days: number) =>
 const rows = async (sql: string) => JSON.parse((await pulling.run(['sql', '--json', sql])).stdout);
 
 test('what is fresh is not checked; later, three details are, and what changes by itself is no difference', async () => {
+  expect(await rows("FROM freshness_estimates WHERE resource = 'all'")).toMatchObject([
+    { checks: 0, high: 1 },
+  ]);
   expect((await pulling.sync()).report.requests.total).toBeLessThan(15);
   await later(3);
   const plan = await pulling.plan();
@@ -63,7 +66,8 @@ test('what changes without a sign is found, told by status, metrics and view, an
     /% of topic_groups is out of date .*serve\.freshness allows 5\.0 %; they are fetched again after [\d.]+ days at the latest, not 14\.0/,
   );
   const [estimate] = await rows("FROM freshness_estimates WHERE resource = 'topic_groups'");
-  expect(estimate).toMatchObject({ checks: 72 });
+  // Nine, and those of the three before that were conversations.
+  expect([72, 80, 88, 96]).toContain(estimate.checks);
   expect(estimate.low).toBeGreaterThan(0.05);
   const status = await pulling.run(['status', '--json']);
   expect([status.code, (JSON.parse(status.stdout) as StatusReport).exitCode]).toEqual([3, 3]);
@@ -81,7 +85,7 @@ test('what changes without a sign is found, told by status, metrics and view, an
     () => read(served, '/metrics'),
     (text) => text.includes('stale_share'),
   );
-  expect(metrics).toContain('signalhouse_checks{resource="topic_groups"} 72');
+  expect(metrics).toContain(`signalhouse_checks{resource="topic_groups"} ${estimate.checks}`);
   expect(await read(served, '/')).toContain('Too much of topic_groups is out of date');
   await terminate(served);
   pulling.set({ serve: { freshness: { stale: 0 } } });
