@@ -325,7 +325,6 @@ const set = (values: Record<string, unknown>) =>
 const misleadings: readonly Lie[] = [
   { match: { route: 'topic_groups' }, body: { data: [] } },
   { match: { route: 'topic_people' }, body: { data: [] } },
-  { match: { route: 'company_identities' }, body: { identities: [] } },
   { match: { route: 'person_groups' }, body: { data: [], limit: 50, page: 1, totalCount: 0 } },
   {
     match: { route: 'topic_groups' },
@@ -347,6 +346,8 @@ const misleadings: readonly Lie[] = [
 
 const untrue: readonly Lie[] = [
   ...misleadings,
+  // Nothing counts them: where none was stored, this is believed until the sweep.
+  { match: { route: 'company_identities' }, body: { identities: [] } },
   { match: { route: 'topics' }, set: set({ 'data.0.updatedAt': '2190-01-01T00:00:00.000Z' }) },
   // All of one moment: nothing tells which came first.
   { match: { route: 'topics' }, set: set({ 'data.*.updatedAt': '2026-11-01T00:00:00.000Z' }) },
