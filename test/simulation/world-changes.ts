@@ -37,7 +37,8 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   const { change: kind, of, with: other } = move;
   const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
   const all = [...world.topics.values()];
-  const topics = all.map(({ id }) => id);
+  // Nothing shows what becomes of a superseded one, which is in no list.
+  const topics = all.flatMap((one) => (one.graphStatus === 'superseded' ? [] : one.id));
   const live = all.flatMap((one) => (one.graphStatus === 'active' && !one.migrated ? one.id : []));
   const archived = all.flatMap((one) => (one.graphStatus === 'archived' && !one.migrated ? one.id : []));
   const people = [...world.people.keys()];
