@@ -27,4 +27,10 @@ WHERE employee.endpoint = 'company_employees'
     SELECT max(answer_no) FROM raw.documents
     WHERE endpoint IN ('people', 'person', 'person_presence', 'person_merges') AND id = employee.id
   )
+UNION ALL
+-- The people of a topic that was listed again and then gone again, before a run that came to its end had seen it.
+SELECT person.endpoint, person.id, person.parent_id
+FROM raw.documents AS person
+JOIN main.topics ON topics.id = person.parent_id
+WHERE person.endpoint = 'topic_persons' AND topics.deleted_at IS NOT NULL
 ORDER BY 1, 3, 2
