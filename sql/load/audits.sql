@@ -24,20 +24,34 @@ places AS (
   FROM checked
   JOIN raw.documents ON endpoint = resource AND parent_id = entity_id
 ),
--- The fields of changed ones. An address without its query, which may be a signature; weeks pass by themselves.
-fields AS (
-  SELECT places.*, seq, rid, new.body, old.body AS old_body, unnest(list_distinct(json_keys(new.body) || json_keys(old.body))) AS field
+replaced AS (
+  SELECT places.resource, places.entity_id, places.endpoint, seq, rid, new.body, old.body AS old_body
   FROM places
   JOIN write_bodies AS new ON new.endpoint = places.endpoint AND coalesce(new.parent_id, new.id) = place
   JOIN raw.documents AS old ON old.rowid = rid
   WHERE new.body_hash <> old_hash
 ),
+-- Each field by itself: a name from outside is no part of a path.
+fields AS (
+  SELECT replaced.* EXCLUDE (body, old_body), key AS field, value, true AS is_new FROM replaced, json_each(body)
+  UNION ALL
+  SELECT replaced.* EXCLUDE (body, old_body), key, value, false FROM replaced, json_each(old_body)
+),
+compared AS (
+  SELECT
+    * EXCLUDE (value, is_new),
+    any_value(value) FILTER (is_new) AS value,
+    any_value(value) FILTER (NOT is_new) AS old_value
+  FROM fields
+  GROUP BY ALL
+),
+-- An address without its query, which may be a signature; weeks pass by themselves.
 changed AS (
-  SELECT *, '$."' || field || '"' AS path, list_transform(
-    [body -> path, old_body -> path],
+  SELECT *, list_transform(
+    [value, old_value],
     lambda one: regexp_replace(coalesce(one, 'null')::VARCHAR, '"(https?://[^"?\s]*)\?[^"\s]*"', '"\1"', 'g')
   ) AS texts
-  FROM fields
+  FROM compared
   WHERE field <> 'weeklyActivity' AND texts[1] <> texts[2]
 ),
 -- What another answer, such as the list, has brought already.
@@ -46,8 +60,8 @@ brought AS (
   FROM changed
   JOIN incoming ON incoming.seq = changed.seq
   JOIN stored ON stored.family = incoming.family AND stored.within = incoming.within AND stored.id = incoming.id
-  JOIN raw.documents AS other ON other.rowid = stored.rid
-  WHERE stored.rid <> changed.rid AND (other.body -> path) = (changed.body -> path)
+  JOIN raw.documents AS other ON other.rowid = stored.rid, json_each(other.body) AS theirs
+  WHERE stored.rid <> changed.rid AND theirs.key = field AND theirs.value = changed.value
 ),
 found AS (
   SELECT resource, entity_id, CASE WHEN endpoint <> resource THEN endpoint || '.' ELSE '' END || field AS field

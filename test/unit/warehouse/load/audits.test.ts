@@ -63,6 +63,17 @@ test('a check says which fields differ, and not those that change by themselves 
   expect(found).toEqual(of('company', 'c', ['name', 'primaryDomain']));
 });
 
+test('fields have any name, which is no part of a path', async () => {
+  const names = ['with "quotes"', '$.name', '/name', 'a.b', '*'];
+  const named = (value: number | null) => Object.fromEntries(names.map((name) => [name, value]));
+  const found = await checked(
+    answered('company', 'c', second),
+    [doc('company', 'c', 1, { ...named(1), empty: null })],
+    [doc('company', 'c', second, { ...named(2), name: 'new' })],
+  );
+  expect(found).toEqual(of('company', 'c', [...names, 'name'].sort()));
+});
+
 test('an address that points elsewhere is a difference, and so is a text with another address in it', async () => {
   const found = await checked(
     answered('company', 'c', second),
