@@ -39,7 +39,8 @@ export function scheduleFile(dataDir: string): string {
 
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
- * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever published, there is nothing that could be.
+ * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever
+ * published, there is nothing that could be.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();

@@ -66,12 +66,10 @@ export async function idleTasks(context: Context, children: readonly Child[]): P
     (resource) => between.get(resource) ?? Number.POSITIVE_INFINITY,
   );
   const chosen = [...checks, ...idle];
-  const tasks = new Map<string, Task>();
-  for (const child of children) {
-    const entityIds = chosen.flatMap(({ resource, entityId }) => (resource === child.name ? entityId : []));
-    if (entityIds.length === 0) continue;
-    for (const task of await due(store, [child], config, now, { entityIds })) tasks.set(keyOf(task), task);
-  }
+  const asked = children.filter(({ name }) => chosen.some(({ resource }) => resource === name));
+  const entityIds = chosen.map(({ entityId }) => entityId);
+  const found = await due(store, asked, config, now, { entityIds });
+  const tasks = new Map(found.map((task) => [keyOf(task), task]));
   return chosen.flatMap((one) => {
     const task = tasks.get(`${one.resource}\n${one.entityId}`);
     if (!task) return [];
@@ -91,6 +89,12 @@ const strataSql = (due: string) => `
     FROM ops.audits WHERE resource = $child AND "at" > $now - INTERVAL 30 DAY GROUP BY stratum
   ) USING (stratum)`;
 
+const insertSql = `
+  INSERT INTO ops.freshness BY NAME SELECT unnest(from_json($rows::JSON, '[{
+    "resource": "VARCHAR", "checks": "BIGINT", "stale": "BIGINT", "share": "DOUBLE", "low": "DOUBLE", "high": "DOUBLE",
+    "days": "DOUBLE"
+  }]'), recursive := true)`;
+
 /** Without a check, anything may be out of date. */
 const nothingKnown = { checks: 0, stale: 0, share: null, low: 0, high: 1 };
 
@@ -105,24 +109,25 @@ export async function estimateFreshness({ store, config, resources }: Context, n
   }
   const bound = staleBoundOf(config.serve?.freshness);
   const notes: string[] = [];
-  await store.transaction(async (tx) => {
-    await tx.run('DELETE FROM ops.freshness');
-    for (const child of [null, ...resources.children]) {
-      const own = strata.filter(({ resource }) => child === null || resource === child.name);
-      const days = Math.max(0, ...own.map((one) => one.days ?? 0));
-      const row = {
-        ...{ resource: child?.name ?? 'all', days },
-        ...(own.length === 0 ? nothingKnown : estimate(own)),
-      };
-      const into = 'ops.freshness VALUES ($resource, $checks, $stale, $share, $low, $high, $days)';
-      await tx.run(`INSERT INTO ${into}`, row);
-      if (child === null || !isOverBound({ ...row, bound })) continue;
+  const rows = [null, ...resources.children].map((child) => {
+    const own = strata.filter(({ resource }) => child === null || resource === child.name);
+    const days = Math.max(0, ...own.map((one) => one.days ?? 0));
+    const row = {
+      ...{ resource: child?.name ?? 'all', days },
+      ...(own.length === 0 ? nothingKnown : estimate(own)),
+    };
+    if (child !== null && isOverBound({ ...row, bound })) {
       const age = ageOf(child, config, measured);
       const [sooner, full] = [age.days, maxAgeSeconds(child, config) / 86_400].map((one) => one.toFixed(1));
       notes.push(
         `${estimateText(row)}, and serve.freshness allows ${(100 * bound).toFixed(1)} %${age.isSooner ? `; they are fetched again after ${sooner} days at the latest, not ${full}` : ''}`,
       );
     }
+    return row;
+  });
+  await store.transaction(async (tx) => {
+    await tx.run('DELETE FROM ops.freshness');
+    await tx.run(insertSql, { rows: JSON.stringify(rows) });
   });
   return notes;
 }

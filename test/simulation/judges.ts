@@ -175,7 +175,7 @@ export async function nothingLost(simulation: Simulation): Promise<void> {
   const lost = [...shownBefore].flatMap(([name, was]) =>
     now(name) === was && !names.has(name) ? [`${name} is there, and was shown the night before`] : [],
   );
-  simulation.shownBefore = new Map([...names].flatMap((name) => [[name, now(name) ?? 'gone']]));
+  simulation.shownBefore = new Map([...names].map((name) => [name, now(name) ?? 'gone']));
   judge(simulation, 'what is there is not taken for gone', lost);
 }
 

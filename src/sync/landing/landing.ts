@@ -254,7 +254,7 @@ export class Landing {
    * one is counted, each time.
    */
   parts(
-    { kind, parentId = '', id }: { readonly kind: string; readonly parentId?: string; readonly id: string },
+    { kind, parentId, id }: { readonly kind: string; readonly parentId: string; readonly id: string },
     name: string,
     text: JsonText,
     land: () => void,
