@@ -98,8 +98,8 @@ export class Simulation {
   nights = 0;
   readonly #trace = createHash('sha256');
   readonly removed = new Removed();
-  /** What the night before has shown of what there is (judges.ts). */
-  shownBefore: ReadonlyMap<string, string> = new Map();
+  /** What was shown the night before, and where (judges.ts). */
+  shownBefore: readonly { name: string; place: string | null }[] = [];
   /** What the changes of the day were about. */
   readonly #concerned = new Set<string>();
   /** Requests in a minute: one seed has what the API documents, the next one a fourth of it, which a night uses up. */
@@ -255,7 +255,7 @@ export class Simulation {
     this.#pass(longerThanAnyAge);
     await this.#command(['sync', '--push', '--json', '--accept-deletes']);
     await everything(this);
-    this.removed.ever.clear();
+    this.removed.calm();
     if (no % 3 === 0) {
       await this.#command(['rebuild']);
       await everything(this);

@@ -10,10 +10,13 @@ export class Removed {
   readonly #today: [Kind, unknown][] = [];
   /** What was gone at some time since the last calm. */
   readonly ever = new Set<unknown>();
+  /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
+  readonly #survivors = new Set<unknown>();
 
   /** Of a change that is made next. Nothing shows that a superseded topic came back, which is in no list: it stays away. */
   made({ kind, ...of }: Change, { topics }: World): void {
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
+    if (of.targetId !== undefined) this.#survivors.add(of.targetId);
     const isSuperseded = topics.get(String(of.topicId))?.graphStatus === 'superseded';
     if (kind === 'deleteTopic' && !isSuperseded) this.#today.push(['topics', of.topicId]);
     if (kind === 'deletePerson') this.#today.push(['people', of.personId]);
@@ -27,8 +30,18 @@ export class Removed {
     for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
   }
 
+  /** Everything was read. */
+  calm(): void {
+    this.ever.clear();
+    this.#survivors.clear();
+  }
+
   last(kind: Kind): string | undefined {
     return this.#earlier[kind].at(-1);
+  }
+
+  mayGo<T>(ids: readonly T[]): T[] {
+    return ids.filter((id) => !this.#survivors.has(id));
   }
 }
 
@@ -47,9 +60,9 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   const messages = [...world.messages.keys()];
   const given: Record<ChangeMove['change'], Record<string, unknown>> = {
     createTopic: { title: `topic ${other}` },
-    deleteTopic: { topicId: pick(topics, of) },
+    deleteTopic: { topicId: pick(removed.mayGo(topics), of) },
     restoreTopic: { topicId: removed.last('topics') },
-    mergeTopics: { sourceIds: [pick(live, of)], targetId: pick(live, other) },
+    mergeTopics: { sourceIds: [pick(removed.mayGo(live), of)], targetId: pick(live, other) },
     supersedeTopic: { topicId: pick(live, of), successorId: pick(live, other) },
     archiveTopic: { topicId: pick(live, of) },
     unarchiveTopic: { topicId: pick(archived, of) },
@@ -59,9 +72,9 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
     },
     migrateTopic: { topicId: pick(live, of) },
     createPerson: { fields: { displayName: `somebody ${other}` } },
-    deletePerson: { personId: pick(people, of) },
+    deletePerson: { personId: pick(removed.mayGo(people), of) },
     restorePerson: { personId: removed.last('people') },
-    mergePeople: { sourceIds: [pick(people, of)], targetId: pick(people, other) },
+    mergePeople: { sourceIds: [pick(removed.mayGo(people), of)], targetId: pick(people, other) },
     employ: { personId: pick(people, of), companyId: other % 3 ? (pick(companies, other) ?? null) : null },
     patchPerson: {
       personId: pick(people, of),
@@ -73,9 +86,9 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
       platformId: pick([...world.authors.values()], other)?.sourceAuthorId,
     },
     createCompany: { fields: { name: `company ${other}` } },
-    deleteCompany: { companyId: pick(companies, of) },
+    deleteCompany: { companyId: pick(removed.mayGo(companies), of) },
     restoreCompany: { companyId: removed.last('companies') },
-    mergeCompanies: { sourceIds: [pick(companies, of)], targetId: pick(companies, other) },
+    mergeCompanies: { sourceIds: [pick(removed.mayGo(companies), of)], targetId: pick(companies, other) },
     patchCompany: { companyId: pick(companies, of), fields: { name: `company ${other}` } },
     linkCompanyIdentity: { companyId: pick(companies, of), platform: 'crm', platformId: String(other % 5) },
     addGroup: { channelId: pick([...world.channels.keys()], of), topicId: pick(live, other) },
