@@ -156,7 +156,7 @@ COMMENT ON COLUMN ops.coverage.reason IS 'The error body''s data.reason, e.g. ar
 COMMENT ON COLUMN ops.coverage.error IS 'What went wrong the last time. NULL when it went well.';
 COMMENT ON COLUMN ops.coverage.attempts IS 'Failed attempts since the last good answer; 0 when the last answer was good.';
 COMMENT ON COLUMN ops.coverage.run_id IS 'Run that last asked (ops.runs).';
-COMMENT ON COLUMN ops.coverage.counters IS 'The change fields of the parent when this was fetched, as a JSON object: signalhouse explain shows which of them changed since. Numbers, times, true and false are as they were, other text is a short hash (#). Where an answer has several pages, all are as they were, and the next fetch may end early when it has found as many new messages as the counters moved by. NULL: not stored; an answer with pages is then read to the end.';
+COMMENT ON COLUMN ops.coverage.counters IS 'The change fields of the parent when this was fetched, as a JSON object: signalhouse explain shows which of them changed since. Numbers, times, true and false are as they were, other text is a short hash (#); named is how many members the answer named. Where an answer has several pages, all are as they were, and the next fetch may end early when it has found as many new messages as the counters moved by. NULL: not stored; an answer with pages is then read to the end.';
 COMMENT ON COLUMN ops.coverage.answer_no IS 'Number of the answer of fetched_at, in the order in which answers arrived (as in raw.documents).';
 
 CREATE TABLE ops.audits (

@@ -6,7 +6,7 @@ import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt } from './context.js';
 import { coverageInDoubt, doubtOfParts } from './doubts.js';
-import { type Task, tooLargeCoverage } from './due.js';
+import { isChangeField, type Task, tooLargeCoverage } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { md5 } from './landing/seen-content.js';
@@ -139,7 +139,7 @@ function newsExpected({ child, wholeAt, counters, storedCounters }: Task): NewsE
   const now = JSON.parse(counters) as Record<string, string | null>;
   const then = JSON.parse(storedCounters) as Record<string, string | null>;
   const counting: (string | undefined)[] = Object.values(paths);
-  const fields = new Set([...Object.keys(now), ...Object.keys(then)]);
+  const fields = new Set([...Object.keys(now), ...Object.keys(then)].filter(isChangeField));
   for (const field of fields) {
     if (!counting.includes(field) && (now[field] ?? null) !== (then[field] ?? null)) return undefined;
   }

@@ -27,10 +27,9 @@ async function doubtOfSet(
   context: Context,
   task: Task,
   landing: Landing,
+  own: MemberSet | undefined,
   problem: string | null,
 ): Promise<Doubt | null> {
-  const { child, entityId } = task;
-  const own = landing.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
   const doubt: Doubt | null =
     problem !== null
       ? { kind: 'incomplete', message: `is not complete: ${problem}` }
@@ -66,7 +65,9 @@ async function contradictionOf(context: Context, task: Task, set: MemberSet): Pr
   // Most answers name as much as their parent counts, and nothing needs to be looked up.
   if (now === null ? named.size > 0 : named.size >= now) return null;
   const stored = await storedMembers(context, set);
-  const isExplained = now !== null && then !== null && stored.length - named.size <= then - now;
+  // As many as it left out when it was believed last. Of what it named then, some may have been removed since.
+  const namedThen = namedBy(storedCounters) ?? stored.length;
+  const isExplained = now !== null && then !== null && now - named.size <= then - namedThen;
   if (isExplained) return null;
   const field = (child.counts ?? child.existsWith)?.replace('$.', '');
   const message =
@@ -96,6 +97,18 @@ function countedBy({ child: { counts, existsWith } }: Task, counters: string | n
   return counts === undefined ? Math.min(1, number) : number;
 }
 
+/** Beside the counters of the parent, how many members the answer named that they were stored with. */
+const namedField = 'named';
+
+function namedBy(counters: string | null): number | null {
+  const { [namedField]: named } = JSON.parse(counters ?? '{}') as Record<string, string | null>;
+  return named === undefined ? null : Number(named);
+}
+
+function withNamed(counters: string, set: MemberSet): string {
+  return JSON.stringify({ ...JSON.parse(counters), [namedField]: String(new Set(set.ids).size) });
+}
+
 /**
  * The state of a child whose last page is in this landing, after taking out of it what the answer does not prove. `problem` says why
  * the answer is not whole, and `inParts` what was wrong with earlier pages; `state` are further values.
@@ -112,10 +125,12 @@ export async function coverageInDoubt(
 ): Promise<Coverage> {
   const { child, entityId, lastReason, storedCounters } = task;
   const coverage = { ...coverageOf(task, landing.arrivedAt, 200), ...state };
-  const ofSet = await doubtOfSet(context, task, landing, problem);
+  const own = landing.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
+  const ofSet = await doubtOfSet(context, task, landing, own, problem);
   const ofParts = await doubtOfParts(context, task, landing);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
-  if (!doubt) return coverage;
+  if (!doubt)
+    return own && coverage.counters ? { ...coverage, counters: withNamed(coverage.counters, own) } : coverage;
   const known = `${again}${doubt.kind}`;
   if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };
   const stage = lastReason === known ? 'known' : isSecondReading(task) ? 'new' : 'unconfirmed';

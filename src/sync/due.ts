@@ -48,13 +48,21 @@ export interface Task {
    * where all of it is to be read.
    */
   readonly wholeAt: Date | null;
-  /** The parent's change fields by their JSON path, now and when the child was last fetched; null where that was not stored. */
+  /**
+   * The parent's change fields by their JSON path, now and when the child was last fetched, then with how many members the
+   * answer named (doubts.ts); null where that was not stored.
+   */
   readonly counters: string | null;
   readonly storedCounters: string | null;
   /** What its coverage says besides its status. */
   readonly lastReason: string | null;
   /** The requests that it takes: an estimate where an answer has pages. */
   readonly requests: number;
+}
+
+/** Whether a name in counters is that of a change field. */
+export function isChangeField(name: string): boolean {
+  return name.startsWith('$');
 }
 
 /** A task that does not come from the query of what is due: one request reads all of the child, and nothing orders it. */

@@ -1,6 +1,14 @@
 import { type Iso, iso } from '../base/clock.js';
 import { type Child, type Resources, requestFor } from '../contract/resources.js';
-import { ageOf, type DueSettings, dueQuery, type NotRequested, type Rows, readMeasured } from './due.js';
+import {
+  ageOf,
+  type DueSettings,
+  dueQuery,
+  isChangeField,
+  type NotRequested,
+  type Rows,
+  readMeasured,
+} from './due.js';
 import type { measuredAge } from './freshness.js';
 import type { DueReason } from './report.js';
 
@@ -197,7 +205,8 @@ function changesOf(child: Child, row: Row): Pick<ExplainedChild, 'changes' | 'on
     return { changes, oneOf: child.changeFields.map(nameOf) };
   const before = JSON.parse(row.stored_counters) as Record<string, string | null>;
   const now = JSON.parse(row.counters) as Record<string, string | null>;
-  for (const path of new Set([...child.changeFields, ...Object.keys(before)])) {
+  const paths = Object.keys(before).filter(isChangeField);
+  for (const path of new Set([...child.changeFields, ...paths])) {
     const [then, here] = [before[path] ?? null, now[path] ?? null];
     if (then === here) continue;
     const isKnown = !isHash(then) && !isHash(here);

@@ -168,6 +168,20 @@ describe('an answer that names less than its parent counts', () => {
     const again = await pulling.sync();
     expect([again.code, again.report.failures, again.report.left.due]).toEqual([0, [], 0]);
   });
+
+  it('is not explained by members that were removed for another reason', async () => {
+    const of = (...ids: number[]) => ({
+      topics: [plainTopic(1, { persons: ids.map(listedPerson) })],
+      topicPeople: { [t1]: ids.map((one) => ({ ...plainPerson(one), identities: [], isBot: false })) },
+      people: ids.map((one) => plainPerson(one)),
+    });
+    await start(of(1, 2, 3));
+    expect(await pulling.sync()).toMatchObject({ code: 0 });
+    Object.assign(api, { ...of(1), topicPeople: { [t1]: [] } });
+    await pulling.sync();
+    expect(await column('SELECT id FROM people WHERE deleted_at IS NULL')).toEqual(['1']);
+    expect(await column('SELECT person_id FROM topic_people WHERE message_count IS NOT NULL')).toEqual(['1']);
+  });
 });
 
 describe('an answer about another', () => {
