@@ -1018,7 +1018,7 @@ FROM message_senders
 WHERE side = 'external' AND week IS NOT NULL
 GROUP BY week, source_name;
 
--- From sql/views/17_lifecycle_transitions.sql sha256:a2bb7fc04633a7bb
+-- From sql/views/17_lifecycle_transitions.sql sha256:7f1adbaa25670ad0
 CREATE OR REPLACE VIEW lifecycle_transitions
 COMMENT 'How do topics move from open to done, who moves them, and how long does it take? One row per recorded change of a topic''s lifecycle state; deleted topics are left out.'
 AS
@@ -1029,6 +1029,7 @@ WITH recorded AS (
     changed_at,
     changed_by,
     user_name,
+    row_number() OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id) = 1 AS is_earliest,
     json_extract_scalar(changes, '$.lifecycleState') AS to_state,
     coalesce(
       json_extract_scalar(previous_values, '$.lifecycleState'),
@@ -1038,9 +1039,10 @@ WITH recorded AS (
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, 'strict $.lifecycleState')
 ),
 existing AS (
-  SELECT recorded.*, topics.title
+  SELECT recorded.*, topics.title, requests.requested_by, requests.requested_reason, requests.change_id
   FROM recorded
   LEFT JOIN topics ON topics.id = recorded.topic_id
+  LEFT JOIN history_requests AS requests ON requests.history_id = recorded.id
   WHERE recorded.from_state IS DISTINCT FROM recorded.to_state AND topics.deleted_at IS NULL
 )
 SELECT
@@ -1050,13 +1052,17 @@ SELECT
   changed_at,
   changed_by,
   user_name,
+  requested_by,
+  requested_reason,
+  change_id,
   from_state,
   to_state,
+  is_earliest AND from_state IS NULL AS is_first,
   (to_unixtime(changed_at) - to_unixtime(lag(changed_at) OVER (PARTITION BY topic_id ORDER BY changed_at NULLS LAST, id))) / 86400
     AS days_in_from_state
 FROM existing;
 
--- From sql/views/18_priority_transitions.sql sha256:f985bb08bfc1d464
+-- From sql/views/18_priority_transitions.sql sha256:e0e7f7d0e0dec893
 CREATE OR REPLACE VIEW priority_transitions
 COMMENT 'Which topics got a higher or lower priority, when and from whom? One row per recorded change of a topic''s priority; deleted topics are left out.'
 AS
@@ -1067,6 +1073,7 @@ WITH recorded AS (
     changed_at,
     changed_by,
     user_name,
+    row_number() OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id) = 1 AS is_earliest,
     json_extract_scalar(changes, '$.priority') AS to_priority,
     coalesce(
       json_extract_scalar(previous_values, '$.priority'),
@@ -1089,11 +1096,16 @@ SELECT
   ranked.changed_at,
   ranked.changed_by,
   ranked.user_name,
+  requests.requested_by,
+  requests.requested_reason,
+  requests.change_id,
   ranked.from_priority,
   ranked.to_priority,
+  ranked.is_earliest AND ranked.from_priority IS NULL AS is_first,
   CASE WHEN to_rank > from_rank THEN 'raised' WHEN to_rank < from_rank THEN 'lowered' END AS direction
 FROM ranked
 LEFT JOIN topics ON topics.id = ranked.topic_id
+LEFT JOIN history_requests AS requests ON requests.history_id = ranked.id
 WHERE ranked.from_priority IS DISTINCT FROM ranked.to_priority AND topics.deleted_at IS NULL;
 
 -- From sql/views/23_awaiting_reply.sql sha256:837d4e759f81e5ce

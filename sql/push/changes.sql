@@ -12,6 +12,7 @@ SELECT json_object(
   'baseAt', strftime(base_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'),
   'overwrite', overwrite,
   'requestedBy', requested_by,
+  'requestedReason', requested_reason,
   'queuedAt', strftime(queued_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'),
   'source', source,
   'sourceHash', source_hash,

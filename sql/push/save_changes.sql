@@ -16,6 +16,7 @@ SELECT
   baseAt AS base_at,
   overwrite,
   requestedBy AS requested_by,
+  requestedReason AS requested_reason,
   queuedAt AS queued_at,
   source,
   sourceHash AS source_hash,

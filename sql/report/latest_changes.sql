@@ -1,12 +1,14 @@
 -- The latest changes of priority and state since the date.
 WITH changes AS (
   SELECT history_id, topic_id, title, 'priority' AS field, from_priority AS before, to_priority AS after, changed_at,
-    coalesce(user_name, changed_by) AS changed_by
+    coalesce(requested_by, user_name, changed_by) AS changed_by
   FROM priority_transitions
-  WHERE from_priority IS NOT NULL
+  WHERE NOT is_first
   UNION ALL
-  SELECT history_id, topic_id, title, 'state', from_state, to_state, changed_at, coalesce(user_name, changed_by)
+  SELECT history_id, topic_id, title, 'state', from_state, to_state, changed_at,
+    coalesce(requested_by, user_name, changed_by)
   FROM lifecycle_transitions
+  WHERE NOT is_first
 )
 SELECT *, count(*) OVER () AS found
 FROM changes

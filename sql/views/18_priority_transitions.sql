@@ -6,6 +6,7 @@ WITH recorded AS (
     changed_at,
     changed_by,
     user_name,
+    row_number() OVER (PARTITION BY entity_id ORDER BY changed_at, id) = 1 AS is_earliest,
     changes ->> '$.priority' AS to_priority,
     coalesce(
       previous_values ->> '$.priority',
@@ -28,11 +29,16 @@ SELECT
   ranked.changed_at,
   ranked.changed_by,
   ranked.user_name,
+  requests.requested_by,
+  requests.requested_reason,
+  requests.change_id,
   ranked.from_priority,
   ranked.to_priority,
+  ranked.is_earliest AND ranked.from_priority IS NULL AS is_first,
   CASE WHEN to_rank > from_rank THEN 'raised' WHEN to_rank < from_rank THEN 'lowered' END AS direction
 FROM ranked
 LEFT JOIN topics ON topics.id = ranked.topic_id
+LEFT JOIN history_requests AS requests ON requests.history_id = ranked.id
 WHERE ranked.from_priority IS DISTINCT FROM ranked.to_priority AND topics.deleted_at IS NULL;
 
 COMMENT ON VIEW priority_transitions IS 'Which topics got a higher or lower priority, when and from whom? One row per recorded change of a topic''s priority; deleted topics are left out.';
@@ -41,7 +47,11 @@ COMMENT ON COLUMN priority_transitions.topic_id IS 'The topic (topics.id).';
 COMMENT ON COLUMN priority_transitions.title IS 'Title of the topic.';
 COMMENT ON COLUMN priority_transitions.changed_at IS 'When it was changed (UTC).';
 COMMENT ON COLUMN priority_transitions.changed_by IS 'agent (AI), system or user (by hand).';
-COMMENT ON COLUMN priority_transitions.user_name IS 'Name of the user who changed it. NULL when it was not a user.';
+COMMENT ON COLUMN priority_transitions.user_name IS 'Name of the user who changed it. NULL when it was not a user, and for what came through the API: see requested_by.';
+COMMENT ON COLUMN priority_transitions.requested_by IS 'Who requested it here, where it is a change that was queued here and pushed. NULL otherwise, and when nobody was named.';
+COMMENT ON COLUMN priority_transitions.requested_reason IS 'Why, as it was given with that request. NULL when none was given.';
+COMMENT ON COLUMN priority_transitions.change_id IS 'That change (change_log.change_id). NULL for what was not requested here.';
 COMMENT ON COLUMN priority_transitions.from_priority IS 'Priority before. NULL when it is unknown, as for a topic''s first value.';
 COMMENT ON COLUMN priority_transitions.to_priority IS 'Priority after.';
+COMMENT ON COLUMN priority_transitions.is_first IS 'True for the first value that a topic got: nobody has changed anything.';
 COMMENT ON COLUMN priority_transitions.direction IS 'raised or lowered. NULL for the first value.';

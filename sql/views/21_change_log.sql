@@ -13,6 +13,7 @@ SELECT
   changes.error_code,
   changes.error,
   changes.requested_by,
+  changes.requested_reason,
   changes.queued_at,
   changes.settled_at,
   changes.source,
@@ -38,6 +39,7 @@ COMMENT ON COLUMN change_log.status IS 'Its status (ops.changes.status).';
 COMMENT ON COLUMN change_log.error_code IS 'The code of the error. NULL when all went well.';
 COMMENT ON COLUMN change_log.error IS 'What went wrong, as a sentence. NULL when all went well.';
 COMMENT ON COLUMN change_log.requested_by IS 'The person who requested it. NULL when nobody was named.';
+COMMENT ON COLUMN change_log.requested_reason IS 'Why: the column reason of the sheet, or --reason. NULL when none was given.';
 COMMENT ON COLUMN change_log.queued_at IS 'When it was queued (UTC).';
 COMMENT ON COLUMN change_log.settled_at IS 'When it was settled (UTC). NULL while it is open.';
 COMMENT ON COLUMN change_log.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';

@@ -34,6 +34,7 @@ import {
   type PreparedUndo,
   prepareUndo,
   reportOf,
+  type UndoOptions,
   type UndoReport,
   undoneBy,
 } from '../push/undo.js';
@@ -117,12 +118,12 @@ export function retryChanges(
 export function undoChanges(
   setup: Setup,
   names: readonly string[],
-  options: WorkerOptions & Pick<ImportOptions, 'requestedBy' | 'importId'> & { readonly dryRun: boolean },
+  options: WorkerOptions & UndoOptions & { readonly dryRun: boolean },
   confirm?: (prepared: PreparedUndo) => Promise<boolean>,
 ): Promise<UndoReport> {
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
-    const prepared = await prepareUndo(parts, names, options.requestedBy, options.importId);
+    const prepared = await prepareUndo(parts, names, options);
     if (options.dryRun) return reportOf(prepared, 'dry_run');
     if (prepared.reversals.length > 0 && confirm && !(await confirm(prepared)))
       return reportOf(prepared, 'declined');

@@ -119,7 +119,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
       const all = await readQueue(store, config, log);
       const parts = { store, queue: { all: () => all }, settings: config };
       if (upload.undoes !== null) {
-        const prepared = await prepareUndo(parts, [upload.undoes], upload.by);
+        const prepared = await prepareUndo(parts, [upload.undoes], { requestedBy: upload.by });
         const leftOut = undoLeftOut(prepared);
         return {
           changes: prepared.changes.map(shownPreview),

@@ -63,6 +63,8 @@ export const changeSchema = z.object({
   overwrite: z.boolean(),
   /** The person who wants it; null when nobody was named. */
   requestedBy: textOrNull,
+  /** Why, in the person's words: the reason of the row, or of the import; null when none is given. */
+  requestedReason: textOrNull,
   queuedAt: z.string(),
   /** The file's name, `SQL`, `standard input` … */
   source: z.string(),
@@ -98,7 +100,15 @@ export type Change = {
 export type Patch = Partial<
   Omit<
     Change,
-    'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'requestedBy' | 'queuedAt' | 'undoes'
+    | 'id'
+    | 'revision'
+    | 'status'
+    | 'entityType'
+    | 'entityId'
+    | 'requestedBy'
+    | 'requestedReason'
+    | 'queuedAt'
+    | 'undoes'
   >
 >;
 

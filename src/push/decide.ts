@@ -129,9 +129,11 @@ function follow(
   const added = queue.add(
     followed.map((change): NewChange => {
       const { id: entityId, values, syncedAt: baseAt } = survivors.get(change.id) as StoredEntity;
-      const { entityType, wanted, requestedBy, source, sourceHash, sourceRow, importId } = change;
+      const { entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId } =
+        change;
       return {
-        ...{ entityType, entityId, wanted, requestedBy, source, sourceHash, sourceRow, importId, overwrite },
+        ...{ entityType, entityId, wanted, requestedBy, requestedReason, overwrite },
+        ...{ source, sourceHash, sourceRow, importId },
         // What the survivor has in the warehouse is the base, because nobody saw it in the sheet.
         ...{ base: pick(values, wanted), baseFrom: 'warehouse', baseAt, supersedes: [change] },
       };

@@ -38,6 +38,7 @@ export type NewChange = Pick<
   | 'baseFrom'
   | 'baseAt'
   | 'requestedBy'
+  | 'requestedReason'
   | 'source'
   | 'sourceHash'
   | 'sourceRow'

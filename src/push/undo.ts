@@ -25,11 +25,21 @@ import {
 } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
 
+export interface UndoOptions {
+  /** The person who asks; null when nobody was named. */
+  readonly requestedBy: string | null;
+  /** Why. */
+  readonly requestedReason?: string | null | undefined;
+  /** By default a new one. */
+  readonly importId?: string | undefined;
+}
+
 /** The result of `changes undo`. */
 export interface UndoReport {
   readonly importId: string;
   /** The person who asks; null when nobody was named. */
   readonly requestedBy: string | null;
+  readonly requestedReason: string | null;
   readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
   readonly queued: readonly string[];
   /** What would change, and the changes that it undoes. */
@@ -55,8 +65,7 @@ export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
 export async function prepareUndo(
   { store, queue, settings }: ImportParts,
   names: readonly string[],
-  requestedBy: string | null,
-  importId: string = randomUUID(),
+  { requestedBy, requestedReason = null, importId = randomUUID() }: UndoOptions,
 ): Promise<PreparedUndo> {
   const all = queue.all();
   const { selected, notes } = select(all, names);
@@ -86,7 +95,7 @@ export async function prepareUndo(
   const isPartial = plan.kept.length > 0 || plan.notUndone.some(({ kind }) => kind === 'blocked');
   const [one, other] = [topics.requests, companies.requests];
   return {
-    ...{ importId, requestedBy, changes, notes, reversals: plan.reversals },
+    ...{ importId, requestedBy, requestedReason, changes, notes, reversals: plan.reversals },
     ...{ kept: plan.kept, notUndone, exitCode: isPartial ? 3 : 0 },
     preview: {
       ...{ changes: changes.length, kinds: [...topics.kinds, ...companies.kinds], affected },
@@ -105,8 +114,8 @@ function asWarehouse(reversal: Reversal) {
 
 /** Queues the reverse changes as one import of their own, which can be undone like any other. */
 export function enqueueUndo(queue: Pick<Queue, 'add'>, prepared: PreparedUndo): UndoReport {
-  const { importId, requestedBy, reversals } = prepared;
-  const origin = { importId, requestedBy, sourceHash: null };
+  const { importId, requestedBy, requestedReason, reversals } = prepared;
+  const origin = { importId, requestedBy, requestedReason, sourceHash: null };
   const added = queue.add(reversals.map((reversal) => ({ ...asWarehouse(reversal), ...origin })));
   const report = reportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
   return { ...report, queued: added.map(({ id }) => id) };

@@ -14,6 +14,7 @@ import { importSummary, previewText, undoPreview, undoSummary } from '../text/qu
 
 /** The commands that queue changes, after a preview: `changes import` and `changes undo`. */
 
+const reason = text.optional().describe('Why, for the record: who reads what was decided sees it');
 const full = toggle.describe('Show every change in the preview, not only the first 20');
 const dryRun = toggle.describe('Only show what would be queued');
 
@@ -46,6 +47,7 @@ export const importChanges = command({
     by: text
       .optional()
       .describe('Who requests the changes (default: the user at the terminal, else who saved the file)'),
+    reason,
     full,
     yes: toggle.describe('Do not ask; required where nobody can be asked'),
     skipInvalid: toggle.describe('Queue the valid rows even when others are wrong'),
@@ -58,10 +60,11 @@ export const importChanges = command({
     dryRun,
     wait,
   },
-  async run({ file, sheet, sql, by, full, yes, dryRun, wait, ...rest }, context) {
+  async run({ file, sheet, sql, by, reason: requestedReason, full, yes, dryRun, wait, ...rest }, context) {
     const from = sourceOf(file, sheet, sql);
     const app = await import('../../app/changes.js');
-    const options = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, dryRun, wait, ...rest };
+    const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
+    const options = { ...who, dryRun, wait, ...rest };
     const texts = textsOf([
       ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
       ...(sheet === undefined ? [] : ['--sheet', sheet]),
@@ -112,14 +115,15 @@ export const undo = command({
       .array(z.coerce.string().pipe(text))
       .describe('A file (its last import), the id of an import, or ids from `changes list`'),
     by: text.optional().describe('Who requests the undo (default: the user at the terminal)'),
+    reason,
     full,
     yes: toggle.describe('Do not ask'),
     dryRun,
     wait,
   },
-  async run({ what, by, full, yes, dryRun, wait }, context) {
+  async run({ what, by, reason: requestedReason, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../app/changes.js');
-    const options = { requestedBy: by ?? osPerson() ?? commandLine, dryRun, wait };
+    const options = { requestedBy: by ?? osPerson() ?? commandLine, requestedReason, dryRun, wait };
     const countOf = ({ changes }: PreparedUndo) => changes.length;
     const texts = { preview: undoPreview, summary: undoSummary, countOf };
     return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>

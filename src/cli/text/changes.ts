@@ -202,6 +202,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
     ['by', `${personText(change.requestedBy)}, ${at(change.queuedAt)}`],
+    ['reason', change.requestedReason],
     ['source', placeOf(change)],
     ['settled', change.settledAt && at(change.settledAt)],
     ['superseded by', change.supersededBy],

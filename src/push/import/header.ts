@@ -29,6 +29,8 @@ export interface Header {
   readonly baseAt: number | null;
   /** The texts of a topic that a sheet shows and nobody can change. */
   readonly readOnly: readonly Place[];
+  /** The column that says why. */
+  readonly reason: Place | null;
   /** The columns of an earlier result. */
   readonly results: readonly number[];
   readonly notes: readonly string[];
@@ -76,6 +78,9 @@ export const resultNames = [
   ['result', 'reason'],
   ['push_result', 'push_reason'],
 ] as const;
+
+/** Names of the column in which people say why. */
+const reasonNames: readonly string[] = ['reason', 'requestedreason'];
 
 /** The columns with a text of the service beside the title, in a sheet to edit. */
 export type ReadOnlyName = 'summary' | 'issue_type';
@@ -138,6 +143,9 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
     return found.length === names.length ? found.map(({ at }) => at) : [];
   });
   for (const at of results) taken.add(at);
+  // Beside a result, it is why that row was not sent.
+  const isReason = ({ name, at }: Column) => reasonNames.includes(name) && !taken.has(at);
+  const reason = only(isReason, 'the reason of the row') ?? null;
   const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
   const readOnly = entityType === 'topic' ? named.filter(({ header }) => isReadOnly(header)) : [];
   const bases = fields.flatMap(({ name }) => {
@@ -177,7 +185,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
   return {
-    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, readOnly, results, notes },
+    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, readOnly, reason, results, notes },
     title: title ?? null,
   };
 }

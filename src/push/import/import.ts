@@ -32,6 +32,8 @@ import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
   readonly requestedBy: string | null;
+  /** Why, where a row does not say so itself. */
+  readonly requestedReason?: string | undefined;
   /** By default a new one. */
   readonly importId?: string | undefined;
   /** Who asks where neither is known; by default nobody. */
@@ -99,6 +101,7 @@ export async function prepareImport(
       sourceHash: source.hash,
     },
     requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
+    requestedReason: options.requestedReason ?? null,
   };
   const outcomes = edits.entities.map((entity) =>
     outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
@@ -221,7 +224,10 @@ function outcomeOf(
   { stored, wrongTitles: titles }: Edits,
   changes: readonly Change[],
   header: Header,
-  origin: Pick<NewChange, 'entityType' | 'requestedBy' | 'source' | 'sourceHash' | 'importId'>,
+  origin: Pick<
+    NewChange,
+    'entityType' | 'requestedBy' | 'requestedReason' | 'source' | 'sourceHash' | 'importId'
+  >,
 ): EntityOutcome {
   const { rows, edits } = entity;
   // Checked first: what the same file asked for then may be impossible, or done, by now.
@@ -255,6 +261,7 @@ function outcomeOf(
       const change = {
         ...origin,
         entityId: entity.id,
+        requestedReason: entity.reason ?? origin.requestedReason,
         sourceRow,
         wanted,
         base,

@@ -25,6 +25,8 @@ export interface RowEdits {
   /** The values of the base columns, also of fields without an edit. */
   readonly baseValues: Values;
   readonly baseAt: string | null;
+  /** Why, as the row says; null when it does not. */
+  readonly reason: string | null;
 }
 
 /** A problem of a row, and the cell in which it is, if the same value could be in the warehouse. */
@@ -80,9 +82,14 @@ function parseRow(header: Header, row: GridRow, mergedAbove: MergedAbove): Parse
     problems.push({ ...problem, ...(!isOfBase && { cell: { field, text: textOf(row.cells[column.at]) } }) });
   }
   const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
+  const reason = header.reason === null ? null : textOf(row.cells[header.reason.at]);
+  const reasonProblem = textProblem(reason);
+  if (header.reason && reasonProblem !== null)
+    problems.push(problemAt(row, header.reason.header, reason, { problem: reasonProblem }));
   const title = header.title === null ? null : row.cells[header.title.at];
   return {
     ...{ row: row.number, id, edits, baseValues, baseAt, problems },
+    reason,
     title: typeof title === 'string' ? textOf(title) : null,
   };
 }
@@ -190,6 +197,7 @@ function combined(id: string, rows: readonly RowEdits[]): EntityEdits {
     edits,
     baseValues: Object.assign({}, ...oldestFirst.map(({ baseValues }) => baseValues)),
     baseAt: oldestFirst.at(-1)?.baseAt ?? null,
+    reason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
   };
 }
 

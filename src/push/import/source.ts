@@ -54,8 +54,14 @@ export async function fromSheet(source: SheetSource, options: SheetOptions = {})
 function withUsedCells(grid: Grid, name: string): Grid {
   const header = headerOf(grid, name);
   if (header === null) return grid;
-  const { id, title, edited, baseAt } = header;
-  const used = new Set([id.at, title?.at, baseAt, ...edited.flatMap(({ at, base }) => [at, base?.at])]);
+  const { id, title, edited, baseAt, reason } = header;
+  const used = new Set([
+    id.at,
+    title?.at,
+    baseAt,
+    reason?.at,
+    ...edited.flatMap(({ at, base }) => [at, base?.at]),
+  ]);
   const readOnly = new Set(baseAt === null ? [] : header.readOnly.map(({ at }) => at));
   const short = (cell: Cell, at: number) =>
     typeof cell === 'string' && readOnly.has(at) ? fingerprint(cell) : null;

@@ -82,8 +82,19 @@ describe('retry of a change whose topic was merged', () => {
   /** The failed change of a topic that turned out to be merged into t2. */
   async function failedOf(patch: object = {}): Promise<Change> {
     const [change] = importing.queue.all() as [Change];
-    const { wanted, base, baseFrom, baseAt, requestedBy, source, sourceHash, importId } = change;
-    const same = { wanted, base, baseFrom, baseAt, requestedBy, source, sourceHash, importId };
+    const { wanted, base, baseFrom, baseAt, requestedBy, requestedReason, source, sourceHash, importId } =
+      change;
+    const same = {
+      wanted,
+      base,
+      baseFrom,
+      baseAt,
+      requestedBy,
+      requestedReason,
+      source,
+      sourceHash,
+      importId,
+    };
     const [added] = importing.queue.add([
       { ...same, entityType: 'topic', entityId: 'folded', sourceRow: 7, ...patch },
     ]);

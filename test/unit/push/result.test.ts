@@ -86,6 +86,7 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
   const source = await fromSheet({ bytes, name: 'list.csv' });
   const grid = await readSheet({ bytes, name: 'list.csv' });
   const { rows } = await importing.run(source);
+  expect(importing.queue.all().map(({ requestedReason }) => requestedReason)).toEqual(['why not', null]);
   importing.settle('t1', 'applied', {
     remoteBefore: { priority: 'default' },
     remoteAfter: { priority: 'low' },
@@ -133,7 +134,7 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
   };
   const again = await importing.prepare({ ...source, grid: edited, hash: 'another' });
   expect(again.problems).toEqual([]);
-  expect(again.notes).toContain('Unused columns: Reason, mine.');
+  expect(again.notes).toContain('Unused columns: mine.');
   expect(again.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'conflict', 'unchanged']);
   expect(again.newChanges.map(({ change }) => change)).toMatchObject([
     { wanted: { priority: 'very_low' }, base: { priority: 'low' } },

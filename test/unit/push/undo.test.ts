@@ -57,7 +57,14 @@ class World {
 function asChange(at: number, given: Partial<Change> & Pick<Change, 'entityId' | 'wanted' | 'base'>): Change {
   return {
     ...{ id: `c${String(at).padStart(4, '0')}`, revision: 1, entityType: 'topic', status: 'queued' },
-    ...{ idempotencyKey: `k${at}`, baseFrom: 'file', baseAt: null, overwrite: false, requestedBy: 'kim' },
+    ...{
+      idempotencyKey: `k${at}`,
+      baseFrom: 'file',
+      baseAt: null,
+      overwrite: false,
+      requestedBy: 'kim',
+      requestedReason: null,
+    },
     ...{ queuedAt: '2026-03-01T00:00:00.000Z', source: 'list.csv', sourceHash: null, sourceRow: 2 },
     ...{ importId: 'i1', body: null, firstSentAt: null, sentAt: null, attempts: 0, remoteBefore: null },
     ...{ remoteAfter: null, errorCode: null, error: null, settledAt: null, supersededBy: null, undoes: [] },
