@@ -1,44 +1,112 @@
--- Plain SQL instead of the extension fts, which readers may not have. Okapi BM25: a word counts more when few messages have
--- it, when a message has it often, and when the message is short.
-CREATE OR REPLACE MACRO message_search(words) AS TABLE
-WITH wanted AS (
-  SELECT DISTINCT unnest(regexp_extract_all(lower(strip_accents(words::VARCHAR)), '[\p{L}\p{N}]+')) AS word
+-- Plain SQL instead of the extension fts, which readers may not have.
+
+CREATE OR REPLACE MACRO search_terms(words) AS TABLE
+WITH tokens AS (
+  SELECT unnest(list) AS token, generate_subscripts(list, 1) AS position
+  FROM (SELECT regexp_extract_all(words::VARCHAR, '-?"[^"]*"?|\S+') AS list)
+),
+placed AS (
+  SELECT
+    position,
+    lower(strip_accents(token)) AS token,
+    token IN ('AND', 'OR', 'NOT') AS is_operator,
+    count_if(token = 'OR') OVER before AS alternative,
+    count_if(token = 'AND') OVER before AS part,
+    token LIKE '-%' OR coalesce(lag(token) OVER before, '') = 'NOT' AS is_excluded
+  FROM tokens
+  WINDOW before AS (ORDER BY position)
+),
+terms AS (
+  SELECT
+    placed.*,
+    regexp_extract_all(token, '[\p{L}\p{N}]+') AS parts,
+    -- Languages that write no spaces have no borders of words either.
+    CASE WHEN NOT regexp_matches(token, '[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]') THEN ' ' END AS border
+  FROM placed
+  WHERE NOT is_operator
+)
+SELECT
+  position,
+  alternative,
+  part,
+  is_excluded,
+  parts[1] AS first_word,
+  concat(border, array_to_string(parts, ' '), CASE WHEN token NOT LIKE '%*' THEN border END) AS term
+FROM terms
+WHERE len(parts) > 0;
+
+-- Where the terms are, with the weight of Okapi BM25: a term counts more when few messages have it, when a message has it
+-- often, and when the message is short.
+CREATE OR REPLACE MACRO search_hits(words) AS TABLE
+WITH terms AS (
+  FROM search_terms(words)
 ),
 texts AS (
-  SELECT id, lower(strip_accents(concat_ws(' ', title, content))) AS text
+  SELECT id, group_id, lower(strip_accents(concat_ws(' ', title, content))) AS text
   FROM messages
   WHERE deleted_at IS NULL
 ),
-found AS (
-  SELECT
-    texts.id,
-    wanted.word,
-    (length(texts.text) - length(replace(texts.text, wanted.word, ''))) / length(wanted.word) AS times,
-    length(texts.text) AS length
+-- Only of those that may fit: the words between single spaces, so that a border is a space.
+spaced AS (
+  SELECT id, group_id, concat(' ', regexp_replace(text, '[^\p{L}\p{N}]+', ' ', 'g'), ' ') AS text
   FROM texts
-  JOIN wanted ON contains(texts.text, wanted.word)
+  WHERE EXISTS (SELECT 1 FROM terms WHERE contains(texts.text, terms.first_word))
+),
+hits AS (
+  SELECT
+    spaced.id AS message_id,
+    spaced.group_id,
+    terms.*,
+    (length(spaced.text) - length(replace(spaced.text, terms.term, ''))) / length(terms.term) AS times,
+    length(spaced.text) AS length
+  FROM spaced
+  JOIN terms ON contains(spaced.text, terms.term)
 ),
 rarity AS (
-  SELECT word, ln(1 + (SELECT count(*) FROM messages WHERE deleted_at IS NULL) / count(*)) AS weight
-  FROM found
-  GROUP BY word
+  SELECT position, ln(1 + (SELECT count(*) FROM texts) / count(*)) AS weight
+  FROM hits
+  GROUP BY position
+)
+SELECT
+  hits.message_id,
+  hits.group_id,
+  hits.position,
+  hits.alternative,
+  hits.part,
+  hits.is_excluded,
+  rarity.weight * hits.times * 2.2
+  / (hits.times + 0.3 + 0.9 * hits.length / (SELECT greatest(avg(length), 1) FROM hits)) AS score
+FROM hits
+JOIN rarity USING (position);
+
+CREATE OR REPLACE MACRO message_search(words) AS TABLE
+WITH hits AS MATERIALIZED (
+  FROM search_hits(words)
+),
+parts AS (
+  SELECT alternative, count(DISTINCT part) AS parts
+  FROM search_terms(words)
+  WHERE NOT is_excluded
+  GROUP BY alternative
+),
+fitting AS (
+  SELECT hits.message_id AS id, hits.alternative
+  FROM hits
+  JOIN parts USING (alternative)
+  GROUP BY hits.message_id, hits.alternative, parts.parts
+  HAVING bool_and(NOT hits.is_excluded) AND count(DISTINCT hits.part) = parts.parts
 ),
 ranked AS (
-  SELECT
-    found.id,
-    count(*) AS words_found,
-    sum(
-      rarity.weight * found.times * 2.2
-      / (found.times + 0.3 + 0.9 * found.length / (SELECT greatest(avg(length), 1) FROM found))
-    ) AS score
-  FROM found
-  JOIN rarity USING (word)
-  GROUP BY found.id
+  SELECT hits.message_id AS id, sum(hits.score) AS score, count(DISTINCT hits.position) AS words_found
+  FROM hits
+  JOIN fitting ON fitting.id = hits.message_id AND fitting.alternative = hits.alternative
+  GROUP BY hits.message_id
 )
 SELECT
   ranked.id AS message_id,
   ranked.score,
   ranked.words_found,
+  count(*) OVER () AS found,
   messages.created_at,
   messages.source_name,
   author.display_name AS author_name,
@@ -55,4 +123,59 @@ LEFT JOIN author_people AS author ON author.author_id = messages.author_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = messages.group_id
 ORDER BY ranked.score DESC, messages.created_at DESC, ranked.id;
 
-COMMENT ON MACRO TABLE message_search IS 'Which messages contain these words? One row per message that is not deleted and has any of them, in its title or text, also as part of a longer word, in any case and with or without accents. The best come first (score), and those with all words before most others: words_found counts them. Add LIMIT.';
+CREATE OR REPLACE MACRO conversation_search(words) AS TABLE
+WITH hits AS MATERIALIZED (
+  FROM search_hits(words)
+),
+parts AS (
+  SELECT alternative, count(DISTINCT part) AS parts
+  FROM search_terms(words)
+  WHERE NOT is_excluded
+  GROUP BY alternative
+),
+fitting AS (
+  SELECT hits.group_id, hits.alternative
+  FROM hits
+  JOIN parts USING (alternative)
+  GROUP BY hits.group_id, hits.alternative, parts.parts
+  HAVING bool_and(NOT hits.is_excluded) AND count(DISTINCT hits.part) = parts.parts
+),
+-- A long conversation is not better because it says it again: each term counts where it counts most.
+best AS (
+  SELECT hits.group_id, hits.position, max(hits.score) AS score
+  FROM hits
+  JOIN fitting ON fitting.group_id = hits.group_id AND fitting.alternative = hits.alternative
+  GROUP BY hits.group_id, hits.position
+),
+ranked AS (
+  SELECT group_id, sum(score) AS score, count(*) AS words_found
+  FROM best
+  GROUP BY group_id
+),
+written AS (
+  SELECT group_id, count(*) AS messages, min(created_at) AS first_message_at, max(created_at) AS last_message_at
+  FROM messages
+  WHERE deleted_at IS NULL
+  GROUP BY group_id
+)
+SELECT
+  ranked.group_id,
+  ranked.score,
+  ranked.words_found,
+  count(*) OVER () AS found,
+  groups.title,
+  topic.topic_id,
+  topic.title AS topic_title,
+  written.messages,
+  written.first_message_at,
+  written.last_message_at
+FROM ranked
+JOIN written USING (group_id)
+LEFT JOIN groups ON groups.id = ranked.group_id
+LEFT JOIN conversation_topics AS topic ON topic.group_id = ranked.group_id
+ORDER BY ranked.score DESC, written.last_message_at DESC, ranked.group_id;
+
+COMMENT ON MACRO TABLE search_terms IS 'How a search is read: one row per word or phrase, with its alternative (between OR) and its part (between AND). For message_search and conversation_search.';
+COMMENT ON MACRO TABLE search_hits IS 'Which messages have which terms of a search? One row per message and term. For message_search and conversation_search.';
+COMMENT ON MACRO TABLE message_search IS 'Which messages say this? One row per message that is not deleted and has it in its title or text, in any case, with or without accents; the best come first (score). Words beside each other: any of them, those with all first (words_found). AND: both; OR: one of the two; NOT word or -word: without it; "a phrase"; begin*: words that begin so. AND binds more than OR. found is the number of all that fit: add LIMIT.';
+COMMENT ON MACRO TABLE conversation_search IS 'Which conversations say this? As message_search, anywhere in a conversation: its words may be in different messages.';

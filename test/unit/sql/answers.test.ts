@@ -252,17 +252,17 @@ describe('message_search', () => {
     expect(await found('csv EXPORT')).toEqual([
       { message_id: 'g1', words_found: 2 },
       { message_id: 'g2', words_found: 1 },
-      { message_id: 'g3', words_found: 1 },
       { message_id: 'g4', words_found: 1 },
     ]);
     expect(await found('uber')).toEqual([{ message_id: 'g3', words_found: 1 }]);
     expect(await found('検索')).toEqual([{ message_id: 'g6', words_found: 1 }]);
     expect(await found("100%'; DROP")).toEqual([{ message_id: 'g7', words_found: 1 }]);
-    expect([await found(''), await found(' %_ ')]).toEqual([[], []]);
+    expect([await found(''), await found(' %_ '), await found('NOT export')]).toEqual([[], [], []]);
     expect(await all("SELECT * EXCLUDE (score) FROM message_search('uber')")).toEqual([
       {
         message_id: 'g3',
         words_found: 1,
+        found: 1,
         created_at: new Date(day(2)),
         source_name: 'slack',
         author_name: 'Name of bob',
@@ -274,6 +274,39 @@ describe('message_search', () => {
         source_url: null,
       },
     ]);
+  });
+
+  test.each([
+    ['csv AND export', 'a1 a3', 'a b'],
+    ['csv AND stops', '', 'a'],
+    ['csv AND NOT slow', 'a1 b1', 'b'],
+    ['"csv export"', 'a1', 'a'],
+    ['"export csv"', 'a3', 'a'],
+    ['expo*', 'a1 a3 b2 c1', 'a b c'],
+    ['-slow exporting OR stops', 'a2 c1', 'a c'],
+    ['(csv stops) AND export', 'a1 a3', 'a b'],
+    ['"csv-export" OR slow', 'a1 a3', 'a'],
+    ['and AND or', '', ''],
+    ['"AND"', '', ''],
+  ])('%s', async (words, messages, conversations) => {
+    const said = {
+      a: ['The CSV export.', 'It stops.', 'slow export csv'],
+      b: ['csv', 'Export'],
+      c: ['Exporting'],
+    };
+    for (const [id, texts] of Object.entries(said))
+      await talk(
+        stand,
+        id,
+        't',
+        texts.map((content) => ({ by: 'ann', at: day(1), but: { content } })),
+      );
+    const ids = async (column: string, search: string) =>
+      (await all(`SELECT string_agg(${column}, ' ' ORDER BY ${column}) AS ids FROM ${search}('${words}')`))[0]
+        ?.ids ?? '';
+    expect([await ids('message_id', 'message_search'), await ids('group_id', 'conversation_search')]).toEqual(
+      [messages, conversations],
+    );
   });
 });
 
