@@ -382,7 +382,9 @@ const serve = section({
   allowedHosts: z
     .array(text)
     .default([])
-    .describe('Accepted host names besides localhost, e.g. signalhouse.example.com.'),
+    .describe(
+      'Accepted host names of the pages besides localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
+    ),
   users: z
     .array(user)
     .refine(

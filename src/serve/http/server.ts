@@ -122,7 +122,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const guard = hostGuard(host, options.allowedHosts);
   app.addHook('onRequest', async (request, reply) => {
     secure(reply);
-    guard(request);
+    if (!watched.has(request.routeOptions.url)) guard(request);
   });
   app.addHook('onResponse', async (request, reply) => {
     // The pattern, not the path: clients must not be able to create labels.
@@ -167,7 +167,10 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
   return reply.code(status).send(body);
 }
 
-/** The routes for the programs that watch this one; they never need a login. */
+/** Kubernetes and Prometheus ask for these by the address of a pod; they show nobody's name. */
+const watched: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** The routes for the programs that watch this one; they never need a login, and take every host name. */
 function health(
   app: FastifyInstance,
   { facts, schedule, metrics, clock = systemClock }: ServerOptions,
