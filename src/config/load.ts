@@ -57,6 +57,8 @@ export interface Sources {
   /** The config file named on the command line, over SIGNALHOUSE_CONFIG. */
   readonly configFile?: string | undefined;
   readonly cwd?: string;
+  /** Told of every secret that is read, now or later, so that the log can hide it. */
+  readonly onSecret?: ((secret: string) => void) | undefined;
   /** What a schema cannot find in the jobs of the file, as they are written there, e.g. a schedule without a date. */
   readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
   /** The same for what published files leave out and mask, e.g. a column that does not exist. */
@@ -80,6 +82,8 @@ export interface Credentials {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** Reads the key again, where it is in a file, which may be replaced. Throws UsageError when it cannot be used. */
+  readonly readKey?: (() => string) | undefined;
 }
 
 /**
@@ -151,6 +155,8 @@ export interface ServeConfig {
   readonly credentials: Credentials;
   readonly secrets: ServeSecrets;
   readonly lake: LakeSecrets;
+  /** Reads the secrets of the server and of the lake again. Throws UsageError with every problem. */
+  readonly readSecrets: () => Pick<ServeConfig, 'secrets' | 'lake'>;
 }
 
 /**
@@ -167,11 +173,20 @@ export function loadServeConfig(
   ) => readonly Problem[],
 ): ServeConfig {
   const read = readConfig(sources);
-  const secrets = readServeSecrets(sources, read.problems);
-  const lake = readLakeSecrets(sources, read.problems);
+  const secretsOf = (problems: Problem[]) => ({
+    secrets: readServeSecrets(sources, problems),
+    lake: readLakeSecrets(sources, problems),
+  });
+  const { secrets, lake } = secretsOf(read.problems);
   if (read.config) read.problems.push(...check(read.config, secrets, read.named, lake));
   const credentials = readCredentials(sources, read);
-  return { config: checked(read), credentials, secrets, lake };
+  const readSecrets = () => {
+    const problems: Problem[] = [];
+    const again = secretsOf(problems);
+    if (problems.length === 0) return again;
+    throw new UsageError('A secret cannot be read again.', problems);
+  };
+  return { config: checked(read), credentials, secrets, lake, readSecrets };
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Settings {
@@ -226,9 +241,21 @@ function readCredentials(sources: Sources, { values, named, problems }: Read): C
     const setting = baseUrl === undefined ? 'SIGNALHOUSE_BASE_URL' : named('api.baseUrl');
     problems.push({ setting, problem });
   }
-  const key = readApiKey(sources, keyFile, named('api.keyFile'));
+  const readKey = () => readApiKey(sources, keyFile, named('api.keyFile'));
+  const key = readKey();
   if (typeof key !== 'string') problems.push(key);
-  return { baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''), apiKey: String(key) };
+  const isInFile = keyFile !== undefined && given(sources.env.SIGNALHOUSE_API_KEY) === undefined;
+  return {
+    baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''),
+    apiKey: String(key),
+    readKey: isInFile ? () => usable(readKey()) : undefined,
+  };
+}
+
+/** A secret that was read again. */
+function usable(secret: string | Problem): string {
+  if (typeof secret === 'string') return secret;
+  throw new UsageError('The API key cannot be read again.', [secret]);
 }
 
 /** The configuration that was read, unless something is wrong with it. */

@@ -502,6 +502,8 @@ function thrown(error: unknown): JobResult {
   }
   const { exitCode, hint } =
     error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
-  const message = hint === undefined ? messageOf(error) : `${messageOf(error)} ${hint}`;
+  const problems = error instanceof UsageError ? error.problems : [];
+  const wrong = problems.map(({ setting, problem }) => `${setting}: ${problem}`);
+  const message = [messageOf(error), ...wrong, ...(hint === undefined ? [] : [hint])].join(' ');
   return { outcome: 'failed', exitCode, message, endedByOutage: error instanceof OutageError };
 }

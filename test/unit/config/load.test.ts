@@ -192,6 +192,24 @@ describe('the key', () => {
     }
   });
 
+  it('is read again from its file, and every key that was read is told to who hides it', () => {
+    const keyFile = file('svc_first', 'rotated');
+    const { SIGNALHOUSE_BASE_URL } = good;
+    const told: string[] = [];
+    const { credentials } = loadConfigWithCredentials({
+      env: { SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE: keyFile },
+      onSecret: (secret) => told.push(secret),
+    });
+    file('svc_second', 'rotated');
+    expect(credentials.readKey?.()).toBe('svc_second');
+    expect(told).toEqual(['svc_first', 'svc_second']);
+    file('', 'rotated');
+    expect(problemsOf(() => credentials.readKey?.())).toEqual([
+      { setting: 'SIGNALHOUSE_API_KEY_FILE', problem: `${keyFile}: the key is empty` },
+    ]);
+    expect(loadConfigWithCredentials({ env: good }).credentials.readKey).toBeUndefined();
+  });
+
   it('is no part of the settings', () => {
     const { config } = loadConfigWithCredentials({ env: good });
     expect(JSON.stringify(config)).not.toContain(good.SIGNALHOUSE_API_KEY);
