@@ -1,4 +1,4 @@
-import { existsSync, rmdirSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmdirSync, rmSync } from 'node:fs';
 import type { Api } from '../api/client.js';
 import { systemClock } from '../base/clock.js';
 import { RefusedError, StorageError } from '../base/errors.js';
@@ -145,16 +145,20 @@ export function refuseWithoutWarehouse(dataDir: string): void {
   });
 }
 
-/** Creates the data directory. `remove` undoes what is new in it. */
+/**
+ * Creates the data directory, and the file that shows `status` that a first run was tried. `remove` removes a directory
+ * that is new.
+ */
 function claimFolder(dataDir: string): { remove: () => void } {
   const hadFolder = existsSync(dataDir);
-  const hadSpendingLog = existsSync(spendingLogPath(dataDir));
   createDataDir(dataDir);
+  if (!hasWarehouse(dataDir)) closeSync(openSync(spendingLogPath(dataDir), 'a', 0o600));
   return {
     remove() {
-      if (!hadSpendingLog) rmSync(spendingLogPath(dataDir), { force: true });
+      if (hadFolder) return;
+      rmSync(spendingLogPath(dataDir), { force: true });
       // Fails when something else was put there meanwhile, which then stays.
-      if (!hadFolder) rmdirSync(dataDir);
+      rmdirSync(dataDir);
     },
   };
 }

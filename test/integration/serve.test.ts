@@ -136,6 +136,8 @@ describe('serve', () => {
         ({ schedule }) => schedule.history.length === count,
       );
     expect((await ended(1)).schedule.history[0]).toMatchObject({ outcome: 'failed', exitCode: 5 });
+    const told = await pulling.run(['status']);
+    expect([told.code, told.stdout]).toEqual([3, expect.stringContaining('NOTHING YET')]);
     writeFileSync(keyFile, 'svc_sandbox');
     const authorization = `Bearer ${token}`;
     // The run that ended may still be busy for a moment.
