@@ -75,7 +75,8 @@ describe('settings', () => {
     const jobs =
       "[{name: a, run: sync, cron: '0 25 * * *'}, {name: a, run: sync, cron: '0 3 * * *', timezone: Mars}]";
     writeFileSync(join(cwd, 'jobs.yaml'), `rateLimits: {requests: 5}\nserve: {jobs: ${jobs}}\n`);
-    for (const args of [['doctor'], ['status'], ['config', 'print'], ['serve', '--once'], ['plan']]) {
+    const check = ['config', 'check', 'jobs.yaml'];
+    for (const args of [['doctor'], ['status'], ['config', 'print'], check, ['serve', '--once'], ['plan']]) {
       const { code, stdout, stderr } = await signalhouse([...args, '--config', 'jobs.yaml'], {
         cwd,
         env: good,
@@ -85,9 +86,13 @@ describe('settings', () => {
         'rateLimits',
         'serve.jobs[0].cron',
         'serve.jobs[1].name',
-        'serve.jobs[1].timezone',
+        'serve.jobs[1].timezone (line 2): ',
+        'rateLimits (line 1): is not a setting; did you mean rateLimit?',
       ])
-        expect([args, stdout + stderr]).toEqual([args, expect.stringContaining(`jobs.yaml: ${setting}`)]);
+        expect([args, (stdout + stderr).replaceAll(/\s+/g, ' ')]).toEqual([
+          args,
+          expect.stringContaining(`jobs.yaml: ${setting}`),
+        ]);
     }
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });

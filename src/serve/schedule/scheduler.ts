@@ -4,6 +4,7 @@ import {
   LockedError,
   messageOf,
   OutageError,
+  problemText,
   SignalhouseError,
   StoppedError,
   UsageError,
@@ -502,8 +503,7 @@ function thrown(error: unknown): JobResult {
   }
   const { exitCode, hint } =
     error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
-  const problems = error instanceof UsageError ? error.problems : [];
-  const wrong = problems.map(({ setting, problem }) => `${setting}: ${problem}`);
+  const wrong = error instanceof UsageError ? error.problems.map(problemText) : [];
   const message = [messageOf(error), ...wrong, ...(hint === undefined ? [] : [hint])].join(' ');
   return { outcome: 'failed', exitCode, message, endedByOutage: error instanceof OutageError };
 }
