@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { organizationsProblems } from './organizations.js';
 import { takeRemoved } from './removed.js';
 import { type Settings, settings } from './schema.js';
 import {
@@ -338,14 +339,18 @@ function locating(prefix: string, lineOf: SettingsFile['lineOf']): Read['located
 }
 
 /**
- * What is wrong in a settings file by itself, wherever it is used: neither the environment nor the files that it names
- * count.
+ * What is wrong in a settings file, or in a list of organizations, by itself and wherever it is used: neither the
+ * environment nor the files that it names count.
  */
 export function fileProblems(
   file: string,
   sources: Pick<Sources, 'cwd' | 'checkJobs' | 'checkPublish'>,
 ): readonly Problem[] {
   const read = readConfig({ ...sources, env: {}, configFile: file }, false);
+  if ('organizations' in read.fileValues) {
+    const source = readFileSync(resolve(sources.cwd ?? process.cwd(), file), 'utf8');
+    return organizationsProblems(source, file, sources.checkJobs);
+  }
   const baseUrl = valueAt(read.values, ['api', 'baseUrl']);
   const problem = typeof baseUrl === 'string' ? baseUrlProblem(baseUrl) : undefined;
   if (problem) read.problems.push({ setting: read.named('api.baseUrl'), problem });
