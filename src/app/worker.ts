@@ -10,6 +10,7 @@ import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
 import { unlessStopped } from '../warehouse/store/compact.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
+import { storageFault } from '../warehouse/store/faults.js';
 import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords } from './audit.js';
@@ -72,6 +73,8 @@ export async function withWorker<T>(
     const done = await work({ config, api, warehouse, identity, log, clock, programVersion }, display);
     await finishLearned(warehouse, timed, options);
     return done;
+  }).catch((error: unknown) => {
+    throw storageFault(error, config.dataDir);
   });
 }
 
@@ -95,6 +98,8 @@ export async function withWarehouse<T>(
     const done = await work(warehouse);
     await finishLearned(warehouse, setup, options);
     return done;
+  }).catch((error: unknown) => {
+    throw storageFault(error, setup.config.dataDir);
   });
 }
 

@@ -100,7 +100,7 @@ describe('settings', () => {
   it('in force are printed with where each comes from, without the key or a password', async () => {
     const cwd = folders.make();
     writeFileSync(join(cwd, 'my.yaml'), 'rateLimit: {requests: 5}\n');
-    const env = { ...good, SIGNALHOUSE_BASE_URL: 'https://kim:secret@api.example.com/v1' };
+    const env = { ...good, SIGNALHOUSE_BASE_URL: 'https://kim:hunter2@api.example.com/v1?key=hunter2' };
     const args = ['config', 'print', '--config', 'my.yaml', '--data-dir', 'there'];
     const { code, stdout } = await signalhouse(args, { cwd, env });
     expect(code).toBe(0);
@@ -109,11 +109,11 @@ describe('settings', () => {
     expect(stdout).toMatch(/SIGNALHOUSE_API_KEY +SIGNALHOUSE_API_KEY/);
     const json = await signalhouse([...args, '--json'], { cwd, env });
     expect(JSON.parse(json.stdout).settings).toContainEqual({
-      ...{ setting: 'api.baseUrl', value: 'https://***@api.example.com/v1' },
+      ...{ setting: 'api.baseUrl', value: 'https://***@api.example.com/v1?***' },
       ...{ from: 'environment', source: 'SIGNALHOUSE_BASE_URL' },
     });
     for (const text of [stdout, json.stdout])
-      expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|secret@`));
+      expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|hunter2`));
   });
 
   it('in half-written YAML are an error of that file', async () => {

@@ -55,15 +55,13 @@ export const config: Group = {
   ],
 };
 
-/** An address may contain a user and a password; the hash of one can be guessed. */
+/** An address may contain a user, a password, or a key in its query; the hash of a password can be guessed. */
 function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   const { value } = one;
   if (one.setting.endsWith('.passwordHash')) return { ...one, value: value === null ? null : '***' };
   if (typeof value !== 'string' || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
     return one;
-  const url = new URL(value);
-  if (url.username === '' && url.password === '') return one;
-  return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@') };
+  return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@').replace(/[?#].*$/s, '?***') };
 }
 
 function configText(found: {

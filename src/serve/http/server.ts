@@ -7,7 +7,7 @@ import type { FactsCache } from '../facts-cache.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
-import { answerTo, HttpError, hostGuard, refuseConnection, secure } from './guard.js';
+import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure } from './guard.js';
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
 import type { Metrics } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
@@ -117,6 +117,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     },
   });
   app.server.maxConnections = limits.connections;
+  makeRoom(app.server, limits.connections / 2);
   app.removeAllContentTypeParsers();
 
   const guard = hostGuard(host, options.allowedHosts);
