@@ -306,6 +306,7 @@ export class Scheduler {
       ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
       dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
       ...{ startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
+      ...(result.endedByOutage && { endedByOutage: true }),
     };
     await this.#recordEnd(record, retry);
     if (retry) this.#alarm.abort(new Error('a retry is due'));
