@@ -6,7 +6,7 @@
 #   ENGINE=podman scripts/container-check.sh        with podman
 #   ENGINE=buildah scripts/container-check.sh       with buildah alone, as root: for a machine that runs no containers
 #
-# BASE names another base image, BUILD_FLAGS are handed to the build, KEEP=1 leaves what it made.
+# BASE names a copy of the Dockerfile's base image in another registry, BUILD_FLAGS are handed to the build, KEEP=1 leaves what it made.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ENGINE=${ENGINE:-docker}
@@ -133,6 +133,12 @@ chmod 755 "$work"
 chown 1000:1000 "$work/data" "$work/api_key" 2>/dev/null || chmod 777 "$work/data"
 chmod 440 "$work/api_key"
 prepare
+# The Dockerfile's tag is the one source: BASE may be a copy of that image from another registry, and no other.
+wanted=$(sed -n 's/^ARG BASE=.*node:\([0-9.]*\)-\([a-z]*\).*/v\1 \2/p' Dockerfile)
+found=$(peek sh -c '. /etc/os-release && echo "$(node --version) $VERSION_CODENAME"')
+[ -z "$wanted" ] || [ "$found" = "$wanted" ] ||
+  fail "the base image has $found, but the Dockerfile's tag says $wanted: change the tag, or name another BASE"
+say 'base image as the Dockerfile says' "$found"
 [ "$(peek id -u)" != 0 ] || fail 'it runs as root'
 say 'not root' "user $(peek id -un)"
 peek sh -c '! touch /app/x 2>/dev/null && ! touch /x 2>/dev/null && touch /data/x /tmp/x && rm /data/x' || fail 'the tree is not read-only, or /data and /tmp are'

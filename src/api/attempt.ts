@@ -5,6 +5,7 @@ import type { Log } from '../base/log.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
 import type { Budget, Pause } from './budget.js';
 import { Failure, type FailureKind } from './failure.js';
+import type { ApiKey } from './key.js';
 import type { PreparedRequest } from './request.js';
 import { type HttpResponse, header, readResponse } from './response.js';
 import type { Transport } from './transport.js';
@@ -70,7 +71,7 @@ export interface AttemptsOptions {
   readonly serviceClock: ServiceClock;
   readonly log: Log;
   /** Removed from every text that comes from the server. */
-  readonly secret: string;
+  readonly key: ApiKey;
 }
 
 /** Makes single attempts: sends the request, reads the response, emits the event, and tells the budget of a 429. */
@@ -141,7 +142,7 @@ export class Attempts {
     return id === undefined ? undefined : this.#scrub(id).slice(0, 200);
   }
 
-  readonly #scrub = (text: string): string => text.replaceAll(this.#options.secret, '[redacted]');
+  readonly #scrub = (text: string): string => this.#options.key.scrub(text);
 
   /** A listener that throws must not turn a request that succeeded into one that failed. */
   #emit(...event: ['attempt', Attempt] | ['paused', Paused]): void {

@@ -8,6 +8,7 @@ import { type Answer, type ApiEvents, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
 import { Failure, type FailureKind, mayBeApplied, toEndpointRefusal, toError } from './failure.js';
 import { Gate, linkSignals, probePriority } from './gate.js';
+import { ApiKey } from './key.js';
 import { OutageMonitor } from './outage.js';
 import { PagingMemory, type PagingSettings } from './page.js';
 import {
@@ -27,6 +28,8 @@ export interface ApiOptions {
   /** The API's base address, ending in /v1; https, or http on loopback. */
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** Reads the key again from its file: after a 401, a key that was replaced is used at once. It may throw. */
+  readonly readKey?: (() => string) | undefined;
   readonly budget: BudgetOptions;
   /** The file that shares the spending with other commands of this key; without it, nothing is shared. */
   readonly spendingLogPath?: string | undefined;
@@ -71,6 +74,7 @@ export class Api {
   readonly #clock: Clock;
   readonly #spendingLog: SpendingLog | undefined;
   readonly #gate: Gate;
+  readonly #key: ApiKey;
   readonly #transport: Transport;
   readonly #attempts: Attempts;
   readonly #outage: OutageMonitor | undefined;
@@ -86,8 +90,10 @@ export class Api {
     this.contract = options.contract ?? endpoints;
     this.#clock = clock;
     this.clock = new ServiceClock(clock);
+    this.#key = new ApiKey(options.apiKey, options.readKey);
     this.#transport = new Transport({
       ...options,
+      key: this.#key,
       timeouts,
       maxAnswerBytes,
       connections: concurrency,
@@ -107,7 +113,7 @@ export class Api {
       clock,
       serviceClock: this.clock,
       log,
-      secret: options.apiKey,
+      key: this.#key,
     });
     this.#gate = new Gate(this.budget, concurrency, clock);
     this.retry = { ...retryOptions(budget), ...options.retry };
@@ -202,10 +208,11 @@ export class Api {
       while (this.#outage?.mustWait) await this.#outage.wait(waiting.signal);
       // Asked again when it is its turn; here it costs no slot of the budget.
       if (waiting.isCurrent?.() === false) throw outdated(request);
-      const { outcome, startedAt } = await this.#send(request, attempt, waiting);
+      const { outcome, startedAt, key } = await this.#send(request, attempt, waiting);
       if (!(outcome instanceof Failure)) return outcome;
       const { kind, detail } = outcome;
       if (kind === 'stopped') throw this.#end.signal.reason;
+      if (detail.status === 401 && this.#key.hasReplaced(key)) continue;
       if (this.#outage && this.#outage.count > outages) {
         outages = this.#outage.count;
         failures = 0;
@@ -253,11 +260,13 @@ export class Api {
     request: PreparedRequest,
     attempt: number,
     waiting: Omit<Waiting, 'retryServerErrors'>,
-  ): Promise<{ outcome: Answer | Failure; startedAt: number }> {
+  ): Promise<{ outcome: Answer | Failure; startedAt: number; key: string }> {
     let startedAt = 0;
+    let key = '';
     const outcome = await this.#gate.pass(() => {
       if (waiting.isCurrent?.() === false) throw outdated(request);
       startedAt = this.#clock.monotonic();
+      key = this.#key.current;
       return this.#attempts.make(request, attempt);
     }, waiting);
     const failure = outcome instanceof Failure ? outcome : undefined;
@@ -266,7 +275,7 @@ export class Api {
     if (failure?.kind === 'refused' && endpoint === 'whoami') this.#refusedFrom = startedAt;
     const message = `${endpoint}: ${method} ${path} ${failure?.message}`;
     this.#outage?.record(startedAt, failure && { kind: failure.kind, message });
-    return { outcome, startedAt };
+    return { outcome, startedAt, key };
   }
 
   /** Whether the call failed because the API as a whole did not answer; then it answers again. */

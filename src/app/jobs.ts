@@ -5,13 +5,13 @@ import { verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
-import type { Config } from '../config/load.js';
+import type { Config, ServeConfig } from '../config/load.js';
 import type { PushReport } from '../push/run.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { type LakeAccess, lakeText, runOnLake } from './lake.js';
+import { lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
@@ -36,7 +36,11 @@ export interface RowsSink {
  * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;
  * when another command holds it, the job waits, and the log names that command.
  */
-export function jobRunner(access: LakeAccess & Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
+export function jobRunner(
+  access: Access & Pick<ServeConfig, 'readSecrets'>,
+  sink: RowsSink,
+  giveUp: AbortSignal,
+): RunJob {
   const { log } = access;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
@@ -54,7 +58,7 @@ export function jobRunner(access: LakeAccess & Access, sink: RowsSink, giveUp: A
       case 'export':
         return exportTo(access, job, signals);
       case 'lake':
-        return doneWith(lakeText(await runOnLake(access, 'publish', { compare: false }, signals)));
+        return doneWith(await publishToLake(access, signals));
     }
   };
 }
@@ -115,6 +119,15 @@ function droppedText(files: SyncPushReport['inbox']): string {
   });
   const counts = wrong.length > 0 ? ` (${wrong.join(', ')})` : '';
   return `, ${counted(files.length, 'file')} from the drop folder${counts}`;
+}
+
+/** With the secrets as they are now: keys of an object store are replaced often. */
+async function publishToLake(
+  access: Access & Pick<ServeConfig, 'readSecrets'>,
+  signals: RunSignals,
+): Promise<string> {
+  const { lake } = access.readSecrets();
+  return lakeText(await runOnLake({ ...access, lake }, 'publish', { compare: false }, signals));
 }
 
 async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<JobResult> {

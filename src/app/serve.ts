@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Clock, iso, systemClock } from '../base/clock.js';
+import type { Attempt } from '../api/attempt.js';
+import { iso, systemClock } from '../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
@@ -33,6 +34,7 @@ import { scheduleFile } from './status.js';
 export interface ServeAccess extends Access {
   readonly secrets: Secrets;
   readonly lake: ServeConfig['lake'];
+  readonly readSecrets: ServeConfig['readSecrets'];
 }
 
 /** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */
@@ -107,9 +109,9 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
   const metrics = new Metrics({ process: true, version: programVersion });
   metrics.begin({ jobs: config.serve.jobs.map(({ name }) => name), endpoints: calledEndpoints });
   const live = new LiveSpending(clock);
-  const metered: Access & Pick<ServeAccess, 'lake'> = {
+  const metered = {
     ...access,
-    onAttempt: (attempt) => {
+    onAttempt: (attempt: Attempt) => {
       metrics.request(attempt);
       live.attempt(attempt);
     },
@@ -169,22 +171,27 @@ function notificationProblems({ serve }: Config, secrets: Secrets, named: Named)
   ];
 }
 
-function channelsOf({ serve }: Config, { webhookUrl: url, smtpPassword }: Secrets, clock: Clock): Channel[] {
-  const { webhookFormat: format, email: settings } = serve.notify;
+function channelsOf({ config, secrets, readSecrets, clock = systemClock }: ServeAccess): Channel[] {
+  const { webhookFormat: format, email: settings } = config.serve.notify;
+  const read = () => readSecrets().secrets;
   const channels: Channel[] = [];
-  if (url !== undefined) {
-    channels.push({ name: 'webhook', file: 'notify.json', deliver: webhook({ url, format, clock }) });
+  if (secrets.webhookUrl !== undefined) {
+    const deliver: Deliver = (...message) =>
+      webhook({ url: read().webhookUrl ?? '', format, clock })(...message);
+    channels.push({ name: 'webhook', file: 'notify.json', deliver });
   }
   if (hasEmail(settings)) {
-    const deliver = email({ settings, password: smtpPassword, clock });
+    const deliver: Deliver = (...message) =>
+      email({ settings, password: read().smtpPassword, clock })(...message);
     channels.push({ name: 'e-mail', file: 'notify-email.json', deliver });
   }
   return channels;
 }
 
 /** A notifier for each channel. */
-function notifiersOf({ config, log, clock, secrets }: ServeAccess, facts: FactsCache): Notifier[] {
-  return channelsOf(config, secrets, clock ?? systemClock).map(
+function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
+  const { config, log, clock } = access;
+  return channelsOf(access).map(
     ({ name, file, deliver }) =>
       new Notifier({
         ...{ name, deliver, facts, log, clock },
@@ -203,10 +210,10 @@ export interface TestedChannel {
 
 /** `signalhouse serve --test-notification`: how a test message to each channel of the settings ended; empty without any. */
 export async function testNotifications(access: ServeAccess, stop: AbortSignal): Promise<TestedChannel[]> {
-  const { clock = systemClock, config, secrets } = access;
+  const { clock = systemClock } = access;
   const message = testMessage(await nameOf(access), iso(clock.now()));
   return Promise.all(
-    channelsOf(config, secrets, clock).map(async ({ name: channel, deliver }): Promise<TestedChannel> => {
+    channelsOf(access).map(async ({ name: channel, deliver }): Promise<TestedChannel> => {
       try {
         return { channel, delivered: true, problem: await deliver(message, stop) };
       } catch (error) {

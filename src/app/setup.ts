@@ -80,6 +80,8 @@ export function connect(access: Access, { waits = true, maxMinutes, retry = {} }
     tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));
   const client = new Api({
     ...credentials,
+    // A key that was replaced since the start: every run has a client of its own.
+    apiKey: credentials.readKey?.() ?? credentials.apiKey,
     budget: rateLimit,
     spendingLogPath: existsSync(config.dataDir) ? spendingLogPath(config.dataDir) : undefined,
     concurrency,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode } from '../base/errors.js';
@@ -9,7 +10,7 @@ import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import { readFacts } from './facts.js';
 import { jobsOf } from './jobs.js';
-import type { Setup } from './setup.js';
+import { type Setup, spendingLogPath } from './setup.js';
 
 /** What `status` reports: the facts that the status page shows as well, with the jobs of `serve`. */
 export interface StatusReport extends Facts {
@@ -40,7 +41,7 @@ export function scheduleFile(dataDir: string): string {
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
  * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever
- * published, there is nothing that could be.
+ * published, when no run is at work that will.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
@@ -48,9 +49,10 @@ export async function status(setup: Setup): Promise<StatusReport> {
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
   const { contents } = facts;
   const isMissed =
-    contents !== null &&
-    (freshness.some(({ state }) => state === 'stale' || state === 'never') ||
-      contents.estimates.some(isOverBound));
+    contents === null
+      ? facts.holder === null && wasTried(setup, facts)
+      : freshness.some(({ state }) => state === 'stale' || state === 'never') ||
+        contents.estimates.some(isOverBound);
   return {
     ...facts,
     contents: contents && { ...contents, runs: contents.runs.slice(0, shownRuns) },
@@ -58,6 +60,11 @@ export async function status(setup: Setup): Promise<StatusReport> {
     jobs: await nextRuns(setup, now),
     exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,
   };
+}
+
+/** Whether a run was tried: one that ended before it could open the warehouse leaves no other trace. */
+function wasTried({ config: { dataDir } }: Setup, { files }: Facts): boolean {
+  return files.worker !== null || existsSync(spendingLogPath(dataDir));
 }
 
 async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] | null> {

@@ -1,4 +1,4 @@
-import { existsSync, rmdirSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmdirSync, rmSync } from 'node:fs';
 import type { Api } from '../api/client.js';
 import { systemClock } from '../base/clock.js';
 import { RefusedError, StorageError } from '../base/errors.js';
@@ -10,6 +10,7 @@ import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
 import { unlessStopped } from '../warehouse/store/compact.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
+import { storageFault } from '../warehouse/store/faults.js';
 import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords } from './audit.js';
@@ -72,6 +73,8 @@ export async function withWorker<T>(
     const done = await work({ config, api, warehouse, identity, log, clock, programVersion }, display);
     await finishLearned(warehouse, timed, options);
     return done;
+  }).catch((error: unknown) => {
+    throw storageFault(error, config.dataDir);
   });
 }
 
@@ -95,6 +98,8 @@ export async function withWarehouse<T>(
     const done = await work(warehouse);
     await finishLearned(warehouse, setup, options);
     return done;
+  }).catch((error: unknown) => {
+    throw storageFault(error, setup.config.dataDir);
   });
 }
 
@@ -145,16 +150,20 @@ export function refuseWithoutWarehouse(dataDir: string): void {
   });
 }
 
-/** Creates the data directory. `remove` undoes what is new in it. */
+/**
+ * Creates the data directory, and the file that shows `status` that a first run was tried. `remove` removes a directory
+ * that is new.
+ */
 function claimFolder(dataDir: string): { remove: () => void } {
   const hadFolder = existsSync(dataDir);
-  const hadSpendingLog = existsSync(spendingLogPath(dataDir));
   createDataDir(dataDir);
+  if (!hasWarehouse(dataDir)) closeSync(openSync(spendingLogPath(dataDir), 'a', 0o600));
   return {
     remove() {
-      if (!hadSpendingLog) rmSync(spendingLogPath(dataDir), { force: true });
+      if (hadFolder) return;
+      rmSync(spendingLogPath(dataDir), { force: true });
       // Fails when something else was put there meanwhile, which then stays.
-      if (!hadFolder) rmdirSync(dataDir);
+      rmdirSync(dataDir);
     },
   };
 }

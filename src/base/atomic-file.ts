@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { StorageError } from './errors.js';
 
 /**
  * Files that appear whole or not at all: a temporary file beside the target is written, synced to the disk and renamed,
@@ -19,8 +20,8 @@ export interface AtomicWriteOptions {
 export const privateMode = 0o600;
 
 /**
- * Replaces the file at `path` with what `write` puts into a new one. Rejects with the file system's error, or with that
- * of `write`; then the old file is unchanged and the temporary one is gone. One call at a time for each path.
+ * Replaces the file at `path` with what `write` puts into a new one. Rejects with a StorageError when the disk is full, else
+ * with the file system's error, or with that of `write`; then the old file is unchanged and the temporary one is gone. One call at a time for each path.
  */
 export async function writeAtomically(
   path: string,
@@ -40,7 +41,7 @@ export async function writeAtomically(
     moveFile(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
+    throw whenFull(error, path);
   }
 }
 
@@ -63,8 +64,20 @@ export function writeAtomicallySync(
     moveFile(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    throw whenFull(error, path);
   }
+}
+
+/** Whether the file system says that the disk, or what its user may use of it, is full. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}
+
+/** The error of a write to `path`: that of a full disk names neither the file nor what to do. */
+export function whenFull(error: unknown, path: string): unknown {
+  if (!isDiskFull(error)) return error;
+  const hint = 'Free some space and run it again; everything committed before is kept.';
+  return new StorageError(`the disk is full: ${path} was not written`, { hint, cause: error });
 }
 
 /** Renames a file; the new name is on the disk when this returns. What the file holds must be synced already. */

@@ -37,6 +37,13 @@ export interface Problem {
   /** The setting's name: an environment variable, a YAML path or a flag. */
   readonly setting: string;
   readonly problem: string;
+  /** The line of its file, where it is in one. */
+  readonly line?: number | undefined;
+}
+
+/** A problem in one line: `worker.yaml: serve.prot (line 3): is not a setting`. */
+export function problemText({ setting, problem, line }: Problem): string {
+  return `${setting}${line === undefined ? '' : ` (line ${line})`}: ${problem}`;
 }
 
 /** Recovery: fix the command or its configuration. Holds all problems at once. */

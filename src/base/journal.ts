@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { privateMode, syncDirectory, writeAll, writeAtomicallySync } from './atomic-file.js';
+import { privateMode, syncDirectory, whenFull, writeAll, writeAtomicallySync } from './atomic-file.js';
 import { type EncryptionKey, fromStoredLine, toStoredLine, withEitherKey } from './encryption.js';
 import { portions } from './group-by.js';
 
@@ -98,6 +98,8 @@ export class Journal {
         writeAll(file, `${isTorn(file) ? '\n' : ''}${lines.join('\n')}\n`);
         fsyncSync(file);
         isThere = statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
+      } catch (error) {
+        throw whenFull(error, this.path);
       } finally {
         closeSync(file);
       }

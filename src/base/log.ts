@@ -14,7 +14,8 @@ const redacted = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`
 export function createLog(options: {
   level: string;
   pretty: boolean;
-  secrets?: readonly string[];
+  /** May grow while the log is used. */
+  secrets?: Iterable<string>;
   /** Wraps each write. A progress display on the same terminal uses it to make room for the line. */
   around?: ((write: () => void) => void) | undefined;
 }): Log {
@@ -32,12 +33,14 @@ export function createLog(options: {
 
 function withoutSecrets(
   target: { write(text: string): unknown },
-  secrets: readonly string[],
+  secrets: Iterable<string>,
 ): DestinationStream {
-  const present = secrets.filter((text) => text.length >= 4);
   return {
-    write: (line) =>
-      void target.write(present.reduce((text, value) => text.replaceAll(value, '[redacted]'), line)),
+    write: (line) => {
+      let text = line;
+      for (const secret of secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[redacted]');
+      target.write(text);
+    },
   };
 }
 

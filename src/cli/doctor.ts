@@ -16,6 +16,7 @@ import {
   ExitCode,
   LockedError,
   messageOf,
+  problemText,
   RefusedError,
   SignalhouseError,
   UsageError,
@@ -105,8 +106,8 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
     return { checks: [...found, ...files], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const checks = error.problems.map(({ setting, problem }) =>
-      fail('settings', `${setting}: ${problem}`, null, ExitCode.usage),
+    const checks = error.problems.map((problem) =>
+      fail('settings', problemText(problem), null, ExitCode.usage),
     );
     try {
       return { checks, access: { config: loadConfig(sources), ...logging([]) } };

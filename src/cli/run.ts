@@ -1,4 +1,11 @@
-import { ExitCode, messageOf, type Problem, SignalhouseError, UsageError } from '../base/errors.js';
+import {
+  ExitCode,
+  messageOf,
+  type Problem,
+  problemText,
+  SignalhouseError,
+  UsageError,
+} from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
 import { type Command, type Context, type Group, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
@@ -84,9 +91,7 @@ export function reported(error: unknown): ReportedError {
 /** The failure as text for people, at most `columns` wide where words allow it. `who` says whose error it is. */
 export function errorText(failure: ReportedError, columns: number, who = 'signalhouse: '): string {
   const lines = paragraph(`${who}${failure.message}`, columns);
-  for (const { setting, problem } of failure.problems) {
-    lines.push(...indented(`${setting}: ${problem}`, columns));
-  }
+  for (const problem of failure.problems) lines.push(...indented(problemText(problem), columns));
   if (failure.hint !== null) lines.push(...paragraph(failure.hint, columns));
   return lines.join('\n');
 }

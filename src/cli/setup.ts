@@ -4,7 +4,7 @@ import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app/setup.js';
 import type { Observe } from '../app/worker.js';
-import type { CheckLake, Config, loadServeConfig } from '../config/load.js';
+import type { CheckLake, Config, loadServeConfig, Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress.js';
 
@@ -15,27 +15,29 @@ const settings = () => import('../config/load.js');
 export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
 
 /** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
-export async function setUp({ sources }: Context): Promise<CommandSetup<Setup>> {
+export async function setUp(context: Context): Promise<CommandSetup<Setup>> {
   const { loadConfig } = await settings();
-  return withLog({ config: loadConfig(sources) });
+  return withLog(context, (sources) => ({ config: loadConfig(sources) }));
 }
 
 /** For a command that talks to the API: address and key are required as well. */
-export async function setUpAccess({ sources }: Context): Promise<CommandSetup<Access>> {
+export async function setUpAccess(context: Context): Promise<CommandSetup<Access>> {
   const { loadConfigWithCredentials } = await settings();
-  return withLog(loadConfigWithCredentials(sources));
+  return withLog(context, loadConfigWithCredentials);
 }
 
 /** For the commands of the lake: with its secrets, and with everything that is wrong with its settings. */
-export async function setUpLake({ sources }: Context): Promise<CommandSetup<LakeAccess>> {
+export async function setUpLake(context: Context): Promise<CommandSetup<LakeAccess>> {
   const { loadLakeConfig } = await settings();
-  return withLog(loadLakeConfig(sources, await lakeCheck()));
+  const check = await lakeCheck();
+  return withLog(context, (sources) => loadLakeConfig(sources, check));
 }
 
 /** For `sync --lake`: the same for a command that talks to the API. */
-export async function setUpLakeAccess({ sources }: Context): Promise<CommandSetup<LakeAccess & Access>> {
+export async function setUpLakeAccess(context: Context): Promise<CommandSetup<LakeAccess & Access>> {
   const { loadLakeConfigWithCredentials } = await settings();
-  return withLog(loadLakeConfigWithCredentials(sources, await lakeCheck()));
+  const check = await lakeCheck();
+  return withLog(context, (sources) => loadLakeConfigWithCredentials(sources, check));
 }
 
 async function lakeCheck(): Promise<CheckLake> {
@@ -45,35 +47,30 @@ async function lakeCheck(): Promise<CheckLake> {
 
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
 export async function setUpServe(
-  { sources }: Context,
+  context: Context,
   check: Parameters<typeof loadServeConfig>[1],
 ): Promise<CommandSetup<ServeAccess>> {
   const { loadServeConfig } = await settings();
-  return withLog(loadServeConfig(sources, check));
-}
-
-interface Loaded {
-  readonly config: Config;
-  readonly credentials?: { readonly apiKey: string };
-  readonly secrets?: object;
-  readonly lake?: object;
+  return withLog(context, (sources) => loadServeConfig(sources, check));
 }
 
 /**
- * Adds the log, which hides every secret, and the progress line. Both share the terminal: a log line is written above the
+ * Loads the settings, and adds the log, which hides every secret that is read now or later, and the progress line. Both share the terminal: a log line is written above the
  * progress line. The first lines of the log are the warnings about the settings.
  */
-async function withLog<L extends Loaded>(
-  loaded: L,
+async function withLog<L extends { readonly config: Config }>(
+  { sources }: Context,
+  load: (sources: Sources) => L,
 ): Promise<L & Pick<CommandSetup<Setup>, 'log' | 'progress' | 'programVersion'>> {
-  const { config, credentials, secrets, lake } = loaded;
+  const secrets = new Set<string>();
+  const loaded = load({ ...sources, onSecret: (secret) => secrets.add(secret) });
+  const { config } = loaded;
   const { createLog } = await import('../base/log.js');
   const pretty = process.stderr.isTTY === true;
   const progress = pretty ? new (await import('./progress.js')).TerminalProgress(process.stderr) : undefined;
-  const hidden = Object.values({ apiKey: credentials?.apiKey, ...secrets, ...lake });
   const log = createLog({
     ...{ level: config.log.level, pretty },
-    secrets: hidden.filter((one) => typeof one === 'string'),
+    secrets,
     around: progress && ((write) => progress.around(write)),
   });
   for (const warning of config.warnings) log.warn(warning);

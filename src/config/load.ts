@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseDocument } from 'yaml';
-import type { z } from 'zod';
 import type { EncryptionKey } from '../base/encryption.js';
-import { firstLine, messageOf, type Problem, UsageError } from '../base/errors.js';
+import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { organizationsProblems } from './organizations.js';
 import { takeRemoved } from './removed.js';
 import { type Settings, settings } from './schema.js';
 import {
@@ -17,6 +16,7 @@ import {
   readServeSecrets,
   type ServeSecrets,
 } from './secrets.js';
+import { dotted, parseSettings, type SettingsFile, schemaProblems } from './settings-file.js';
 
 /** The environment variables that set a setting, and which. The API key is not a setting and has its own variables. */
 export const variables = {
@@ -57,6 +57,8 @@ export interface Sources {
   /** The config file named on the command line, over SIGNALHOUSE_CONFIG. */
   readonly configFile?: string | undefined;
   readonly cwd?: string;
+  /** Told of every secret that is read, now or later, so that the log can hide it. */
+  readonly onSecret?: ((secret: string) => void) | undefined;
   /** What a schema cannot find in the jobs of the file, as they are written there, e.g. a schedule without a date. */
   readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
   /** The same for what published files leave out and mask, e.g. a column that does not exist. */
@@ -80,6 +82,8 @@ export interface Credentials {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** Reads the key again, where it is in a file, which may be replaced. Throws UsageError when it cannot be used. */
+  readonly readKey?: (() => string) | undefined;
 }
 
 /**
@@ -151,6 +155,8 @@ export interface ServeConfig {
   readonly credentials: Credentials;
   readonly secrets: ServeSecrets;
   readonly lake: LakeSecrets;
+  /** Reads the secrets of the server and of the lake again. Throws UsageError with every problem. */
+  readonly readSecrets: () => Pick<ServeConfig, 'secrets' | 'lake'>;
 }
 
 /**
@@ -167,11 +173,20 @@ export function loadServeConfig(
   ) => readonly Problem[],
 ): ServeConfig {
   const read = readConfig(sources);
-  const secrets = readServeSecrets(sources, read.problems);
-  const lake = readLakeSecrets(sources, read.problems);
+  const secretsOf = (problems: Problem[]) => ({
+    secrets: readServeSecrets(sources, problems),
+    lake: readLakeSecrets(sources, problems),
+  });
+  const { secrets, lake } = secretsOf(read.problems);
   if (read.config) read.problems.push(...check(read.config, secrets, read.named, lake));
   const credentials = readCredentials(sources, read);
-  return { config: checked(read), credentials, secrets, lake };
+  const readSecrets = () => {
+    const problems: Problem[] = [];
+    const again = secretsOf(problems);
+    if (problems.length === 0) return again;
+    throw new UsageError('A secret cannot be read again.', problems);
+  };
+  return { config: checked(read), credentials, secrets, lake, readSecrets };
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Settings {
@@ -226,16 +241,28 @@ function readCredentials(sources: Sources, { values, named, problems }: Read): C
     const setting = baseUrl === undefined ? 'SIGNALHOUSE_BASE_URL' : named('api.baseUrl');
     problems.push({ setting, problem });
   }
-  const key = readApiKey(sources, keyFile, named('api.keyFile'));
+  const readKey = () => readApiKey(sources, keyFile, named('api.keyFile'));
+  const key = readKey();
   if (typeof key !== 'string') problems.push(key);
-  return { baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''), apiKey: String(key) };
+  const isInFile = keyFile !== undefined && given(sources.env.SIGNALHOUSE_API_KEY) === undefined;
+  return {
+    baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''),
+    apiKey: String(key),
+    readKey: isInFile ? () => usable(readKey()) : undefined,
+  };
+}
+
+/** A secret that was read again. */
+function usable(secret: string | Problem): string {
+  if (typeof secret === 'string') return secret;
+  throw new UsageError('The API key cannot be read again.', [secret]);
 }
 
 /** The configuration that was read, unless something is wrong with it. */
-function checked({ config, problems }: Read): Config {
+function checked({ config, problems, located }: Read): Config {
   if (config && problems.length === 0) return config;
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  throw new UsageError(`The configuration has ${count}.`, problems, {
+  throw new UsageError(`The configuration has ${count}.`, problems.map(located), {
     hint: 'config/default.yaml describes every setting; README.md lists the environment variables.',
   });
 }
@@ -250,15 +277,20 @@ interface Read {
   /** How the user gave a setting: its variable or flag, or its place in the file. */
   named: (path: string) => string;
   problems: Problem[];
+  /** Adds the line to a problem of the file. */
+  located: (problem: Problem) => Problem;
 }
 
-function readConfig(sources: Sources): Read {
+function readConfig(sources: Sources, withFiles = true): Read {
   const problems: Problem[] = [];
   const origin = new Map<string, string>();
   const cwd = sources.cwd ?? process.cwd();
   const file = fileOf(sources);
-  const values =
-    file === undefined ? {} : readFile(resolve(cwd, file), file, problems, sources.configFile !== undefined);
+  const pointer = !withFiles ? 'file' : sources.configFile === undefined ? 'SIGNALHOUSE_CONFIG' : '--config';
+  const { values, lineOf } =
+    file === undefined
+      ? { values: {}, lineOf: () => undefined }
+      : readFile(resolve(cwd, file), file, problems, pointer);
   const warnings = takeRemoved(values).map((warning) => `${file}: ${warning}`);
   const fileValues = structuredClone(values);
   for (const [name, path] of Object.entries(variables)) {
@@ -273,7 +305,7 @@ function readConfig(sources: Sources): Read {
   }
   const named = (path: string) => origin.get(path) ?? (file === undefined ? path : `${file}: ${path}`);
   const parsed = settings.safeParse(values);
-  if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, named)));
+  if (!parsed.success) problems.push(...schemaProblems(settings, parsed.error.issues, named));
   const jobs = valueAt(values, ['serve', 'jobs']);
   if (sources.checkJobs && Array.isArray(jobs)) {
     const told = new Set(problems.map(({ setting }) => setting));
@@ -286,14 +318,43 @@ function readConfig(sources: Sources): Read {
   }
   const keyFile = parsed.data?.encryption.keyFile ?? null;
   const key =
-    keyFile === null ? undefined : readEncryptionKey(resolve(cwd, keyFile), named('encryption.keyFile'));
+    keyFile === null || !withFiles
+      ? undefined
+      : readEncryptionKey(resolve(cwd, keyFile), named('encryption.keyFile'));
   if (key && 'problem' in key) problems.push(key);
   const encryptionKey = key && 'problem' in key ? undefined : key;
   const config = parsed.data && {
     ...withAbsolutePaths(parsed.data, cwd),
     ...{ encryptionKey, warnings, tuning: sources.tuning ?? {} },
   };
-  return { config, origin, values, fileValues, named, problems };
+  return { config, origin, values, fileValues, named, problems, located: locating(`${file}: `, lineOf) };
+}
+
+function locating(prefix: string, lineOf: SettingsFile['lineOf']): Read['located'] {
+  return (problem) => {
+    if (!problem.setting.startsWith(prefix)) return problem;
+    const line = lineOf(problem.setting.slice(prefix.length));
+    return line === undefined ? problem : { ...problem, line };
+  };
+}
+
+/**
+ * What is wrong in a settings file, or in a list of organizations, by itself and wherever it is used: neither the
+ * environment nor the files that it names count.
+ */
+export function fileProblems(
+  file: string,
+  sources: Pick<Sources, 'cwd' | 'checkJobs' | 'checkPublish'>,
+): readonly Problem[] {
+  const read = readConfig({ ...sources, env: {}, configFile: file }, false);
+  if ('organizations' in read.fileValues) {
+    const source = readFileSync(resolve(sources.cwd ?? process.cwd(), file), 'utf8');
+    return organizationsProblems(source, file, sources.checkJobs);
+  }
+  const baseUrl = valueAt(read.values, ['api', 'baseUrl']);
+  const problem = typeof baseUrl === 'string' ? baseUrlProblem(baseUrl) : undefined;
+  if (problem) read.problems.push({ setting: read.named('api.baseUrl'), problem });
+  return read.problems.map(read.located);
 }
 
 function fileOf(sources: Sources): string | undefined {
@@ -309,9 +370,8 @@ function readFile(
   path: string,
   name: string,
   problems: Problem[],
-  fromFlag: boolean,
-): Record<string, unknown> {
-  const setting = fromFlag ? '--config' : 'SIGNALHOUSE_CONFIG';
+  setting: string,
+): { values: Record<string, unknown>; lineOf: SettingsFile['lineOf'] } {
   let source: string;
   try {
     source = readFileSync(path, 'utf8');
@@ -320,24 +380,15 @@ function readFile(
       setting,
       problem: `${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}`,
     });
-    return {};
+    return { values: {}, lineOf: () => undefined };
   }
-  const document = parseDocument(source, { prettyErrors: true });
-  const faults: unknown[] = [...document.errors];
-  let value: unknown = {};
-  try {
-    if (faults.length === 0) value = document.toJS();
-  } catch (error) {
-    // An alias without its anchor, or too many aliases, fails only here.
-    faults.push(error);
-  }
-  for (const fault of faults) {
-    problems.push({ setting: name, problem: firstLine(messageOf(fault)).replace(/:$/, '') });
-  }
-  if (value === null) return {};
-  if (isObject(value)) return withoutEmpty(value);
-  problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
-  return {};
+  const parsed = parseSettings(source, name);
+  const { value, lineOf } = parsed;
+  problems.push(...parsed.problems);
+  if (isObject(value)) return { values: withoutEmpty(value), lineOf };
+  if (value !== null && parsed.problems.length === 0)
+    problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
+  return { values: {}, lineOf };
 }
 
 /** Drops settings without a value, and sections whose lines are all comments. A mask of null is a value. */
@@ -361,23 +412,4 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
   const inner = isObject(target[head]) ? { ...target[head] } : {};
   target[head] = inner;
   assign(inner, rest, value);
-}
-
-function describe(issue: z.core.$ZodIssue, named: Read['named']): Problem[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      setting: named(dotted([...issue.path, key])),
-      problem:
-        key === 'apiKey' || key === 'key'
-          ? 'the key must not be in a settings file; use SIGNALHOUSE_API_KEY or api.keyFile'
-          : 'is not a setting',
-    }));
-  }
-  return [{ setting: named(dotted(issue.path)), problem: issue.message }];
-}
-
-/** `serve.jobs[0].cron`. */
-function dotted(path: readonly PropertyKey[]): string {
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
-  return steps.join('').replace(/^\./, '');
 }

@@ -13,7 +13,7 @@ const positive = z.number().int().min(1);
 /** Node fires a timer with a longer delay at once. */
 const longestTimerMs = 2_147_483_647;
 const milliseconds = positive.max(longestTimerMs);
-const text = z.string().trim().min(1);
+export const text = z.string().trim().min(1);
 
 /** A section, which may be left out as a whole. */
 const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
@@ -225,7 +225,9 @@ const lake = section({
 );
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time such as "09:00"');
+export const timeOfDay = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time such as "09:00"');
 
 /** DuckDB takes names only, and no offset such as +01:00. */
 const isTimezone = (name: string) => /^[A-Za-z]/.test(name) && canonicalZone(name) !== undefined;
@@ -382,7 +384,9 @@ const serve = section({
   allowedHosts: z
     .array(text)
     .default([])
-    .describe('Accepted host names besides localhost, e.g. signalhouse.example.com.'),
+    .describe(
+      'Accepted host names of the pages besides localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
+    ),
   users: z
     .array(user)
     .refine(

@@ -39,6 +39,7 @@ type SecretVariable = (typeof secretVariables)[number] | (typeof lakeSecretVaria
 interface Place {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  readonly onSecret?: ((secret: string) => void) | undefined;
 }
 
 /** Reads the secrets of `serve` and adds what is wrong with them to `problems`, without quoting one. */
@@ -91,6 +92,7 @@ function readSecret(
   if (typeof value !== 'string') return undefined;
   const problem = value === '' ? `${path} is empty` : fault(value);
   if (problem !== undefined) problems.push({ setting, problem });
+  place.onSecret?.(value);
   return value;
 }
 
@@ -133,6 +135,7 @@ export function readApiKey(place: Place, file: string | undefined, setting: stri
     return { setting: 'SIGNALHOUSE_API_KEY', problem };
   }
   const key = direct ?? textIn(file ?? '', setting, place.cwd);
+  if (typeof key === 'string') place.onSecret?.(key);
   const problem = typeof key === 'string' ? apiKeyProblem(key) : undefined;
   if (problem === undefined) return key;
   if (direct !== undefined) return { setting: 'SIGNALHOUSE_API_KEY', problem };

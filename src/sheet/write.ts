@@ -186,14 +186,8 @@ function refuseExisting(path: string, { overwrite }: WriteOptions): void {
 function writeError(path: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (error instanceof SignalhouseError || typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return error;
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return new StorageError(
-    isFull ? `the disk is full: ${path} was not written` : `${path} cannot be written: ${messageOf(error)}`,
-    {
-      hint: isFull
-        ? 'Free some space and run the command again.'
-        : 'Check the permissions of its folder, and whether another program has the file open.',
-      cause: error,
-    },
-  );
+  return new StorageError(`${path} cannot be written: ${messageOf(error)}`, {
+    hint: 'Check the permissions of its folder, and whether another program has the file open.',
+    cause: error,
+  });
 }

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { startChild } from '../base/processes.js';
 import { listLiteral, literal } from './sql.js';
@@ -25,6 +25,8 @@ export interface TriedView extends UserView {
 export interface UserFile {
   readonly file: string;
   readonly sql: string;
+  /** A link to a file elsewhere, which may not be meant for those who read the error. */
+  readonly isLink: boolean;
 }
 
 /** What the process says: that it begins a file, and what became of it. */
@@ -71,11 +73,15 @@ export async function tryUserViews(
   limits: UserViewLimits = defaultLimits,
 ): Promise<readonly TriedView[]> {
   const { files, results } = readFiles(userViewsDir(dataDir));
+  const links = new Set(files.filter(({ isLink }) => isLink).map(({ file }) => file));
   const deadline = performance.now() + limits.totalMs;
   let left = files;
   while (left.length > 0) {
     const ms = deadline - performance.now();
-    const done = ms > 0 ? await run(schema(), left, { ...limits, totalMs: ms }) : timedOut(left, limits);
+    const tried = ms > 0 ? await run(schema(), left, { ...limits, totalMs: ms }) : timedOut(left, limits);
+    const done = tried.map((one) =>
+      one.error !== null && links.has(one.file) ? failed(one.file, unquoted) : one,
+    );
     const failures = done.filter(({ error }) => error !== null);
     results.push(...failures);
     // A process that had to be ended took what it had created with it: all that may be created is tried once more.
@@ -141,6 +147,9 @@ function timedOut(files: readonly UserFile[], { totalMs }: UserViewLimits): Trie
   return files.map(({ file }) => failed(file, `the files before it took more than ${totalMs / 1000} s`));
 }
 
+const unquoted =
+  'it is a link to a file elsewhere, and what is wrong with that is not shown, because it would quote it; copy the file here to see it';
+
 function failed(file: string, error: string): TriedView {
   return { file, creates: [], statements: [], error };
 }
@@ -158,7 +167,9 @@ function readFiles(folder: string): { files: UserFile[]; results: TriedView[] } 
   // Editors keep files beside the one that is edited, with a dot in front.
   for (const file of entries.filter((name) => /^[^.].*\.sql$/i.test(name)).sort()) {
     try {
-      files.push({ file, sql: textOf(join(folder, file)) });
+      const path = join(folder, file);
+      const isLink = relative(realpathSync(folder), realpathSync(path)).startsWith('..');
+      files.push({ file, sql: textOf(path), isLink });
     } catch (error) {
       results.push(failed(file, messageOf(error)));
     }

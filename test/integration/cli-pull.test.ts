@@ -109,6 +109,13 @@ describe('a key', () => {
     }
   });
 
+  it('that is refused where a directory was there already is known to status', async () => {
+    const more = { SIGNALHOUSE_API_KEY: 'svc_expired' };
+    const dataDir = folders.make();
+    expect((await signalhouse(['sync'], { env: env(dataDir, more) })).code).toBe(5);
+    expect((await signalhouse(['status'], { env: env(dataDir) })).code).toBe(3);
+  });
+
   it('of another organization ends with exit 5 before a byte is written', async () => {
     const before = contents(filled);
     const other = { SIGNALHOUSE_API_KEY: 'svc_other_organization' };

@@ -120,6 +120,9 @@ test('a hostile file is left out as a whole, and nothing else is affected', asyn
   });
   mkdirSync(join(views, 'u_folder.sql'));
   symlinkSync('nowhere', join(views, 'v_link.sql'));
+  const elsewhere = join(folders.make(), 'password');
+  writeFileSync(elsewhere, 'hunter2\n');
+  symlinkSync(elsewhere, join(views, 'x_link.sql'));
   execFileSync('mkfifo', [join(views, 'w_pipe.sql')]);
   const ran = await pulling.run(['rebuild', '--json']);
   expect(ran).toMatchObject({ code: 0 });
@@ -127,7 +130,8 @@ test('a hostile file is left out as a whole, and nothing else is affected', asyn
   const done: UserView[] = rebuilt.published.userViews;
   const wrong = done.filter(({ error, file }) => (error === null) !== file in good);
   expect(wrong).toEqual([]);
-  expect(done.length).toBe(Object.keys(good).length + 23);
+  expect(done.length).toBe(Object.keys(good).length + 24);
+  expect(ran.stdout + ran.stderr).not.toContain('hunter2');
   expect(await stateOf(done)).toEqual(before);
 });
 

@@ -4,10 +4,13 @@ import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { manifestsOf } from '../../deploy/kubernetes/organizations/generate.mjs';
+import { problemText, type UsageError } from '../../src/base/errors.js';
 import { flagsOf, isGroup } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
 import { loadServeConfig } from '../../src/config/load.js';
+import { organizationsProblems } from '../../src/config/organizations.js';
 import { settings } from '../../src/config/schema.js';
+import { jobProblems } from '../../src/serve/schedule/job.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = `${root}deploy/kubernetes/`;
@@ -188,11 +191,32 @@ describe('many organizations', () => {
   it.each([
     ['two of one name', { organizations: [{ name: 'a' }, { name: 'a' }] }, 'there are two of this name'],
     ['a name that Kubernetes refuses', { organizations: [{ name: 'Acme Inc.' }] }, 'lowercase letters'],
-    ['a field that is not one', { organizations: [{ name: 'a', memroy: '2Gi' }] }, 'memroy is not a field'],
+    ['a field that is not one', { organizations: [{ name: 'a', memroy: '2Gi' }] }, 'did you mean memory?'],
     ['a night without an end', { night: { from: '05:00', to: '01:00' } }, 'night'],
+    ['a switch that is none', { organizations: [{ name: 'a', suspend: 'no' }] }, 'organizations[0].suspend'],
+    ['a size that is none', { organizations: [{ name: 'a', storage: '10 GB' }] }, 'such as 10Gi'],
+    ['a schedule in words', { organizations: [{ name: 'a', schedule: 'every day' }] }, 'five fields'],
+    ['a schedule of no day', { organizations: [{ name: 'a', schedule: '0 3 31 2 *' }] }, 'impossible day'],
+    ['a section that is none', { nigth: {} }, 'nigth (line 22): is not a setting; did you mean night?'],
+    [
+      'a setting that is none',
+      { settings: { serve: { prot: 1 } } },
+      'settings.serve.prot (line 6): is not a setting; did you mean port?',
+    ],
   ])('%s is refused', (_, change, problem) => {
-    expect(() => manifestsOf(stringify({ ...parse(list), ...change }))).toThrow(problem);
+    const yaml = stringify({ ...parse(list), ...change });
+    expect(textsOf(() => manifestsOf(yaml))).toContainEqual(expect.stringContaining(problem));
+    expect(organizationsProblems(yaml, 'x', jobProblems)).not.toEqual([]);
   });
+
+  function textsOf(work: () => unknown): string[] {
+    try {
+      work();
+    } catch (error) {
+      return (error as UsageError).problems.map(problemText);
+    }
+    return [];
+  }
 });
 
 describe('systemd', () => {
@@ -216,6 +240,8 @@ describe('systemd', () => {
 it('nothing that builds or checks the program moves by itself: base image and actions have exact versions', () => {
   const [, image] = /^ARG BASE=(\S+)$/m.exec(text(`${root}Dockerfile`)) ?? [];
   expect(image).toMatch(/^docker\.io\/library\/node:(\d+\.\d+\.\d+-bookworm-slim|\S+@sha256:[0-9a-f]{64})$/);
+  // The Node that developers, CI and the image use is one line.
+  expect(image).toMatch(new RegExp(`node:${text(`${root}.nvmrc`).trim()}\\.`));
   const uses = text(`${root}.github/workflows/ci.yml`).match(/uses: .*/g) ?? [];
   expect(uses.length).toBeGreaterThan(0);
   for (const line of uses) expect(line).toMatch(/^uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);

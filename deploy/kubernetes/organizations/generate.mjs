@@ -13,51 +13,33 @@ import { parse, stringify } from 'yaml';
 const namespace = 'signalhouse';
 const label = 'signalhouse.dev/organization';
 const shared = 'signalhouse-organizations';
-const known = ['name', 'secret', 'storage', 'memory', 'schedule', 'suspend'];
 
-/**
- * @typedef {{ name: string, secret?: string, storage?: string, memory?: string, schedule?: string, suspend?: boolean }} Organization
- * @typedef {{ image: string, environment: Record<string, string>, settings: object, lakeSecret?: string,
- *   night: { from: string, to: string }, organizations: Organization[] }} List
- */
+// The program's own schema, as npm ci builds it. signalhouse config check FILE finds the same.
+const built = new URL('../../../dist/', import.meta.url);
+const from = (/** @type {string} */ path) => import(new URL(path, built).href);
+/** @type {[typeof import('../../../src/config/organizations.js'), typeof import('../../../src/serve/schedule/job.js'), typeof import('../../../src/base/errors.js')]} */
+const [{ readOrganizations }, { jobProblems }, { problemText, UsageError }] = await Promise.all([
+  from('config/organizations.js'),
+  from('serve/schedule/job.js'),
+  from('base/errors.js'),
+]);
+
+/** @typedef {import('../../../src/config/organizations.js').Organizations} List */
+/** @typedef {List['organizations'][number]} Organization */
 
 /** @param {string} name */
 const template = (name) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
-/** The manifests of a list, as it is written in YAML. Throws an Error that names every wrong entry. @param {string} yaml */
-export function manifestsOf(yaml) {
-  const list = /** @type {List} */ (parse(yaml));
-  const problems = problemsOf(list);
-  if (problems.length > 0) throw new Error(problems.join('\n'));
+/** The manifests of a list, as it is written in YAML. Throws a UsageError with every problem. @param {string} yaml */
+export function manifestsOf(yaml, name = 'organizations.yaml') {
+  const list = readOrganizations(yaml, name, jobProblems);
   return [configMap(list), ...list.organizations.flatMap((one) => [volumeClaim(one), cronJob(one, list)])];
 }
 
-/** @param {List} list */
-function problemsOf({ organizations, night, image }) {
-  const problems = [];
-  if (typeof image !== 'string') problems.push('image is missing');
-  if (!(minutesOf(night?.from) < minutesOf(night?.to)))
-    problems.push('night: from must be a time before to, such as 01:00');
-  if (!Array.isArray(organizations)) return [...problems, 'organizations is not a list'];
-  const seen = new Set();
-  for (const [index, one] of organizations.entries()) {
-    const where = `organizations[${index}] (${one?.name})`;
-    // signalhouse-NAME is the name of a CronJob, which has at most 52 characters.
-    if (typeof one?.name !== 'string' || !/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/.test(one.name))
-      problems.push(`${where}: name must have lowercase letters, digits and -, at most 40`);
-    if (seen.has(one?.name)) problems.push(`${where}: there are two of this name`);
-    seen.add(one?.name);
-    for (const field of Object.keys(one ?? {}))
-      if (!known.includes(field))
-        problems.push(`${where}: ${field} is not a field; known are ${known.join(', ')}`);
-  }
-  return problems;
-}
-
-/** @param {string | undefined} time */
+/** @param {string} time */
 function minutesOf(time) {
-  const [, hours, minutes] = /^([01]\d|2[0-4]):([0-5]\d)$/.exec(time ?? '') ?? [];
-  return hours === undefined ? Number.NaN : Number(hours) * 60 + Number(minutes);
+  const [hours, minutes] = time.split(':').map(Number);
+  return (hours ?? 0) * 60 + (minutes ?? 0);
 }
 
 /** @param {List} list */
@@ -138,12 +120,14 @@ function minuteOf(name, { from, to }) {
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const [file = new URL('organizations.yaml', import.meta.url)] = process.argv.slice(2);
+  const [file = fileURLToPath(new URL('organizations.yaml', import.meta.url))] = process.argv.slice(2);
   try {
-    const manifests = manifestsOf(readFileSync(file, 'utf8'));
+    const manifests = manifestsOf(readFileSync(file, 'utf8'), file);
     process.stdout.write(manifests.map((one) => stringify(one)).join('---\n'));
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exitCode = 1;
+    const problems =
+      error instanceof UsageError ? error.problems.map((one) => `\n  - ${problemText(one)}`) : [];
+    process.stderr.write(`${error instanceof Error ? error.message : error}${problems.join('')}\n`);
+    process.exitCode = error instanceof UsageError ? error.exitCode : 1;
   }
 }

@@ -1,6 +1,7 @@
+import { ExitCode, problemText } from '../../base/errors.js';
 import type { EffectiveSetting } from '../../config/load.js';
 import type { SecretSource } from '../../config/secrets.js';
-import { command, type Group } from '../command.js';
+import { command, type Group, text } from '../command.js';
 import { answer, tableWidth } from '../output.js';
 import { sections, table } from '../text/layout.js';
 
@@ -24,22 +25,43 @@ const printConfig = command({
   },
 });
 
+const checkConfig = command({
+  name: 'check',
+  usage: '<file>',
+  summary: 'Check a settings file by itself, for CI: each problem with its line (exit 2)',
+  examples: [
+    ['signalhouse config check worker.yaml', 'Needs no key, and none of the files that it names'],
+    ['signalhouse config check worker.yaml --json | jq .problems', 'The problems, as JSON'],
+  ],
+  flags: { file: text.describe('A settings file') },
+  async run({ file }, context) {
+    const { fileProblems } = await import('../../config/load.js');
+    const { jobProblems, publishProblems } = await import('../../app/settings-problems.js');
+    const checks = { checkJobs: jobProblems, checkPublish: publishProblems };
+    const problems = fileProblems(file, { ...context.sources, ...checks });
+    const exitCode = problems.length === 0 ? ExitCode.done : ExitCode.usage;
+    const told = problems.length === 0 ? `${file}: no problem` : problems.map(problemText).join('\n');
+    return answer(context, { file, problems }, () => told, exitCode);
+  },
+});
+
 export const config: Group = {
   name: 'config',
-  summary: 'Show the settings that are in force',
-  commands: [printConfig],
-  examples: [['signalhouse config print', 'Every setting, and where it comes from']],
+  summary: 'Show the settings that are in force, or check a file of them',
+  commands: [printConfig, checkConfig],
+  examples: [
+    ['signalhouse config print', 'Every setting, and where it comes from'],
+    ['signalhouse config check worker.yaml', 'Each problem of a file, with its line'],
+  ],
 };
 
-/** An address may contain a user and a password; the hash of one can be guessed. */
+/** An address may contain a user, a password, or a key in its query; the hash of a password can be guessed. */
 function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   const { value } = one;
   if (one.setting.endsWith('.passwordHash')) return { ...one, value: value === null ? null : '***' };
   if (typeof value !== 'string' || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
     return one;
-  const url = new URL(value);
-  if (url.username === '' && url.password === '') return one;
-  return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@') };
+  return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@').replace(/[?#].*$/s, '?***') };
 }
 
 function configText(found: {

@@ -5,11 +5,11 @@ import { statusSummary } from '../text/status.js';
 
 export const status = command({
   name: 'status',
-  summary: 'Show what is in the warehouse, how fresh it is and what is left due (exit 3: stale)',
+  summary: 'Show what is in the warehouse, how fresh it is and what is left due (exit 3: stale or missing)',
   examples: [
     ['signalhouse status', 'Works while a sync runs'],
     ['signalhouse status --json | jq .contents.rejected', 'Rejected records, as JSON'],
-    ['signalhouse status > /dev/null || alert', 'Exit 3 when data is older than serve.freshness allows'],
+    ['signalhouse status > /dev/null || alert', 'Exit 3 when data is too old (serve.freshness), or missing'],
   ],
   flags: {},
   async run(_flags, context) {

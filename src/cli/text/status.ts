@@ -1,4 +1,5 @@
 import type { StatusReport } from '../../app/status.js';
+import { ExitCode } from '../../base/errors.js';
 import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
@@ -31,7 +32,7 @@ function facts(status: StatusReport, now: number): Fact[] {
       'published',
       published && publishedAt
         ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
-        : unpublishedText(holder, worker, now),
+        : unpublishedText(status, now),
     ],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
     ['verified', verified && `${ago(new Date(verified.at), now)}: ${verifiedText(verified)}`],
@@ -52,17 +53,13 @@ const whatLogDoes =
   'another program opened the published file for writing. Other readers may see its changes, or fail, until the next publication removes it.';
 
 /** Why nothing is published. */
-function unpublishedText(
-  holder: StatusReport['holder'],
-  worker: StatusReport['files']['worker'],
-  now: number,
-): string {
+function unpublishedText({ holder, exitCode }: StatusReport, now: number): string {
   if (holder) {
     const since = duration(now - Date.parse(holder.since));
     return `not yet: ${holder.command} has been running for ${since}, and publishes at its end and every sync.publishEveryMinutes`;
   }
-  return worker
-    ? 'nothing yet: no run has ended; run signalhouse sync, which continues where the last one ended'
+  return exitCode === ExitCode.incomplete
+    ? 'NOTHING YET: no run has succeeded; run signalhouse sync, which continues where the last one ended'
     : 'nothing yet; run signalhouse sync';
 }
 

@@ -1,8 +1,8 @@
+import { closestMatch, folded, withoutBrackets } from '../../base/closest.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
 import { type EntityType, type Field, fieldsOf } from '../change.js';
 import { sheetTables } from '../edit-sheet.js';
-import { closestMatch, folded, withoutBrackets } from './cells.js';
 
 /** A column of the file: its place, and its header as written. */
 export interface Place {

@@ -1,10 +1,10 @@
+import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { archivedReason, type EntityType, type Field, type Value, type Values } from '../change.js';
 import { isSame } from '../compare.js';
 import { named, type Reference, rowsAbout } from '../facts.js';
-import { folded } from './cells.js';
 import type { ImportProblem } from './preview.js';
 import type { Edit, EntityEdits, ParsedRow, RowEdits } from './rows.js';
 

@@ -1,10 +1,11 @@
+import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import { noResult } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { EntityType } from '../change.js';
 import { rowsAbout } from '../facts.js';
-import { folded, isFormulaError } from './cells.js';
+import { isFormulaError } from './cells.js';
 import type { Header } from './header.js';
 import type { StoredEntity } from './match.js';
 import type { ImportProblem } from './preview.js';

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { LockedError, messageOf, SignalhouseError, StoppedError, UsageError } from '../../base/errors.js';
@@ -94,6 +95,28 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
     // Also when the client does not read the answer.
     () => socket.destroy(),
   );
+}
+
+/**
+ * Closes the connection that waits longest for a request to arrive, when more than `most` do: whoever holds many unfinished
+ * ones keeps nobody else from being answered. By address would not do, because behind a proxy all have the same.
+ */
+export function makeRoom(server: Server, most: number): void {
+  const unfinished = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    unfinished.add(socket);
+    socket.once('close', () => unfinished.delete(socket));
+    const [longest] = unfinished;
+    if (unfinished.size > most) longest?.destroy();
+  });
+  server.on('request', ({ method, socket }: IncomingMessage, response: ServerResponse) => {
+    // What has a body may still be arriving.
+    if (method === 'GET' || method === 'HEAD') unfinished.delete(socket);
+    response.once('close', () => {
+      unfinished.delete(socket);
+      if (!socket.destroyed) unfinished.add(socket);
+    });
+  });
 }
 
 /**

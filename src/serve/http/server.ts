@@ -7,7 +7,7 @@ import type { FactsCache } from '../facts-cache.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
-import { answerTo, HttpError, hostGuard, refuseConnection, secure } from './guard.js';
+import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure } from './guard.js';
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
 import type { Metrics } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
@@ -117,12 +117,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     },
   });
   app.server.maxConnections = limits.connections;
+  makeRoom(app.server, limits.connections / 2);
   app.removeAllContentTypeParsers();
 
   const guard = hostGuard(host, options.allowedHosts);
   app.addHook('onRequest', async (request, reply) => {
     secure(reply);
-    guard(request);
+    if (!watched.has(request.routeOptions.url)) guard(request);
   });
   app.addHook('onResponse', async (request, reply) => {
     // The pattern, not the path: clients must not be able to create labels.
@@ -167,7 +168,10 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
   return reply.code(status).send(body);
 }
 
-/** The routes for the programs that watch this one; they never need a login. */
+/** Kubernetes and Prometheus ask for these by the address of a pod; they show nobody's name. */
+const watched: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** The routes for the programs that watch this one; they never need a login, and take every host name. */
 function health(
   app: FastifyInstance,
   { facts, schedule, metrics, clock = systemClock }: ServerOptions,

@@ -18,8 +18,11 @@ export interface Subject {
   readonly since: Iso;
   /** The text of the notification. */
   readonly detail: string;
-  /** The level of the last delivered notification. */
+  /** Of a job that failed: what its recovery asks for (its exit code, and whether the API was away). */
+  readonly cause?: string | undefined;
+  /** The level and the cause of the last delivered notification. */
   readonly told: Level;
+  readonly toldCause?: string | undefined;
 }
 
 /** By `kind:name`. It is stored, so that a restart neither repeats nor forgets a notification. */
@@ -35,15 +38,19 @@ export const notifyState: z.ZodType<NotifyState> = z.record(
     level: z.enum(levels),
     since: z.iso.datetime(),
     detail: z.string(),
+    cause: z.string().optional(),
     told: z.enum(levels),
+    toldCause: z.string().optional(),
   }),
 );
 
 /** The state after a run. A skipped or interrupted run says nothing about the state of the job. */
-export function afterRun(state: NotifyState, { job, outcome, endedAt, message }: RunRecord): NotifyState {
+export function afterRun(state: NotifyState, record: RunRecord): NotifyState {
+  const { job, outcome, exitCode, endedByOutage, endedAt, message } = record;
   if (outcome === 'skipped' || outcome === 'interrupted') return state;
   const level = outcome === 'done' || outcome === 'stopped' ? 'ok' : outcome;
-  return observed(state, { kind: 'job', name: job, level, detail: message }, endedAt);
+  const cause = level === 'failed' ? `${exitCode}${endedByOutage ? ' outage' : ''}` : undefined;
+  return observed(state, { kind: 'job', name: job, level, cause, detail: message }, endedAt);
 }
 
 /**
@@ -67,29 +74,34 @@ export function afterCheck(
   }, state);
 }
 
-/** The subjects whose level differs from the last notified one. */
+/** The subjects whose level or cause differs from the last notified one. */
 export function pending(state: NotifyState): Subject[] {
-  return Object.values(state).filter(({ level, told }) => level !== told);
+  return Object.values(state).filter((subject) => !isTold(subject));
+}
+
+function isTold({ level, cause, told, toldCause }: Omit<Subject, 'name' | 'kind'>): boolean {
+  return level === told && cause === toldCause;
 }
 
 /** The state after a message about a subject was delivered. */
-export function afterDelivery(state: NotifyState, { kind, name, level }: Subject): NotifyState {
+export function afterDelivery(state: NotifyState, { kind, name, level, cause }: Subject): NotifyState {
   const key = keyOf(kind, name);
   const subject = state[key];
-  return subject ? { ...state, [key]: { ...subject, told: level } } : state;
+  return subject ? { ...state, [key]: { ...subject, told: level, toldCause: cause } } : state;
 }
 
 function observed(
   state: NotifyState,
-  now: Pick<Subject, 'kind' | 'name' | 'level' | 'detail'>,
+  now: Pick<Subject, 'kind' | 'name' | 'level' | 'cause' | 'detail'>,
   at: Iso,
 ): NotifyState {
   const key = keyOf(now.kind, now.name);
   const before = state[key];
   // The first level counts as changed from ok, so a subject that is ok is not notified.
   if (!before) return { ...state, [key]: { ...now, since: at, told: 'ok' } };
-  // After the notification, a new detail of the same level is not worth an update.
-  if (before.level === now.level && (before.told === now.level || before.detail === now.detail)) return state;
+  // After the notification, a new detail of the same cause is not worth an update.
+  const isSame = before.level === now.level && before.cause === now.cause;
+  if (isSame && (isTold(before) || before.detail === now.detail)) return state;
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
 }
 

@@ -43,6 +43,7 @@ export interface RunRecord {
   readonly message: string;
   /** The runs that it made (ops.runs); earlier versions did not record them. */
   readonly runIds?: readonly string[] | undefined;
+  readonly endedByOutage?: boolean | undefined;
 }
 
 /** When a job that an outage ended runs again, and how often it was tried again, this time included. */
@@ -103,6 +104,7 @@ export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
       exitCode: z.enum(ExitCode).nullable(),
       message: z.string(),
       runIds: z.array(z.string()).optional(),
+      endedByOutage: z.boolean().optional(),
     }),
   ),
 });

@@ -4,6 +4,7 @@ import {
   LockedError,
   messageOf,
   OutageError,
+  problemText,
   SignalhouseError,
   StoppedError,
   UsageError,
@@ -305,6 +306,7 @@ export class Scheduler {
       ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
       dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
       ...{ startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
+      ...(result.endedByOutage && { endedByOutage: true }),
     };
     await this.#recordEnd(record, retry);
     if (retry) this.#alarm.abort(new Error('a retry is due'));
@@ -502,6 +504,7 @@ function thrown(error: unknown): JobResult {
   }
   const { exitCode, hint } =
     error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
-  const message = hint === undefined ? messageOf(error) : `${messageOf(error)} ${hint}`;
+  const wrong = error instanceof UsageError ? error.problems.map(problemText) : [];
+  const message = [messageOf(error), ...wrong, ...(hint === undefined ? [] : [hint])].join(' ');
   return { outcome: 'failed', exitCode, message, endedByOutage: error instanceof OutageError };
 }

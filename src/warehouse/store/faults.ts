@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs';
+import { isDiskFull } from '../../base/atomic-file.js';
 import { firstLine, messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
 
 /**
@@ -72,6 +73,7 @@ export function storageFault(error: unknown, dataDir: string): unknown {
   const text = messageOf(error);
   const free = freeBytes(dataDir);
   if (
+    isDiskFull(error) ||
     text.includes('No space left on device') ||
     (storageText.test(text) && free !== undefined && free < nearlyFull)
   ) {

@@ -237,6 +237,36 @@ describe('a permanent failure', () => {
     },
   );
 
+  test('a key that was replaced in its file is used after a 401, by every call that the old one failed', async () => {
+    let inFile = key;
+    const { baseUrl } = await serve((response, request) => {
+      const { authorization } = request.headers;
+      if (authorization === 'Bearer svc_new') json(response, 200, whoami);
+      else refuse(response, 401, 'UNAUTHORIZED', { message: `${authorization} was revoked` });
+    });
+    const readKey = () => inFile;
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const refused = (await api.call('whoami').catch((error: unknown) => error)) as RefusedError;
+        expect(refused).toBeInstanceOf(RefusedError);
+        inFile = 'svc_new';
+        const both = await Promise.all([api.call('whoami'), api.call('whoami')]);
+        expect(both.map(({ status }) => status)).toEqual([200, 200]);
+        inFile = '';
+        expect((await api.call('whoami')).status).toBe(200);
+      },
+      { readKey },
+    );
+    const missing = await failing((response) => refuse(response, 401, 'UNAUTHORIZED', {}), {
+      readKey: () => {
+        throw new UsageError('The API key cannot be read again.');
+      },
+    });
+    expect(missing.error).toBeInstanceOf(RefusedError);
+    expect(missing.attempts).toHaveLength(1);
+  });
+
   test('404 and 409 carry code and reason', async () => {
     const gone = await failing((response) => {
       refuse(response, 404, 'NOT_FOUND', { data: { reason: 'archived_in_v1_to_v2_migration' } });

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,6 +24,7 @@ import {
 } from '../../../src/base/encryption.js';
 import { StorageError, UsageError } from '../../../src/base/errors.js';
 import { Journal } from '../../../src/base/journal.js';
+import { storageFault } from '../../../src/warehouse/store/faults.js';
 
 let folder: string;
 let path: string;
@@ -187,4 +189,24 @@ describe('stored lines', () => {
 
 test('a key is not in its JSON', () => {
   expect(JSON.stringify({ key })).toBe('{"key":{}}');
+});
+
+it.skipIf(!existsSync('/dev/full'))('a full disk is named, with the file and what to do', async () => {
+  const full = () => writeFileSync('/dev/full', 'x');
+  await expect(writeAtomically(path, async () => full())).rejects.toMatchObject({
+    name: 'StorageError',
+    message: `the disk is full: ${path} was not written`,
+    hint: expect.stringContaining('Free some space'),
+  });
+  expect(() => new Journal('/dev/full').append([1])).toThrow('the disk is full: /dev/full');
+  expect(readdirSync(folder)).toEqual([]);
+  // What the file system itself says names no path: the warehouse's own error does.
+  const raw = await Promise.resolve()
+    .then(full)
+    .catch((error: unknown) => error);
+  expect(String(raw)).not.toContain(folder);
+  expect(storageFault(raw, folder)).toMatchObject({
+    message: expect.stringContaining(`the disk that holds ${folder} is full`),
+    hint: expect.stringContaining('Free some space'),
+  });
 });

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../../../src/base/errors.js';
+import { problemText, UsageError } from '../../../src/base/errors.js';
 import {
   effectiveSettings,
+  fileProblems,
   loadConfig,
   loadConfigWithCredentials,
   type Sources,
@@ -169,8 +170,50 @@ it('the age of a list may be given for all, and for some', () => {
   expect(freshnessOf('serve: {freshness: {default: 50, people: 0}}')).toEqual({ default: 50, people: 0 });
   const wrong = file('serve: {freshness: {persons: 3}}');
   expect(problemsOf(() => loadConfig({ env: {}, configFile: wrong }))).toEqual([
-    { setting: `${wrong}: serve.freshness.persons`, problem: 'is not a setting' },
+    { setting: `${wrong}: serve.freshness.persons`, problem: 'is not a setting', line: 1 },
   ]);
+});
+
+describe('a problem of a file', () => {
+  const located = (text: string) =>
+    problemsOf(() => loadConfig({ env: {}, configFile: file(text, 'located.yaml') })).map(
+      (one) => problemText(one).split('located.yaml: ')[1],
+    );
+
+  it.each([
+    ['serve:\n  host: 0.0.0.0\n  prot: 1\n', 'serve.prot (line 3): is not a setting; did you mean port?'],
+    ['sevre: {port: 1}', 'sevre (line 1): is not a setting; did you mean serve?'],
+    [
+      'serve:\n  jobs:\n    - {name: a, run: sync, cron: "0 3 * * *"}\n    - name: b\n      run: sync\n      cron: "0 4 * * *"\n      catchup: false\n',
+      'serve.jobs[1].catchup (line 7): is not a setting; did you mean catchUp?',
+    ],
+    [
+      'publish:\n  also:\n    - file: signals-a.duckdb\n      profil: strict\n',
+      'publish.also[0].profil (line 4): is not a setting; did you mean profile?',
+    ],
+    ['x: &a {prot: 1}\nserve: *a\n', 'serve.prot (line 1): is not a setting; did you mean port?'],
+    [
+      'serve:\n  freshness:\n    poeple: 3\n',
+      'serve.freshness.poeple (line 3): is not a setting; did you mean people?',
+    ],
+    ['log:\n  colour: blue\n', 'log.colour (line 2): is not a setting'],
+  ])('has its line, and what was probably meant: %j', (text, problem) => {
+    expect(located(text)).toContain(problem);
+  });
+
+  it('has the line of the value that is wrong', () => {
+    expect(located('sync:\n  idle: 0\n\n  recheck: often\n')).toEqual([
+      expect.stringMatching(/^sync\.recheck \(line 4\): /),
+    ]);
+  });
+
+  it('is found without the environment and the files that it names', () => {
+    const text =
+      'dataDir: /x\napi:\n  baseUrl: http://api.example.com/v1\n  keyFile: /nowhere\nencryption: {keyFile: /nowhere}\n';
+    expect(fileProblems(file(text, 'located.yaml'), {}).map(({ setting, line }) => [setting, line])).toEqual([
+      [expect.stringContaining('located.yaml: api.baseUrl'), 3],
+    ]);
+  });
 });
 
 describe('the key', () => {
@@ -190,6 +233,24 @@ describe('the key', () => {
     ]) {
       expect(loadConfigWithCredentials(sources).credentials.apiKey).toBe('svc_from_file');
     }
+  });
+
+  it('is read again from its file, and every key that was read is told to who hides it', () => {
+    const keyFile = file('svc_first', 'rotated');
+    const { SIGNALHOUSE_BASE_URL } = good;
+    const told: string[] = [];
+    const { credentials } = loadConfigWithCredentials({
+      env: { SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE: keyFile },
+      onSecret: (secret) => told.push(secret),
+    });
+    file('svc_second', 'rotated');
+    expect(credentials.readKey?.()).toBe('svc_second');
+    expect(told).toEqual(['svc_first', 'svc_second']);
+    file('', 'rotated');
+    expect(problemsOf(() => credentials.readKey?.())).toEqual([
+      { setting: 'SIGNALHOUSE_API_KEY_FILE', problem: `${keyFile}: the key is empty` },
+    ]);
+    expect(loadConfigWithCredentials({ env: good }).credentials.readKey).toBeUndefined();
   });
 
   it('is no part of the settings', () => {

@@ -44,6 +44,22 @@ describe('the secrets of serve', () => {
     );
   });
 
+  it('are read again from their files', () => {
+    const hook = join(cwd, 'hook');
+    writeFileSync(hook, 'https://hooks.example.com/one');
+    const { readSecrets } = load({ SIGNALHOUSE_WEBHOOK_URL_FILE: 'hook', AWS_ACCESS_KEY_ID_FILE: 'hook' });
+    writeFileSync(hook, 'https://hooks.example.com/two');
+    expect(readSecrets()).toMatchObject({
+      secrets: { webhookUrl: 'https://hooks.example.com/two' },
+      lake: { keyId: 'https://hooks.example.com/two' },
+    });
+    rmSync(hook);
+    expect(problemsOf(readSecrets)).toEqual([
+      ['SIGNALHOUSE_WEBHOOK_URL_FILE', expect.stringContaining('ENOENT')],
+      ['AWS_ACCESS_KEY_ID_FILE', expect.stringContaining('ENOENT')],
+    ]);
+  });
+
   it.each([
     [{ SIGNALHOUSE_SERVE_TOKEN: 'fifteen-letters' }, 'SIGNALHOUSE_SERVE_TOKEN', 'at least 16'],
     [{ SIGNALHOUSE_SERVE_TOKEN: 'with a space in the middle' }, 'SIGNALHOUSE_SERVE_TOKEN', 'white space'],

@@ -132,7 +132,9 @@ describe('the summary of the status', () => {
     const running = said({ holder });
     expect(running).toContain('published not yet: signalhouse sync has been running for 12 min');
     expect(running).not.toContain('nothing yet');
-    expect(said({})).toContain('nothing yet: no run has ended; run signalhouse sync, which continues');
+    expect(said({ exitCode: 3 })).toContain(
+      'NOTHING YET: no run has succeeded; run signalhouse sync, which continues',
+    );
   });
 
   it('says how much is out of date by random checks, and what is not known yet', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../../../src/push/change.js';
-import { closestMatch, parseCell } from '../../../../src/push/import/cells.js';
+import { parseCell } from '../../../../src/push/import/cells.js';
 import { type Cell, noResult } from '../../../../src/sheet/grid.js';
 
 const field = (name: string) => [...fieldsOf.topic, ...fieldsOf.company].find((one) => one.name === name)!;
@@ -73,21 +73,4 @@ describe('a cell', () => {
     expect(result).toMatchObject({ kind: 'problem', problem: expect.stringMatching(problem) });
     expect('allowed' in result).toBe(hasChoice);
   });
-});
-
-it('the closest match is similar, or there is none', () => {
-  const names = ['very_low', 'low', 'default', 'high', 'very_high'];
-  expect(['lwo', 'veryhihg', 'defualt', 'default!'].map((one) => closestMatch(one, names))).toEqual([
-    'low',
-    'very_high',
-    'default',
-    'default',
-  ]);
-  expect(['def', 'Defualt (new)', 'very', 'hi'].map((one) => closestMatch(one, names))).toEqual([
-    ...['default', 'default'],
-    ...[undefined, undefined],
-  ]);
-  expect(['', '!!', 'critical', 'x'.repeat(100)].map((one) => closestMatch(one, names))).toEqual(
-    Array(4).fill(undefined),
-  );
 });

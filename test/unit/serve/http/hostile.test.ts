@@ -61,6 +61,25 @@ it('hangs up on who never ends the headers, and on who never ends the body', asy
   expect(taken).toBe(0);
 });
 
+it('answers although one client holds as many unfinished connections as there may be', async () => {
+  const limits = { headersMs: 60_000, requestMs: 60_000, connections: 20 };
+  const other = await startServer({ ...serving({ token, limits }), port: 0 });
+  const open = Array.from({ length: 60 }, (_, index) => {
+    const socket = connect(other.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const head = 'Host: localhost\r\nContent-Type: text/csv\r\nContent-Length: 9000\r\n';
+    socket.write(
+      index % 2 === 0 ? 'GET / HTTP/1.1\r\nHost: lo' : `POST /changes HTTP/1.1\r\n${head}${shown}\r\n1`,
+    );
+    return new Promise<Socket>((resolve) => socket.once('connect', () => resolve(socket)));
+  });
+  const sockets = await Promise.all(open);
+  for (let count = 0; count < 40; count += 1)
+    expect((await fetch(`${other.url}/healthz`, { headers: { connection: 'close' } })).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  await other.close();
+});
+
 it('does not read what is too large, announced or not', async () => {
   const big = 'a'.repeat(20_000);
   expect(statusOf(await raw(post(`${shown}Content-Length: ${big.length}`, big)))).toBe(413);

@@ -133,7 +133,7 @@ describe('names', () => {
   it.each(['127.0.0.1:8080', '[::1]:8080', 'localhost', 'LOCALHOST:1', 'status.internal'])(
     'is asked as %s',
     async (host) => {
-      expect((await ask('/healthz', { allowedHosts: ['status.internal'] }, { host })).statusCode).toBe(200);
+      expect((await ask('/runs', { allowedHosts: ['status.internal'] }, { host })).statusCode).toBe(200);
     },
   );
 
@@ -147,8 +147,16 @@ describe('names', () => {
 
   it('takes every name where it listens to the network, unless it is told which', async () => {
     const open = { host: '0.0.0.0' };
-    expect((await ask('/healthz', open, { host: '10.0.0.1:8080' })).statusCode).toBe(200);
+    expect((await ask('/runs', open, { host: '10.0.0.1:8080' })).statusCode).toBe(200);
     const named = { ...open, allowedHosts: ['status.internal'] };
-    expect((await ask('/healthz', named, { host: '10.0.0.1:8080' })).statusCode).toBe(421);
+    expect((await ask('/runs', named, { host: '10.0.0.1:8080' })).statusCode).toBe(421);
   });
+
+  it.each(['/healthz', '/readyz', '/metrics'])(
+    'are of no matter to %s: Kubernetes and Prometheus ask a pod by its address',
+    async (path) => {
+      const named = { host: '0.0.0.0', allowedHosts: ['status.internal'] };
+      expect((await ask(path, named, { host: '10.0.0.1:8080' })).statusCode).not.toBe(421);
+    },
+  );
 });

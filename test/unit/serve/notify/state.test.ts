@@ -41,6 +41,26 @@ describe('jobs', () => {
     expect(told).toEqual(['', 'failed', '', '', '', 'incomplete', 'recovered', '']);
   });
 
+  it('are told of again when the cause changes: from a refused key to an outage, and not for another text', () => {
+    let state: NotifyState = {};
+    const told = (
+      [
+        { exitCode: 5, message: 'the key is refused' },
+        { exitCode: 5, message: 'the key is refused still' },
+        { exitCode: 1, endedByOutage: true, message: 'the API is away' },
+        { exitCode: 1, endedByOutage: true, message: 'the API is away for longer' },
+        { exitCode: 1, message: 'the disk is full' },
+      ] as const
+    ).map((one) => {
+      state = afterRun(state, { ...run('failed'), ...one });
+      const details = pending(state).map(({ detail }) => detail);
+      [state] = telling(notifyState.parse(JSON.parse(JSON.stringify(state))));
+      return details.join();
+    });
+    expect(told).toEqual(['the key is refused', '', 'the API is away', '', 'the disk is full']);
+    expect(telling(afterRun(state, run('done')))[1]).toEqual(['recovered']);
+  });
+
   it('are told of as they are now when what was to be told did not arrive', () => {
     const failing = afterRun({}, run('failed'));
     expect(pending(afterRun(failing, { ...run('failed'), message: 'another reason' }))).toMatchObject([

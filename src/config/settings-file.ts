@@ -1,0 +1,106 @@
+import { isAlias, isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { closestMatch } from '../base/closest.js';
+import { firstLine, messageOf, type Problem } from '../base/errors.js';
+
+/** A YAML file as people wrote it: its value, and what is wrong in it, with the line and what was probably meant. */
+export interface SettingsFile {
+  /** Undefined when the file is not YAML. */
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  /** The line of a setting, or of the nearest part of its path that is there. */
+  lineOf(setting: string): number | undefined;
+}
+
+/** Reads a text. `name` is the name of its file. */
+export function parseSettings(source: string, name: string): SettingsFile {
+  const lines = new LineCounter();
+  const document = parseDocument(source, { prettyErrors: true, lineCounter: lines });
+  const faults: unknown[] = [...document.errors];
+  let value: unknown;
+  try {
+    if (faults.length === 0) value = document.toJS();
+  } catch (error) {
+    // An alias without its anchor, or too many aliases, fails only here.
+    faults.push(error);
+  }
+  const told = (fault: unknown) => firstLine(messageOf(fault)).replace(/:$/, '');
+  return {
+    value,
+    problems: faults.map((fault) => ({ setting: name, problem: told(fault) })),
+    lineOf: (setting) => {
+      const offset = offsetOf(setting, document.contents, (node) =>
+        isAlias(node) ? node.resolve(document) : node,
+      );
+      return offset === undefined ? undefined : lines.linePos(offset).line;
+    },
+  };
+}
+
+/** Where the dotted path begins in the text. Keys may have dots themselves, as the columns of a mask. */
+function offsetOf(
+  path: string,
+  from: Node | null,
+  resolved: (node: Node | null) => Node | null | undefined,
+): number | undefined {
+  const node = resolved(from);
+  if (isSeq(node)) {
+    const [step = '', index] = /^\[(\d+)\]\.?/.exec(path) ?? [];
+    const item = node.items[Number(index)] as Node | undefined;
+    return item && (offsetOf(path.slice(step.length), item, resolved) ?? item.range?.[0]);
+  }
+  if (!isMap<Node, Node | null>(node)) return undefined;
+  const pair = node.items.find(({ key }) => path === String(key) || /^[.[]/.test(restOf(path, key)));
+  return (
+    pair && (offsetOf(restOf(path, pair.key).replace(/^\./, ''), pair.value, resolved) ?? pair.key.range?.[0])
+  );
+}
+
+function restOf(path: string, key: Node): string {
+  return path.startsWith(String(key)) ? path.slice(String(key).length) : '';
+}
+
+/** What a schema finds wrong. `named` tells how the user gave a setting. */
+export function schemaProblems(
+  schema: z.ZodType,
+  issues: readonly z.core.$ZodIssue[],
+  named: (path: string) => string,
+): Problem[] {
+  return issues.flatMap((issue): Problem[] => {
+    if (issue.code !== 'unrecognized_keys')
+      return [{ setting: named(dotted(issue.path)), problem: issue.message }];
+    return issue.keys.map((key) => ({
+      setting: named(dotted([...issue.path, key])),
+      problem:
+        key === 'apiKey' || key === 'key'
+          ? 'the key must not be in a settings file; use SIGNALHOUSE_API_KEY or api.keyFile'
+          : `is not a setting${meant(key, namesAt(schema, issue.path))}`,
+    }));
+  });
+}
+
+function meant(key: string, names: readonly string[]): string {
+  const guess = closestMatch(key, names);
+  return guess === undefined ? '' : `; did you mean ${guess}?`;
+}
+
+/** The settings that the schema has at a path. */
+function namesAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const [step, ...rest] = path;
+  if (schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault || schema instanceof z.ZodOptional)
+    return namesAt(schema.def.innerType, path);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((one) => namesAt(one, path));
+  if (schema instanceof z.ZodArray) return namesAt(schema.element, rest);
+  if (schema instanceof z.ZodRecord)
+    return schema.keyType instanceof z.ZodEnum ? schema.keyType.options.map(String) : [];
+  if (!(schema instanceof z.ZodObject)) return [];
+  if (step === undefined) return Object.keys(schema.shape);
+  const inner = schema.shape[String(step)];
+  return inner === undefined ? [] : namesAt(inner, rest);
+}
+
+/** `serve.jobs[0].cron`. */
+export function dotted(path: readonly PropertyKey[]): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
+  return steps.join('').replace(/^\./, '');
+}
