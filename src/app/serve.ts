@@ -10,7 +10,7 @@ import { needsLogin } from '../serve/http/login.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { type Deliver, DeliveryError, testMessage } from '../serve/notify/deliver.js';
-import { email, emailProblems, hasEmail } from '../serve/notify/email.js';
+import { email, emailProblems } from '../serve/notify/email.js';
 import { Notifier } from '../serve/notify/notifier.js';
 import { notifyState } from '../serve/notify/state.js';
 import { webhook, webhookProblem } from '../serve/notify/webhook.js';
@@ -171,12 +171,13 @@ function notificationProblems({ serve }: Config, secrets: Secrets, named: Named)
 
 function channelsOf({ serve }: Config, { webhookUrl: url, smtpPassword }: Secrets, clock: Clock): Channel[] {
   const { webhookFormat: format, email: settings } = serve.notify;
+  const { server } = settings;
   const channels: Channel[] = [];
   if (url !== undefined) {
     channels.push({ name: 'webhook', file: 'notify.json', deliver: webhook({ url, format, clock }) });
   }
-  if (hasEmail(settings)) {
-    const deliver = email({ settings, password: smtpPassword, clock });
+  if (server !== undefined) {
+    const deliver = email({ settings: { ...settings, server }, password: smtpPassword, clock });
     channels.push({ name: 'e-mail', file: 'notify-email.json', deliver });
   }
   return channels;
