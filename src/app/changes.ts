@@ -20,14 +20,7 @@ import {
 } from '../push/import/import.js';
 import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
-import {
-  fromRecords,
-  fromSheet,
-  fromSql,
-  fromStream,
-  type ImportSource,
-  saveImportCopy,
-} from '../push/import/source.js';
+import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
 import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
@@ -76,7 +69,7 @@ export async function importChanges(
         ? await fromSheet(from, { sheet: from.sheet })
         : 'source' in from
           ? from.source
-          : await fromStream(from.stdin, 'standard input', { sheet: from.sheet });
+          : await fromSheet({ stream: from.stdin, name: 'standard input' }, { sheet: from.sheet });
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareImport(parts, source, options);
@@ -89,7 +82,6 @@ export async function importChanges(
   });
 }
 
-/** `signalhouse changes cancel`. */
 export function cancelChanges(
   setup: Setup,
   selection: Selection,
@@ -98,7 +90,6 @@ export function cancelChanges(
   return changeQueue(setup, options, async (queue) => cancel(queue, selection));
 }
 
-/** `signalhouse changes retry`. */
 export function retryChanges(
   setup: Setup,
   selection: Selection,
@@ -234,7 +225,6 @@ export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   };
 }
 
-/** An edit of the demo's product manager. */
 interface Edit {
   readonly title: string;
   readonly from: string;

@@ -20,7 +20,7 @@ import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
 import { factsReader, readFacts, runReader } from './facts.js';
-import { jobRunner, jobsOf } from './jobs.js';
+import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
 import type { Access, RunSignals, Setup } from './setup.js';
@@ -117,7 +117,7 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
   const facts = cacheFacts({ facts: factsReader(access, live), log, clock });
   const notifiers = notifiersOf(access, facts);
   const scheduler = new Scheduler({
-    jobs: jobsOf(config),
+    jobs: config.serve.jobs,
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
@@ -130,7 +130,6 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
   return { scheduler, notifiers, metrics, facts };
 }
 
-/** Whether the pages of `serve` need a login. */
 export function hasLogin({ serve: settings }: Config): boolean {
   return needsLogin(settings);
 }
@@ -183,7 +182,6 @@ function channelsOf({ serve }: Config, { webhookUrl: url, smtpPassword }: Secret
   return channels;
 }
 
-/** A notifier for each channel. */
 function notifiersOf({ config, log, clock, secrets }: ServeAccess, facts: FactsCache): Notifier[] {
   return channelsOf(config, secrets, clock ?? systemClock).map(
     ({ name, file, deliver }) =>
@@ -194,7 +192,6 @@ function notifiersOf({ config, log, clock, secrets }: ServeAccess, facts: FactsC
   );
 }
 
-/** How the test of one channel ended. */
 export interface TestedChannel {
   readonly channel: Channel['name'];
   readonly delivered: boolean;

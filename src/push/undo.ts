@@ -25,7 +25,6 @@ import {
 } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
 
-/** The result of `changes undo`. */
 export interface UndoReport {
   readonly importId: string;
   /** The person who asks; null when nobody was named. */
@@ -160,7 +159,6 @@ function lastImportOf(all: readonly Change[], source: string, notes: string[]): 
   return imports.get(last ?? '') ?? [];
 }
 
-/** Why a change is not undone. */
 interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
   /**
    * `undone`: it is undone already. `nothing`: it changed nothing in the API. `blocked`: something must happen first, or

@@ -51,7 +51,6 @@ function facts(status: StatusReport, now: number): Fact[] {
 const whatLogDoes =
   'another program opened the published file for writing. Other readers may see its changes, or fail, until the next publication removes it.';
 
-/** Why nothing is published. */
 function unpublishedText(
   holder: StatusReport['holder'],
   worker: StatusReport['files']['worker'],

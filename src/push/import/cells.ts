@@ -141,7 +141,6 @@ export function fingerprint(text: string): string {
   return fingerprintStart + createHash('sha1').update(folded(text)).digest('base64');
 }
 
-/** Whether a cell shows that its formula failed. */
 export function isFormulaError(text: string): boolean {
   return /^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text);
 }
@@ -167,7 +166,6 @@ export function closestMatch(text: string, choices: readonly string[]): string |
   return nearest(text, choices) ?? nearest(named, choices) ?? abbreviated(named, choices);
 }
 
-/** A name without what is in brackets. */
 export function withoutBrackets(text: string): string {
   return text.replaceAll(/[([{][^)\]}]*[)\]}]?/g, ' ');
 }
