@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
 import type { Budget, Pause } from './budget.js';
-import { Failure, type FailureKind } from './failure.js';
+import { AttemptFailure, type FailureKind } from './failure.js';
 import type { ApiKey } from './key.js';
 import type { PreparedRequest } from './request.js';
 import { type HttpResponse, header, readResponse } from './response.js';
@@ -32,7 +32,6 @@ export interface Attempt {
   readonly serverDate?: Date | undefined;
 }
 
-/** A 429 and the pause that follows it. */
 export interface Paused extends Pause {
   readonly endpoint: string;
 }
@@ -46,7 +45,6 @@ export interface ApiEvents {
   outageEnd: [OutageEnd];
 }
 
-/** A good response. */
 export interface Answer {
   /**
    * The parsed JSON, not checked against any schema (`textOf` in json-text.ts finds its text), with a JsonText for each
@@ -76,35 +74,28 @@ export interface AttemptsOptions {
 
 /** Makes single attempts: sends the request, reads the response, emits the event, and tells the budget of a 429. */
 export class Attempts {
-  readonly #options: AttemptsOptions;
-
-  constructor(options: AttemptsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: AttemptsOptions) {}
 
   /** Makes attempt number `attempt` of a call. Never rejects because of the server or the network. */
-  async make(request: PreparedRequest, attempt: number): Promise<Answer | Failure> {
-    const { transport, budget, clock, serviceClock } = this.#options;
+  async make(request: PreparedRequest, attempt: number): Promise<Answer | AttemptFailure> {
+    const { transport, budget, clock, serviceClock } = this.options;
     const startedAt = new Date(clock.now());
     const start = clock.monotonic();
     const sent = await orFailure(() => transport.send(request));
     const ms = clock.monotonic() - start;
-    const response = sent instanceof Failure ? undefined : sent;
+    const response = sent instanceof AttemptFailure ? undefined : sent;
     if (response) request.onResponse?.(response);
     const serverDate = response && dateOf(response);
     if (serverDate) serviceClock.answered(serverDate, ms);
     const arrivedAt = arrivalNow(serviceClock);
-    const outcome = sent instanceof Failure ? sent : await this.#read(sent, request, arrivedAt);
+    const outcome = sent instanceof AttemptFailure ? sent : await this.#read(sent, request, arrivedAt);
 
-    const failure = outcome instanceof Failure ? outcome : undefined;
+    const failure = outcome instanceof AttemptFailure ? outcome : undefined;
     const status = response?.status ?? failure?.detail.status;
-    const { endpoint, method, path } = request.where;
-    if (failure?.kind === 'limited') this.#pause(endpoint, failure.detail.retryAfterMs);
+    if (failure?.kind === 'limited') this.#pause(request.where.endpoint, failure.detail.retryAfterMs);
     else if (status !== undefined) budget.accepted();
     this.#emit('attempt', {
-      endpoint,
-      method,
-      path,
+      ...request.where,
       startedAt,
       ms,
       bytes: response?.body.length ?? 0,
@@ -117,7 +108,11 @@ export class Attempts {
     return outcome;
   }
 
-  #read(response: HttpResponse, request: PreparedRequest, arrivedAt: Arrival): Promise<Answer | Failure> {
+  #read(
+    response: HttpResponse,
+    request: PreparedRequest,
+    arrivedAt: Arrival,
+  ): Promise<Answer | AttemptFailure> {
     const { method, unparsed } = request;
     return orFailure(() => ({
       body: readResponse(response, { method, now: arrivedAt.at.getTime(), scrub: this.#scrub, unparsed }),
@@ -129,11 +124,11 @@ export class Attempts {
   }
 
   #pause(endpoint: string, retryAfterMs: number | undefined): void {
-    const pause = this.#options.budget.rateLimited(retryAfterMs);
+    const pause = this.options.budget.rateLimited(retryAfterMs);
     const text = pause.capped
       ? 'rate limited (429): the API asks for a longer pause than this client waits; requests resume sooner'
       : 'rate limited (429): no requests until the pause is over';
-    this.#options.log.warn({ endpoint, ...pause }, text);
+    this.options.log.warn({ endpoint, ...pause }, text);
     this.#emit('paused', { endpoint, ...pause });
   }
 
@@ -142,25 +137,25 @@ export class Attempts {
     return id === undefined ? undefined : this.#scrub(id).slice(0, 200);
   }
 
-  readonly #scrub = (text: string): string => this.#options.key.scrub(text);
+  readonly #scrub = (text: string): string => this.options.key.scrub(text);
 
   /** A listener that throws must not turn a request that succeeded into one that failed. */
-  #emit(...event: ['attempt', Attempt] | ['paused', Paused]): void {
+  #emit(event: keyof ApiEvents, value: Attempt | Paused): void {
+    const { events, log } = this.options;
     try {
-      if (event[0] === 'attempt') this.#options.events.emit('attempt', event[1]);
-      else this.#options.events.emit('paused', event[1]);
+      (events as EventEmitter).emit(event, value);
     } catch (error) {
-      this.#options.log.error({ event: event[0], problem: messageOf(error) }, 'an event listener failed');
+      log.error({ event, problem: messageOf(error) }, 'an event listener failed');
     }
   }
 }
 
-/** The result of `work`, or the Failure that it throws. Other errors are bugs and are thrown on. */
-async function orFailure<T>(work: () => T | Promise<T>): Promise<T | Failure> {
+/** The result of `work`, or the AttemptFailure that it throws. Other errors are bugs and are thrown on. */
+async function orFailure<T>(work: () => T | Promise<T>): Promise<T | AttemptFailure> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Failure) return error;
+    if (error instanceof AttemptFailure) return error;
     throw error;
   }
 }

@@ -19,7 +19,6 @@ export interface Slot {
 
 /** The slots that other processes hold with the same key. */
 export interface SharedSpending {
-  /** The slots that others hold now. */
   held(): number;
   /** The moment (monotonic) before which no slot of others comes free; undefined when they hold none. */
   nextFreeAt(): number | undefined;
@@ -124,7 +123,6 @@ export class Budget {
     return Math.max(0, pause, slot);
   }
 
-  /** Takes a slot; undefined when none is free. */
   take(): Slot | undefined {
     if (this.available() < 1) return undefined;
     let sharedSlot: Slot | undefined;

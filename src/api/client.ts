@@ -3,24 +3,23 @@ import { type Clock, ServiceClock, systemClock } from '../base/clock.js';
 import { OutdatedError, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { outageEndText, outageText } from '../base/observer.js';
-import { type EndpointName, endpoints } from '../contract/endpoints.js';
+import { endpoints } from '../contract/endpoints.js';
 import { type Answer, type ApiEvents, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
-import { Failure, type FailureKind, mayBeApplied, toEndpointRefusal, toError } from './failure.js';
+import { AttemptFailure, type FailureKind, mayBeApplied, toEndpointRefusal, toError } from './failure.js';
 import { Gate, linkSignals, probePriority } from './gate.js';
 import { ApiKey } from './key.js';
 import { OutageMonitor } from './outage.js';
 import { PagingMemory, type PagingSettings } from './page.js';
 import {
   type AnyRequest,
-  type CallArguments,
   type CallOptions,
   type Contract,
   endpointOf,
   type PreparedRequest,
   prepareRequest,
 } from './request.js';
-import { decideRetry, type RetryOptions, retryOptions } from './retry.js';
+import { type RetryOptions, retryOptions, retryPauseMs } from './retry.js';
 import { SpendingLog } from './spending-log.js';
 import { type Timeouts, Transport, usualMaxAnswerBytes, usualTimeouts } from './transport.js';
 
@@ -121,12 +120,10 @@ export class Api {
     if (options.outageMs !== undefined) this.#outage = this.#monitor(options.outageMs);
   }
 
-  /** The most attempts in flight at one time. */
   get concurrency(): number {
     return this.#options.concurrency;
   }
 
-  /** Attempts in flight now. */
   get inFlight(): number {
     return this.#gate.inFlight;
   }
@@ -153,32 +150,7 @@ export class Api {
    * (the API as a whole did not answer for `outageMs`), AnswerTooLargeError, ContractError (a redirect, an id that is not
    * valid in a path), OutdatedError (`isCurrent` said no), or the reason of `signal`.
    */
-  call<N extends EndpointName>(name: N, ...[request, options]: CallArguments<N>): Promise<Answer> {
-    return this.#call(name, request as AnyRequest | undefined, options);
-  }
-
-  /** Like `call`, for a GET whose endpoint is a value, such as a resource of the table. Throws the errors of `call`. */
-  get(name: string, request?: AnyRequest, options?: CallOptions): Promise<Answer> {
-    return this.#call(name, request, options);
-  }
-
-  /** Ends the calls that wait (StoppedError), lets requests that were sent finish, and closes the connections. */
-  async close(): Promise<void> {
-    this.#end.abort(new StoppedError('The client is closed'));
-    await this.#gate.idle();
-    await this.#transport.close();
-    this.#spendingLog?.close();
-  }
-
-  /** Ends all calls at once, those in flight too (StoppedError, or `reason`). */
-  async destroy(reason: Error = new StoppedError('The client is stopped')): Promise<void> {
-    this.#end.abort(reason);
-    await this.#transport.destroy();
-    await this.#gate.idle();
-    this.#spendingLog?.close();
-  }
-
-  async #call(name: string, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
+  async call(name: string, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
     const endpoint = endpointOf(this.contract, name);
     const { unparsed, maxBytes, onResponse } = options;
     const prepared = { ...prepareRequest(name, endpoint, request), unparsed, maxBytes, onResponse };
@@ -197,6 +169,22 @@ export class Api {
     }
   }
 
+  /** Ends the calls that wait (StoppedError), lets requests that were sent finish, and closes the connections. */
+  async close(): Promise<void> {
+    this.#end.abort(new StoppedError('The client is closed'));
+    await this.#gate.idle();
+    await this.#transport.close();
+    this.#spendingLog?.close();
+  }
+
+  /** Ends all calls at once, those in flight too (StoppedError, or `reason`). */
+  async destroy(reason: Error = new StoppedError('The client is stopped')): Promise<void> {
+    this.#end.abort(reason);
+    await this.#transport.destroy();
+    await this.#gate.idle();
+    this.#spendingLog?.close();
+  }
+
   /** Makes attempts until one succeeds or a retry cannot help. An outage does not count as a failure of the call. */
   async #attempt(request: PreparedRequest, waiting: Waiting): Promise<Answer> {
     let failures = 0;
@@ -209,7 +197,7 @@ export class Api {
       // Asked again when it is its turn; here it costs no slot of the budget.
       if (waiting.isCurrent?.() === false) throw outdated(request);
       const { outcome, startedAt, key } = await this.#send(request, attempt, waiting);
-      if (!(outcome instanceof Failure)) return outcome;
+      if (!(outcome instanceof AttemptFailure)) return outcome;
       const { kind, detail } = outcome;
       if (kind === 'stopped') throw this.#end.signal.reason;
       if (detail.status === 401 && this.#key.hasReplaced(key)) continue;
@@ -225,7 +213,7 @@ export class Api {
         rateLimitedSince = undefined;
         failures++;
       }
-      const decision = decideRetry(
+      const delayMs = retryPauseMs(
         {
           kind,
           repeatable: request.repeatable,
@@ -236,7 +224,7 @@ export class Api {
         this.retry,
         Math.random(),
       );
-      if (!decision.retry || (kind === 'server_error' && !waiting.retryServerErrors)) {
+      if (delayMs === null || (kind === 'server_error' && !waiting.retryServerErrors)) {
         const isRepeated = request.repeatable && (kind !== 'server_error' || waiting.retryServerErrors);
         if (isRepeated && (await this.#wasOutage(kind, startedAt, waiting.signal))) continue;
         if (isRepeated && missed !== undefined && (this.#outage?.missed ?? 0) > missed) {
@@ -249,7 +237,6 @@ export class Api {
         }
         throw toError(withDoubt(outcome, request), request.where, attempt);
       }
-      const { delayMs } = decision;
       this.#options.log.debug({ ...request.where, attempt, kind, delayMs }, 'the attempt failed: retrying');
       await this.#clock.sleep(delayMs, waiting.signal);
     }
@@ -260,7 +247,7 @@ export class Api {
     request: PreparedRequest,
     attempt: number,
     waiting: Omit<Waiting, 'retryServerErrors'>,
-  ): Promise<{ outcome: Answer | Failure; startedAt: number; key: string }> {
+  ): Promise<{ outcome: Answer | AttemptFailure; startedAt: number; key: string }> {
     let startedAt = 0;
     let key = '';
     const outcome = await this.#gate.pass(() => {
@@ -269,7 +256,7 @@ export class Api {
       key = this.#key.current;
       return this.#attempts.make(request, attempt);
     }, waiting);
-    const failure = outcome instanceof Failure ? outcome : undefined;
+    const failure = outcome instanceof AttemptFailure ? outcome : undefined;
     const { endpoint, method, path } = request.where;
     if (!failure) this.#acceptedFrom = Math.max(this.#acceptedFrom, startedAt);
     if (failure?.kind === 'refused' && endpoint === 'whoami') this.#refusedFrom = startedAt;
@@ -313,7 +300,7 @@ export class Api {
             priority: probePriority,
             signal: signal.signal,
           });
-          const failure = outcome instanceof Failure ? outcome : undefined;
+          const failure = outcome instanceof AttemptFailure ? outcome : undefined;
           return { isFailed: failure !== undefined, retryAfterMs: failure?.detail.retryAfterMs };
         } catch (error) {
           // No call waits for it any more.
@@ -333,7 +320,6 @@ export class Api {
   }
 }
 
-/** How a call waits for its turn. */
 interface Waiting {
   readonly priority: number;
   readonly signal: AbortSignal;
@@ -347,8 +333,8 @@ function outdated({ where }: PreparedRequest): OutdatedError {
 }
 
 /** Adds a hint when the server may have applied a write although no good answer came. */
-function withDoubt(failure: Failure, { repeatable }: PreparedRequest): Failure {
+function withDoubt(failure: AttemptFailure, { repeatable }: PreparedRequest): AttemptFailure {
   if (repeatable || !mayBeApplied(failure.kind)) return failure;
   const hint = 'The service may or may not have applied it: check before you send it again.';
-  return new Failure(failure.kind, failure.message, { ...failure.detail, hint });
+  return new AttemptFailure(failure.kind, failure.message, { ...failure.detail, hint });
 }

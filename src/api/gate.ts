@@ -19,18 +19,16 @@ export interface PassOptions {
  * budget does not occupy a place in flight, and an urgent call that comes later still goes first.
  */
 export class Gate {
-  readonly #budget: Budget;
-  readonly #clock: Clock;
   readonly #queue: PQueue;
-  readonly #concurrency: number;
   #slot: Slot | undefined;
   #isHeld = false;
   #alarm: AbortController | undefined;
 
-  constructor(budget: Budget, concurrency: number, clock: Clock) {
-    this.#budget = budget;
-    this.#clock = clock;
-    this.#concurrency = concurrency;
+  constructor(
+    private readonly budget: Budget,
+    private readonly concurrency: number,
+    private readonly clock: Clock,
+  ) {
     this.#queue = new PQueue({ concurrency, autoStart: false });
     this.#queue.on('next', () => this.#release());
   }
@@ -85,8 +83,8 @@ export class Gate {
   }
 
   #release(): void {
-    while (this.#startable > 0 && this.#queue.pending < this.#concurrency) {
-      this.#slot ??= this.#budget.take();
+    while (this.#startable > 0 && this.#queue.pending < this.concurrency) {
+      this.#slot ??= this.budget.take();
       if (!this.#slot) {
         this.#wakeLater();
         return;
@@ -106,12 +104,12 @@ export class Gate {
     if (this.#alarm) return;
     const alarm = new AbortController();
     this.#alarm = alarm;
-    const ms = Math.max(1, Math.ceil(this.#budget.nextFreeInMs()));
+    const ms = Math.max(1, Math.ceil(this.budget.nextFreeInMs()));
     const wake = () => {
       if (this.#alarm === alarm) this.#alarm = undefined;
       this.#release();
     };
-    this.#clock.sleep(ms, alarm.signal).then(wake, wake);
+    this.clock.sleep(ms, alarm.signal).then(wake, wake);
   }
 }
 

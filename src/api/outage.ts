@@ -3,32 +3,7 @@ import { OutageError } from '../base/errors.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
 import { backoffMs } from '../base/retry.js';
 import { duration } from '../base/units.js';
-import type { FailureKind } from './failure.js';
-
-/** Whether a failed attempt can mean that the API as a whole does not answer. */
-const signs: Record<FailureKind, 'yes' | 'no' | 'once it has answered'> = {
-  connect: 'yes',
-  connect_timeout: 'yes',
-  headers_timeout: 'yes',
-  total_timeout: 'yes',
-  reset: 'yes',
-  limited: 'yes',
-  server_error: 'yes',
-  // From the first request on, these mean a wrong address or a proxy: no waiting helps.
-  unknown_host: 'once it has answered',
-  certificate: 'once it has answered',
-  proxy_refused: 'once it has answered',
-  cut_short: 'once it has answered',
-  not_http: 'once it has answered',
-  html: 'once it has answered',
-  not_json: 'once it has answered',
-  encoding: 'no',
-  too_large: 'no',
-  redirect: 'no',
-  refused: 'no',
-  rejected: 'no',
-  stopped: 'no',
-};
+import { type FailureKind, meaningOf } from './failure.js';
 
 /** So many failed attempts in a row, of any calls, are reason to ask whoami whether the API answers at all. */
 const suspiciousFailures = 10;
@@ -59,7 +34,6 @@ export function probePauseMs(
   return Math.max(0, Math.min(leftMs, Math.max(retryAfterMs, ceiling * (0.5 + random / 2))));
 }
 
-/** What came of a probe. */
 interface Probed {
   readonly isFailed: boolean;
   readonly retryAfterMs: number | undefined;
@@ -84,7 +58,6 @@ export interface OutageOptions {
  * wait, with one probe at a time and growing pauses, until the API answers or the limit is reached.
  */
 export class OutageMonitor {
-  readonly #options: OutageOptions;
   /** When the latest attempt that was answered started. */
   #answeredFrom = Number.NEGATIVE_INFINITY;
   /** When the first failed attempt since then started. */
@@ -103,9 +76,7 @@ export class OutageMonitor {
   #loop = new AbortController();
   #gaveUp = new AbortController();
 
-  constructor(options: OutageOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: OutageOptions) {}
 
   /** Ends calls that wait anywhere, with an OutageError, when the limit is reached. Changes each time. */
   get gaveUp(): AbortSignal {
@@ -132,7 +103,7 @@ export class OutageMonitor {
 
   /** Whether calls must `wait` before their next attempt; ask again afterwards. */
   get mustWait(): boolean {
-    return this.#isOn || isSuspicious(this.#failures, this.#forMs(), this.#options.limitMs);
+    return this.#isOn || isSuspicious(this.#failures, this.#forMs(), this.options.limitMs);
   }
 
   /** Whether an attempt that started at that time or later was answered. */
@@ -142,7 +113,8 @@ export class OutageMonitor {
 
   /** Whether a failure of this kind can belong to an outage. */
   isSign(kind: FailureKind): boolean {
-    return signs[kind] === 'yes' || (signs[kind] !== 'no' && Number.isFinite(this.#answeredFrom));
+    const { isOutage } = meaningOf(kind);
+    return isOutage === 'yes' || (isOutage !== 'no' && Number.isFinite(this.#answeredFrom));
   }
 
   /** Milliseconds of outages that no earlier call of this returned. */
@@ -158,7 +130,7 @@ export class OutageMonitor {
     startedAt: number,
     failure: { readonly kind: FailureKind; readonly message: string } | undefined,
   ): void {
-    if (failure === undefined || signs[failure.kind] === 'no') {
+    if (failure === undefined || meaningOf(failure.kind).isOutage === 'no') {
       if (failure?.kind !== 'stopped') this.#answered(startedAt);
     } else if (this.isSign(failure.kind)) {
       this.#failed(startedAt, failure);
@@ -185,8 +157,8 @@ export class OutageMonitor {
     this.#failures = 0;
     if (!this.#isOn) return;
     this.#isOn = false;
-    this.#options.hold(false);
-    this.#options.onEnd({ forMs, isAnswered: true });
+    this.options.hold(false);
+    this.options.onEnd({ forMs, isAnswered: true });
     this.#loop.abort(new Error('the API answers'));
   }
 
@@ -194,7 +166,7 @@ export class OutageMonitor {
     if (this.#answeredFrom > startedAt) return;
     // Attempts that were in flight together are all answered 429, and show no more than one of them.
     if (kind === 'limited' && startedAt <= this.#limitedAt) return;
-    if (kind === 'limited') this.#limitedAt = this.#options.clock.monotonic();
+    if (kind === 'limited') this.#limitedAt = this.options.clock.monotonic();
     this.#since ??= startedAt;
     this.#failures += 1;
     this.#reason = message;
@@ -216,7 +188,7 @@ export class OutageMonitor {
   }
 
   async #untilAnswered(): Promise<void> {
-    const { clock, limitMs, probe, hold } = this.#options;
+    const { clock, limitMs, probe, hold } = this.options;
     this.#loop = new AbortController();
     const { signal } = this.#loop;
     const telling = new AbortController();
@@ -249,7 +221,7 @@ export class OutageMonitor {
 
   /** Every minute until `stop`: a pause or a probe may take longer, since a 429 delays the probe as well. */
   async #tell(stop: AbortSignal): Promise<void> {
-    const { clock, limitMs, onUnavailable } = this.#options;
+    const { clock, limitMs, onUnavailable } = this.options;
     while (!stop.aborted && this.#isOn) {
       const waitMs = this.#toldAt + 60_000 - clock.monotonic();
       if (waitMs > 0) {
@@ -266,7 +238,7 @@ export class OutageMonitor {
   #giveUp(): never {
     const forMs = this.#forMs();
     this.#account();
-    this.#options.onEnd({ forMs, isAnswered: false });
+    this.options.onEnd({ forMs, isAnswered: false });
     const error = new OutageError(
       `the API has been unavailable for ${duration(forMs)}; the last attempt: ${this.#reason}`,
       {
@@ -281,12 +253,12 @@ export class OutageMonitor {
 
   /** Adds the time of the outage that was not counted yet. */
   #account(): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.options.clock.monotonic();
     this.#unavailableMs += now - Math.max(this.#since ?? now, this.#accountedAt);
     this.#accountedAt = now;
   }
 
   #forMs(): number {
-    return this.#since === undefined ? 0 : this.#options.clock.monotonic() - this.#since;
+    return this.#since === undefined ? 0 : this.options.clock.monotonic() - this.#since;
   }
 }

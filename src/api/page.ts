@@ -57,7 +57,7 @@ export interface ReadPage extends ListAnswer {
 export interface PagingClient {
   readonly contract: Contract;
   readonly paging: PagingMemory;
-  get(name: string, request?: AnyRequest, options?: CallOptions): Promise<FirstAnswer>;
+  call(name: string, request?: AnyRequest, options?: CallOptions): Promise<FirstAnswer>;
 }
 
 export interface PagingOptions extends CallOptions {
@@ -75,11 +75,7 @@ type FirstAnswer = Pick<Answer, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
 /** Requests single pages of one list. */
 export class PageReader {
   readonly learned: LearnedPaging;
-  readonly #api: PagingClient;
-  readonly #name: string;
   readonly #endpoint: Endpoint;
-  readonly #request: AnyRequest;
-  readonly #options: PagingOptions;
   /** Pages that were requested before their turn, by number, with the size that was requested. */
   readonly #ahead = new Map<
     number,
@@ -91,12 +87,13 @@ export class PageReader {
   /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
   size: number | undefined;
 
-  constructor(api: PagingClient, name: string, request: AnyRequest, options: PagingOptions) {
-    this.#api = api;
-    this.#name = name;
+  constructor(
+    private readonly api: PagingClient,
+    private readonly name: string,
+    private readonly request: AnyRequest,
+    private readonly options: PagingOptions,
+  ) {
     this.#endpoint = endpointOf(api.contract, name);
-    this.#request = request;
-    this.#options = options;
     this.learned = api.paging.about(name);
     const { limitParameter, pageSize = usualPageSize } = api.paging.settings;
     const own = request.query?.[limitParameter];
@@ -111,7 +108,7 @@ export class PageReader {
 
   /** Whether to read on after the first page: always where the contract has pages, else where the first answer says so. */
   get hasPages(): boolean {
-    return this.pageable || this.#options.first !== undefined;
+    return this.pageable || this.options.first !== undefined;
   }
 
   /**
@@ -128,7 +125,7 @@ export class PageReader {
         return this.first();
       }
       const isOurs =
-        size !== undefined && this.#request.query?.[this.#api.paging.settings.limitParameter] === undefined;
+        size !== undefined && this.request.query?.[this.api.paging.settings.limitParameter] === undefined;
       if (!isOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
       this.learned.sizeRefused = true;
       this.size = undefined;
@@ -142,7 +139,6 @@ export class PageReader {
     }
   }
 
-  /** The page with that number. */
   async page(number: number): Promise<ReadPage> {
     const ahead = this.#ahead.get(number);
     this.#ahead.delete(number);
@@ -151,9 +147,9 @@ export class PageReader {
 
   /** Requests the pages from this number to that one, as many as may be requested at once. */
   requestAhead(first: number, last: number): void {
-    const { maxBytesAhead = Number.POSITIVE_INFINITY } = this.#api.paging.settings;
+    const { maxBytesAhead = Number.POSITIVE_INFINITY } = this.api.paging.settings;
     const fitting = Math.floor(maxBytesAhead / Math.max(1, this.#largestPage));
-    const most = Math.max(1, Math.min(this.#options.ahead ?? 1, fitting));
+    const most = Math.max(1, Math.min(this.options.ahead ?? 1, fitting));
     for (let number = first; number <= last && number < first + most; number += 1) {
       if (most === 1 || this.#ahead.has(number)) continue;
       const page = this.#read(number, this.#abandoned.signal);
@@ -175,22 +171,22 @@ export class PageReader {
     number: number | undefined,
     setting: 'pageParameter' | 'limitParameter',
   ): ContractError {
-    const { where } = prepareRequest(this.#name, this.#endpoint, this.#queryFor(number));
-    const parameter = this.#api.paging.settings[setting];
-    return new ContractError(`${this.#name}: ${where.method} ${where.path} ${problem}`, where, {
+    const { where } = prepareRequest(this.name, this.#endpoint, this.#queryFor(number));
+    const parameter = this.api.paging.settings[setting];
+    return new ContractError(`${this.name}: ${where.method} ${where.path} ${problem}`, where, {
       hint: `Check the setting api.paging.${setting} (now '${parameter}'): the service may use another name.`,
     });
   }
 
   async #read(number: number | undefined, abandoned?: AbortSignal): Promise<ReadPage> {
-    const { ahead: _, first, signal, ...options } = this.#options;
+    const { ahead: _, first, signal, ...options } = this.options;
     const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
     // One item cannot be divided: it may be as large as any answer.
-    const maxBytes = (this.size ?? 1) > 1 ? this.#api.paging.settings.maxPageBytes : undefined;
+    const maxBytes = (this.size ?? 1) > 1 ? this.api.paging.settings.maxPageBytes : undefined;
     const answer =
       (number === undefined ? first : undefined) ??
-      (await this.#api.get(this.#name, request, {
+      (await this.api.call(this.name, request, {
         ...options,
         maxBytes,
         signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0],
@@ -201,10 +197,10 @@ export class PageReader {
       const { arrivedAt, bytes, hasNext = false } = answer;
       return { ...list, hasMore: list.hasMore || hasNext, arrivedAt, bytes };
     }
-    const { where } = prepareRequest(this.#name, this.#endpoint, request);
+    const { where } = prepareRequest(this.name, this.#endpoint, request);
     const page = number === undefined ? 'first page' : `page ${number}`;
     throw new ContractError(
-      `${this.#name}: ${where.method} ${where.path} returned no list for its ${page}: the body is ${describeShape(answer.body)}`,
+      `${this.name}: ${where.method} ${where.path} returned no list for its ${page}: the body is ${describeShape(answer.body)}`,
       where,
       {
         hint: "The service may have changed, or the base URL may be wrong: compare the answer with the API's document.",
@@ -213,14 +209,14 @@ export class PageReader {
   }
 
   #queryFor(number: number | undefined): AnyRequest {
-    const { pageParameter, limitParameter } = this.#api.paging.settings;
+    const { pageParameter, limitParameter } = this.api.paging.settings;
     const { size } = this;
     const query = {
-      ...this.#request.query,
+      ...this.request.query,
       ...(number !== undefined && { [pageParameter]: number }),
       ...(size !== undefined && { [limitParameter]: size }),
     };
-    return { ...this.#request, query };
+    return { ...this.request, query };
   }
 }
 

@@ -1,10 +1,8 @@
-import { ContractError, UsageError, type Where } from '../base/errors.js';
-import type { BodyOf, Endpoint, EndpointName, endpoints, ParamsOf, QueryOf } from '../contract/endpoints.js';
-import { idempotencyKeyLength } from '../contract/limits.js';
+import { ContractError, type Where } from '../base/errors.js';
+import type { Endpoint } from '../contract/endpoints.js';
 import type { HttpResponse } from './response.js';
 import type { HttpRequest } from './transport.js';
 
-/** The endpoints of an API, by name. */
 export type Contract = Readonly<Record<string, Endpoint>>;
 
 /** The endpoint of that name; a name that does not exist is a bug. */
@@ -14,20 +12,7 @@ export function endpointOf(contract: Contract, name: string): Endpoint {
   return endpoint;
 }
 
-/** A part is required when a property in it is required. */
-type Part<K extends string, T> =
-  Record<never, never> extends T ? { readonly [P in K]?: T } : { readonly [P in K]: T };
-
-type WritePart<N extends EndpointName> = (typeof endpoints)[N] extends { readonly method: 'GET' }
-  ? { readonly body?: never; readonly idempotencyKey?: never }
-  : Part<'body', BodyOf<N>> & { readonly idempotencyKey?: string };
-
-/** The request of endpoint `N`, as the table in contract/endpoints types it. */
-type RequestOf<N extends EndpointName> = Part<'params', ParamsOf<N>> & {
-  readonly query?: QueryOf<N>;
-} & WritePart<N>;
-
-/** The request of any endpoint. */
+/** The request of an endpoint: what its entry in contract/endpoints takes. */
 export interface AnyRequest {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -52,12 +37,6 @@ export interface CallOptions {
   readonly onResponse?: ((response: HttpResponse) => void) | undefined;
 }
 
-/** The request is optional when nothing in it is required. */
-export type CallArguments<N extends EndpointName> =
-  Record<never, never> extends RequestOf<N>
-    ? [request?: RequestOf<N>, options?: CallOptions]
-    : [request: RequestOf<N>, options?: CallOptions];
-
 /** A request that can be sent any number of times, with the same bytes each time. */
 export interface PreparedRequest extends HttpRequest {
   readonly where: Where;
@@ -75,7 +54,6 @@ export function prepareRequest(
 ): PreparedRequest {
   const path = fillPath(name, method, template, request.params ?? {}) + queryString(request.query ?? {});
   const { idempotencyKey } = request;
-  if (idempotencyKey !== undefined) checkKey(idempotencyKey);
   return {
     where: { endpoint: name, method, path },
     method,
@@ -122,11 +100,4 @@ function fillPath(
     }
     return encodeURIComponent(value);
   });
-}
-
-function checkKey(key: string): void {
-  if (key.length <= idempotencyKeyLength && /^[\x21-\x7e]+$/.test(key)) return;
-  throw new UsageError('The Idempotency-Key is not valid', [
-    { setting: 'idempotencyKey', problem: `must be 1 to ${idempotencyKeyLength} visible ASCII characters` },
-  ]);
 }

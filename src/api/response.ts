@@ -1,6 +1,6 @@
 import { isObject } from '../base/json.js';
 import { errorBody } from '../contract/service.js';
-import { Failure, type FailureKind } from './failure.js';
+import { AttemptFailure, type FailureKind } from './failure.js';
 import { isBlank, parseJson } from './json-text.js';
 
 /** Header names in lower case; a header that was sent more than once is an array. */
@@ -24,14 +24,14 @@ export interface ReadOptions {
   readonly unparsed?: string | undefined;
 }
 
-/** The JSON of a good response. Throws the Failure of any other. */
+/** The JSON of a good response. Throws the AttemptFailure of any other. */
 export function readResponse(response: HttpResponse, options: ReadOptions): unknown {
   const { status, headers } = response;
   if (status >= 200 && status < 300) return parseBody(response, options);
   if (status >= 300 && status < 400) {
     const target = options.scrub(oneLine((header(headers, 'location') ?? '').replace(/[?#].*/s, '')));
     const to = target === '' ? '' : ` to ${target}`;
-    throw new Failure('redirect', `returned a redirect (${status})${to}`, { status });
+    throw new AttemptFailure('redirect', `returned a redirect (${status})${to}`, { status });
   }
   throw errorOf(response, options);
 }
@@ -43,7 +43,7 @@ export function readResponse(response: HttpResponse, options: ReadOptions): unkn
 function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }: ReadOptions): unknown {
   if (isBlank(body)) {
     if (method !== 'GET') return null;
-    throw new Failure('cut_short', `returned ${status} without a body`, { status });
+    throw new AttemptFailure('cut_short', `returned ${status} without a body`, { status });
   }
   try {
     return parseJson(body, unparsed);
@@ -51,19 +51,19 @@ function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }
     const text = body.toString('utf8');
     const type = header(headers, 'content-type') ?? '';
     if (/html/i.test(type) || /^\s*</.test(text)) {
-      throw new Failure('html', `returned ${status} with an HTML page instead of JSON`, { status });
+      throw new AttemptFailure('html', `returned ${status} with an HTML page instead of JSON`, { status });
     }
     if (/json/i.test(type) || /^\s*[[{]/.test(text)) {
-      throw new Failure('cut_short', `returned ${status} with truncated or malformed JSON`, {
+      throw new AttemptFailure('cut_short', `returned ${status} with truncated or malformed JSON`, {
         status,
       });
     }
-    throw new Failure('not_json', `returned ${status} with a body that is not JSON`, { status });
+    throw new AttemptFailure('not_json', `returned ${status} with a body that is not JSON`, { status });
   }
 }
 
-/** The Failure of a 4xx or 5xx, with code, message and reason of the error body when it has the documented form. */
-function errorOf({ status, headers, body }: HttpResponse, { scrub, now }: ReadOptions): Failure {
+/** The AttemptFailure of a 4xx or 5xx, with code, message and reason of the error body when it has the documented form. */
+function errorOf({ status, headers, body }: HttpResponse, { scrub, now }: ReadOptions): AttemptFailure {
   const error = errorBody.safeParse(jsonOrUndefined(body));
   const code = error.success ? scrub(oneLine(error.data.code)) : undefined;
   const message = error.success ? `: ${scrub(oneLine(error.data.message))}` : '';
@@ -74,7 +74,11 @@ function errorOf({ status, headers, body }: HttpResponse, { scrub, now }: ReadOp
     retryAfterMs: status === 429 || status >= 500 ? retryAfterMs(headers, now) : undefined,
     hint: hintFor(status, error.success),
   };
-  return new Failure(kindOf(status), `returned ${code ? `${status} ${code}` : status}${message}`, detail);
+  return new AttemptFailure(
+    kindOf(status),
+    `returned ${code ? `${status} ${code}` : status}${message}`,
+    detail,
+  );
 }
 
 function kindOf(status: number): FailureKind {

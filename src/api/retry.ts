@@ -1,6 +1,6 @@
 import { backoffMs } from '../base/retry.js';
 import { type BudgetOptions, maxPauseMs } from './budget.js';
-import type { FailureKind } from './failure.js';
+import { type FailureKind, meaningOf } from './failure.js';
 
 export interface RetryOptions {
   /** How often one call may fail before the client gives up; 429s do not count. */
@@ -36,42 +36,16 @@ export interface FailedAttempt {
   readonly retryAfterMs: number | undefined;
 }
 
-export type RetryDecision = { readonly retry: true; readonly delayMs: number } | { readonly retry: false };
-
-/** Whether the same request can succeed when it is sent again. */
-const transient: Record<FailureKind, boolean> = {
-  connect: true,
-  unknown_host: true,
-  connect_timeout: true,
-  headers_timeout: true,
-  total_timeout: true,
-  reset: true,
-  cut_short: true,
-  not_http: true,
-  html: true,
-  not_json: true,
-  limited: true,
-  server_error: true,
-  certificate: false,
-  proxy_refused: false,
-  encoding: false,
-  too_large: false,
-  redirect: false,
-  refused: false,
-  rejected: false,
-  stopped: false,
-};
-
-/** What to do after a failed attempt. `random` is drawn from [0, 1). */
-export function decideRetry(failed: FailedAttempt, options: RetryOptions, random: number): RetryDecision {
-  if (!failed.repeatable || !transient[failed.kind]) return { retry: false };
+/** The pause after a failed attempt; null where another one does not help. `random` is drawn from [0, 1). */
+export function retryPauseMs(failed: FailedAttempt, options: RetryOptions, random: number): number | null {
+  if (!failed.repeatable || !meaningOf(failed.kind).isTransient) return null;
   if (failed.kind === 'limited') {
     // The budget pauses all requests after a 429: a pause of this call would be added to that one.
-    return failed.rateLimitedForMs < options.rateLimitedMs ? { retry: true, delayMs: 0 } : { retry: false };
+    return failed.rateLimitedForMs < options.rateLimitedMs ? 0 : null;
   }
-  if (failed.failures >= options.attempts) return { retry: false };
+  if (failed.failures >= options.attempts) return null;
   const retryAfterMs = Math.min(failed.retryAfterMs ?? 0, options.maxRetryAfterMs);
-  return { retry: true, delayMs: Math.max(retryAfterMs, jitteredMs(failed.failures, options, random)) };
+  return Math.max(retryAfterMs, jitteredMs(failed.failures, options, random));
 }
 
 /** Exponential backoff with full jitter: between 0 and a ceiling that doubles, so that many clients do not collide. */

@@ -34,7 +34,6 @@ const longestRecord = 80;
  * and then counts nothing: the request matters more than its record.
  */
 export class SpendingLog implements SharedSpending {
-  readonly #options: SpendingLogOptions;
   readonly #writer = randomBytes(4).toString('hex');
   readonly #releases = new ReleaseQueue();
   /** Attempts of others without an end: the moment at which the slot comes free even if no end is ever written. */
@@ -48,8 +47,7 @@ export class SpendingLog implements SharedSpending {
   #count = 0;
   #warned = false;
 
-  constructor(options: SpendingLogOptions) {
-    this.#options = options;
+  constructor(private readonly options: SpendingLogOptions) {
     this.#safely(() => {
       this.#fd = openSync(options.path, 'a+', 0o600);
       // Older records do not matter: one window never holds more than two lines per slot.
@@ -66,10 +64,9 @@ export class SpendingLog implements SharedSpending {
 
   nextFreeAt(): number | undefined {
     if (this.#held() === 0) return undefined;
-    const now = this.#options.clock.monotonic();
+    const now = this.options.clock.monotonic();
     // An attempt that is open now frees its slot a window from now at the earliest; its end is read before that.
-    const open =
-      this.#open.size > 0 ? Math.min(now + this.#options.heldMs, ...this.#open.values()) : Infinity;
+    const open = this.#open.size > 0 ? Math.min(now + this.options.heldMs, ...this.#open.values()) : Infinity;
     return Math.min(this.#releases.nth(1) ?? Infinity, open);
   }
 
@@ -77,7 +74,7 @@ export class SpendingLog implements SharedSpending {
     if (this.held() >= limit) return undefined;
     this.#safely(() => this.#trim());
     const id = this.#count++;
-    const at = this.#options.clock.now();
+    const at = this.options.clock.now();
     this.#ours.set(id, at);
     this.#append({ kind: 'start', writer: this.#writer, id, at, pid: process.pid });
     let before = 0;
@@ -90,7 +87,7 @@ export class SpendingLog implements SharedSpending {
     return {
       end: () => {
         this.#ours.delete(id);
-        this.#append({ kind: 'end', writer: this.#writer, id, at: this.#options.clock.now() });
+        this.#append({ kind: 'end', writer: this.#writer, id, at: this.options.clock.now() });
       },
     };
   }
@@ -101,14 +98,14 @@ export class SpendingLog implements SharedSpending {
   }
 
   #held(): number {
-    const now = this.#options.clock.monotonic();
+    const now = this.options.clock.monotonic();
     this.#releases.drop(now);
     for (const [key, freeAt] of this.#open) if (freeAt <= now) this.#open.delete(key);
     return this.#releases.count + this.#open.size;
   }
 
   #append(record: SpendingRecord): void {
-    this.#lastRecordAt = this.#options.clock.monotonic();
+    this.#lastRecordAt = this.options.clock.monotonic();
     this.#safely(() => {
       if (this.#fd === undefined) return;
       const line = Buffer.from(`${this.#torn ? '\n' : ''}${formatRecord(record)}\n`);
@@ -143,7 +140,7 @@ export class SpendingLog implements SharedSpending {
    * age is never negative, so that no record holds a slot longer than one that is written now.
    */
   #apply(record: SpendingRecord): void {
-    const { clock, heldMs, attemptMs, mayRun = runs } = this.#options;
+    const { clock, heldMs, attemptMs, mayRun = runs } = this.options;
     const now = clock.monotonic();
     const age = Math.max(0, clock.now() - record.at);
     const key = `${record.writer} ${record.id}`;
@@ -162,8 +159,8 @@ export class SpendingLog implements SharedSpending {
   /** Empties the file when it is large and everything in it is older than a window. */
   #trim(): void {
     if (this.#fd === undefined || this.#offset < trimBytes) return;
-    const idleMs = this.#options.clock.monotonic() - this.#lastRecordAt;
-    if (this.#ours.size > 0 || this.#held() > 0 || idleMs <= this.#options.heldMs) return;
+    const idleMs = this.options.clock.monotonic() - this.#lastRecordAt;
+    if (this.#ours.size > 0 || this.#held() > 0 || idleMs <= this.options.heldMs) return;
     ftruncateSync(this.#fd, 0);
     this.#offset = 0;
     this.#partial = '';
@@ -188,7 +185,7 @@ export class SpendingLog implements SharedSpending {
     } catch (error) {
       if (this.#warned) return;
       this.#warned = true;
-      const { path, log } = this.#options;
+      const { path, log } = this.options;
       log.warn(
         { path, problem: messageOf(error) },
         'spending cannot be recorded on disk: other commands that use this key do not see these requests',

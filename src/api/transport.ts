@@ -2,8 +2,8 @@ import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 import { messageOf, type Problem, sizeText, UsageError } from '../base/errors.js';
-import { isLoopback, keyAddressProblem } from '../base/loopback.js';
-import { Failure, type FailureKind } from './failure.js';
+import { isLoopback } from '../base/loopback.js';
+import { AttemptFailure, type FailureKind } from './failure.js';
 import type { ApiKey } from './key.js';
 import { type HttpResponse, header } from './response.js';
 
@@ -47,7 +47,7 @@ export interface HttpRequest {
 
 /**
  * Makes single attempts over kept-alive connections: one request, one complete answer, within its deadlines. Follows no
- * redirect, retries nothing, and throws a Failure only.
+ * redirect, retries nothing, and throws a AttemptFailure only.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -59,10 +59,11 @@ export class Transport {
   #ended: 'closed' | 'destroyed' | null = null;
 
   constructor(options: TransportOptions) {
-    const { origin, prefix } = parseBaseUrl(options.baseUrl);
+    // Checked with the settings: whether the key may be sent there, and that it has no character that a header cannot have.
+    const { origin, pathname } = new URL(options.baseUrl);
     this.#options = options;
     this.#origin = origin;
-    this.#prefix = prefix;
+    this.#prefix = pathname.replace(/\/+$/, '');
     this.#headers = {
       accept: 'application/json',
       'accept-encoding': 'gzip, deflate, br',
@@ -88,7 +89,7 @@ export class Transport {
       const body = await this.#readBody(answer, control, outgoing.maxBytes);
       return { status: answer.statusCode, headers: answer.headers, body };
     } catch (error) {
-      const isOurs = error instanceof Failure || !control.signal.aborted;
+      const isOurs = error instanceof AttemptFailure || !control.signal.aborted;
       throw toFailure(isOurs ? error : control.signal.reason, this.#options.timeouts);
     } finally {
       clearTimeout(firstByte);
@@ -106,7 +107,7 @@ export class Transport {
 
   /** Ends all attempts at once. */
   async destroy(): Promise<void> {
-    for (const control of this.#inFlight) control.abort(new Failure('stopped', 'was stopped'));
+    for (const control of this.#inFlight) control.abort(new AttemptFailure('stopped', 'was stopped'));
     if (this.#ended === 'destroyed') return;
     this.#ended = 'destroyed';
     await this.#agent.destroy();
@@ -135,7 +136,7 @@ export class Transport {
     const status = answer.statusCode;
     const tooLarge = (size: number | null) => {
       const text = `returned ${sizeText({ bytes: size, most })}`;
-      return new Failure('too_large', text, { status, size: { status, bytes: size, most } });
+      return new AttemptFailure('too_large', text, { status, size: { status, bytes: size, most } });
     };
     const encoding = header(answer.headers, 'content-encoding');
     const announced = Number(header(answer.headers, 'content-length') ?? 0);
@@ -164,7 +165,7 @@ export class Transport {
 const countedFactor = 4;
 
 function isStop(reason: unknown): boolean {
-  return reason instanceof Failure && reason.kind === 'stopped';
+  return reason instanceof AttemptFailure && reason.kind === 'stopped';
 }
 
 /**
@@ -202,10 +203,14 @@ function proxyPool(proxy: URL, options: object, connectMs: number): Pool {
     const answer = await connect(to).catch((error: unknown) => {
       const code = codeOf(error);
       const problem = code === '' ? messageOf(error) : code;
-      throw new Failure('connect', `could not be sent through the proxy ${proxy.origin} (${problem})`, {
-        hint: certificateHint(code) ?? checkProxy,
-        cause: error,
-      });
+      throw new AttemptFailure(
+        'connect',
+        `could not be sent through the proxy ${proxy.origin} (${problem})`,
+        {
+          hint: certificateHint(code) ?? checkProxy,
+          cause: error,
+        },
+      );
     });
     if (answer.statusCode === 200) return answer;
     answer.socket.on('error', () => undefined).destroy();
@@ -213,7 +218,7 @@ function proxyPool(proxy: URL, options: object, connectMs: number): Pool {
     const message = `was refused by the proxy ${proxy.origin} (${statusCode})`;
     const hint =
       statusCode === 407 ? 'The proxy asks for a login: put user and password into HTTPS_PROXY.' : checkProxy;
-    throw new Failure(statusCode >= 500 ? 'connect' : 'proxy_refused', message, { hint });
+    throw new AttemptFailure(statusCode >= 500 ? 'connect' : 'proxy_refused', message, { hint });
   };
   pool.connect = tunnel as Pool['connect'];
   return pool;
@@ -234,7 +239,7 @@ function checkProxies(): void {
 }
 
 function deadline(control: AbortController, ms: number, kind: FailureKind, message: string): NodeJS.Timeout {
-  return setTimeout(() => control.abort(new Failure(kind, message)), ms);
+  return setTimeout(() => control.abort(new AttemptFailure(kind, message)), ms);
 }
 
 const decoders = {
@@ -256,7 +261,7 @@ function decoded(body: Readable, encoding: string | undefined, control: AbortCon
     const decoder = decoders[name as keyof typeof decoders];
     if (!decoder) {
       control.abort(
-        new Failure('encoding', `returned an encoding that the request does not accept (${name})`),
+        new AttemptFailure('encoding', `returned an encoding that the request does not accept (${name})`),
       );
       return stream;
     }
@@ -310,12 +315,12 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown })?.code ?? '');
 }
 
-function toFailure(error: unknown, timeouts: TransportOptions['timeouts']): Failure {
-  if (error instanceof Failure) return error;
+function toFailure(error: unknown, timeouts: TransportOptions['timeouts']): AttemptFailure {
+  if (error instanceof AttemptFailure) return error;
   const code = codeOf(error);
   const hint = certificateHint(code);
   if (hint !== undefined) {
-    return new Failure('certificate', `was not sent: the certificate is not accepted (${code})`, {
+    return new AttemptFailure('certificate', `was not sent: the certificate is not accepted (${code})`, {
       hint,
       cause: error,
     });
@@ -328,27 +333,10 @@ function toFailure(error: unknown, timeouts: TransportOptions['timeouts']): Fail
     not_http: 'got an answer that is not HTTP',
   };
   const fallback = `could not be sent (${code === '' ? messageOf(error) : code})`;
-  return new Failure(kind, text[kind] ?? fallback, { cause: error });
+  return new AttemptFailure(kind, text[kind] ?? fallback, { cause: error });
 }
 
 /** Brotli has an error code for each kind of invalid data; all other codes come from the network. */
 function byFamily(code: string): FailureKind {
   return code.startsWith('ERR__ERROR_FORMAT') || code.startsWith('ERR_BROTLI') ? 'cut_short' : 'connect';
-}
-
-interface BaseUrl {
-  /** Scheme, host and port. */
-  readonly origin: string;
-  /** The start of every path, without a slash at its end, e.g. `/v1`. */
-  readonly prefix: string;
-}
-
-/** Reads the base URL of the API. Throws a UsageError unless the key may be sent there. */
-function parseBaseUrl(text: string): BaseUrl {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const problem = url ? keyAddressProblem(url) : 'is not a URL';
-  if (url && !problem) return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
-  throw new UsageError(`The base URL ${problem}`, [
-    { setting: 'SIGNALHOUSE_BASE_URL', problem: problem ?? 'is not a URL' },
-  ]);
 }

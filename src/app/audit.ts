@@ -18,7 +18,6 @@ export interface ExportRecord {
   readonly tables: readonly string[];
   readonly format: string;
   readonly rows: number;
-  /** The file or folder. */
   readonly file: string;
 }
 

@@ -20,14 +20,7 @@ import {
 } from '../push/import/import.js';
 import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
-import {
-  fromRecords,
-  fromSheet,
-  fromSql,
-  fromStream,
-  type ImportSource,
-  saveImportCopy,
-} from '../push/import/source.js';
+import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
 import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
@@ -77,7 +70,7 @@ export async function importChanges(
         ? await fromSheet(from, { sheet: from.sheet })
         : 'source' in from
           ? from.source
-          : await fromStream(from.stdin, 'standard input', { sheet: from.sheet });
+          : await fromSheet({ stream: from.stdin, name: 'standard input' }, { sheet: from.sheet });
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareImport(parts, source, options);
@@ -90,7 +83,6 @@ export async function importChanges(
   });
 }
 
-/** `signalhouse changes cancel`. */
 export function cancelChanges(
   setup: Setup,
   selection: Selection,
@@ -99,7 +91,6 @@ export function cancelChanges(
   return changeQueue(setup, options, async (queue) => cancel(queue, selection));
 }
 
-/** `signalhouse changes retry`. */
 export function retryChanges(
   setup: Setup,
   selection: Selection,
@@ -235,7 +226,6 @@ export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   };
 }
 
-/** An edit of the demo's product manager. */
 interface Edit {
   readonly title: string;
   readonly from: string;

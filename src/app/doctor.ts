@@ -1,11 +1,26 @@
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { clockAheadMs } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
 import { usualPageSize } from '../api/page.js';
 import { type Page, pagesOf } from '../api/paging.js';
+import { shellWord } from '../base/command-line.js';
+import {
+  ExitCode,
+  LockedError,
+  messageOf,
+  problemText,
+  RefusedError,
+  SignalhouseError,
+  UsageError,
+} from '../base/errors.js';
+import { createLog } from '../base/log.js';
 import { Scope } from '../base/scope.js';
+import { bytes, counted, duration } from '../base/units.js';
+import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
 import { journalPath } from '../push/queue.js';
-import { type Identity, whoAmI } from '../run/identity.js';
+import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
+import { foreignLogs } from '../warehouse/publish.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import {
   type ExtensionUse,
@@ -19,68 +34,293 @@ import type { Organization } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
 
-/** What `signalhouse doctor` reads from the API and from the warehouse. */
+/** `signalhouse doctor`: what is wrong with the settings, the key, the machine and the warehouse. */
 
-export { refuseAnother } from '../run/identity.js';
-export { foreignLogs } from '../warehouse/publish.js';
-
-/** What two requests tell `doctor` about the API. */
-export interface Probe {
-  readonly identity: Identity;
-  /** How far this machine's clock is ahead of the server's; null when the answer has no date. */
-  readonly clockAheadMs: number | null;
-  /** How the list of topics is paged, according to its first page. */
-  readonly paging: Pick<Page, 'page' | 'limit' | 'totalCount'> | null;
-  /** The page size that was requested. */
-  readonly pageSize: number;
+/** One line of what the doctor found. */
+export interface Check {
+  readonly name: string;
+  readonly state: 'ok' | 'warn' | 'fail';
+  readonly text: string;
+  /** What to do about it; null where there is nothing to do. */
+  readonly hint: string | null;
+  /** What a failure of this check means for the exit code. */
+  readonly exitCode: ExitCode;
 }
 
-/** Requests whoami and the first page of topics. Throws what the client throws. */
-export async function probe(access: Access): Promise<Probe> {
-  return Scope.run(async (scope) => {
-    const api = connect(access, { waits: false });
-    scope.defer('client', () => api.close());
-    const identity = await whoAmI(api);
-    const [last] = identity.attempts.slice(-1);
-    const { value: first } = await pagesOf(api, 'topics', {}, { priority: Priority.essential }).next();
-    return {
-      identity,
-      clockAheadMs: last ? clockAheadMs(last) : null,
-      paging: first ?? null,
-      pageSize: usualPageSize,
-    };
+function ok(name: string, text: string): Check {
+  return { name, state: 'ok', text, hint: null, exitCode: ExitCode.done };
+}
+
+function warn(name: string, text: string, hint: string): Check {
+  return { ...ok(name, text), state: 'warn', hint };
+}
+
+function fail(name: string, text: string, hint: string | null, exitCode: ExitCode = ExitCode.failed): Check {
+  return { name, state: 'fail', text, hint, exitCode };
+}
+
+function failed(name: string, error: unknown, exitCode?: ExitCode): Check {
+  const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
+  return fail(name, messageOf(error), hint, exitCode);
+}
+
+/** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
+const order: readonly ExitCode[] = [ExitCode.usage, ExitCode.refused, ExitCode.locked, ExitCode.failed];
+
+/** The exit code of the failure to fix first; 0 when no check failed. */
+export function exitCodeOf(checks: readonly Check[]): ExitCode {
+  const failed = new Set(checks.filter(({ state }) => state === 'fail').map(({ exitCode }) => exitCode));
+  return order.find((code) => failed.has(code)) ?? ExitCode.done;
+}
+
+/** Runs every check that is possible, whatever else is wrong. */
+export async function examine(sources: Sources, programVersion: string): Promise<Check[]> {
+  const { checks, access } = settings(sources, programVersion);
+  if (access === null) return checks;
+  const { config } = access;
+  const folder = [...checkDataDir(config.dataDir), ...checkPermissions(config), ...checkLogs(config.dataDir)];
+  const service = isComplete(access) ? await checkService(access) : { checks: [], identity: null };
+  const warehouse = await checkWarehouse(access);
+  const owner = checkOwner(service.identity, warehouse.organization, config.dataDir);
+  const extensions = extensionsCheck(await findExtensions(access));
+  return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
+}
+
+type Found = Omit<Access, 'credentials'> & Partial<Pick<Access, 'credentials'>>;
+
+function isComplete(found: Found): found is Access {
+  return found.credentials !== undefined;
+}
+
+/** The settings and their problems. Without an address and a key, the local checks still run. */
+function settings(sources: Sources, programVersion: string): { checks: Check[]; access: Found | null } {
+  // The checks report everything; log lines would repeat it.
+  const logging = (secrets: readonly string[]) => ({
+    log: createLog({ level: 'fatal', pretty: false, secrets }),
+    programVersion,
   });
+  try {
+    const { config, credentials } = loadConfigWithCredentials(sources);
+    const access = { config, credentials, ...logging([credentials.apiKey]) };
+    const files = [
+      ...keyFile('key file', config.api.keyFile),
+      ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
+    ];
+    const warnings = config.warnings.map((text) =>
+      warn('settings', text, 'Remove or rename it in the settings file.'),
+    );
+    const found = warnings.length > 0 ? warnings : [ok('settings', 'complete and valid')];
+    return { checks: [...found, ...files], access };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const checks = error.problems.map((problem) =>
+      fail('settings', problemText(problem), null, ExitCode.usage),
+    );
+    try {
+      return { checks, access: { config: loadConfig(sources), ...logging([]) } };
+    } catch {
+      return { checks, access: null };
+    }
+  }
 }
 
-/** What `doctor` reads from the warehouse. */
-export interface Inspection {
-  readonly organization: Organization | null;
-  readonly keyFaults: Awaited<ReturnType<Warehouse['checkKeys']>>;
-  /** Bytes of the files that exist. */
-  readonly files: { readonly worker: number | null; readonly published: number | null };
+/** Other users of this machine must not be able to read a key. */
+function keyFile(name: string, path: string | undefined): Check[] {
+  if (path === undefined || process.platform === 'win32') return [];
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return [];
+  const octal = (mode & 0o777).toString(8);
+  return [warn(name, `${path} can be read by other users (mode ${octal})`, `chmod 600 ${path}`)];
 }
 
 /**
- * Opens the live file for reading. Null when there is none yet. Throws LockedError, and StorageError when it cannot be
- * opened or may not be written.
+ * Whether other users can read anything in the data directory but the published files. Who may read those must be able to
+ * pass the directory, too.
  */
-export async function inspect({ config, log }: Setup): Promise<Inspection | null> {
-  const { worker, published } = filesOf(config.dataDir);
-  if (!existsSync(worker)) return null;
-  refuseUnwritable(config.dataDir, undefined, [spendingLogPath(config.dataDir), journalPath(config.dataDir)]);
-  return Scope.run(async (scope) => {
-    const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
-    scope.defer('warehouse', () => warehouse.close());
-    return {
-      organization: await warehouse.organization(),
-      keyFaults: await warehouse.checkKeys(),
-      files: { worker: sizeOf(worker), published: sizeOf(published) },
-    };
-  });
+export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
+  if (process.platform === 'win32' || !existsSync(dataDir)) return [];
+  const mode = Number.parseInt(String(publish.mode), 8);
+  const published = new Set(['signals.duckdb', ...publish.also.map(({ file }) => file)]);
+  const passing = ((mode & 0o040) !== 0 ? 0o050 : 0) | ((mode & 0o004) !== 0 ? 0o005 : 0);
+  const open = [
+    ...(isOpen(dataDir, passing) ? ['.'] : []),
+    ...readdirSync(dataDir, { withFileTypes: true, recursive: true })
+      .filter((one) => one.isFile() || one.isDirectory())
+      .map((one) => relative(dataDir, join(one.parentPath ?? one.path, one.name)))
+      .filter((name) => isOpen(join(dataDir, name), published.has(name) ? mode : 0)),
+  ];
+  if (open.length === 0)
+    return [ok('permissions', 'nobody else can read the private files of the data directory')];
+  const named = open.slice(0, 5).map((name) => (name === '.' ? 'the directory itself' : name));
+  const rest = open.length > named.length ? ` and ${open.length - named.length} more` : '';
+  const again =
+    (mode & 0o077) === 0
+      ? ''
+      : ` && chmod ${mode.toString(8)} ${[...published].map((name) => shellWord(join(dataDir, name))).join(' ')}`;
+  return [
+    warn(
+      'permissions',
+      `other users can read ${named.join(', ')}${rest} in ${dataDir}`,
+      `chmod -R go= ${shellWord(dataDir)}${again}${passing === 0 ? '' : `, and let the readers pass: chmod ${(0o700 | (passing & 0o011)).toString(8)} ${shellWord(dataDir)}`}`,
+    ),
+  ];
+}
+
+/** Whether a program opened a published file for writing. */
+function checkLogs(dataDir: string): Check[] {
+  const logs = foreignLogs(dataDir).map((path) => basename(path));
+  if (logs.length === 0) return [];
+  return [
+    warn(
+      'published file',
+      `${logs.join(', ')}: another program opened the published file for writing; readers may see its changes, or fail`,
+      'Open it read-only there (docs/other-tools.md). The next publication removes the log: signalhouse sync, or signalhouse rebuild.',
+    ),
+  ];
+}
+
+/** Whether other users have more rights than these. A file that is gone by now is no problem. */
+function isOpen(path: string, allowed: number): boolean {
+  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return (mode & 0o077 & ~allowed) !== 0;
+}
+
+/** Too little for a sync. */
+const scarce = 100 * 1024 ** 2;
+/** Little enough for a warning. */
+const low = 1024 ** 3;
+
+/** Whether the data directory is writable and has free space. */
+function checkDataDir(dataDir: string): Check[] {
+  const there = existsSync(dataDir);
+  const nearest = existing(dataDir);
+  try {
+    if (!statSync(nearest).isDirectory()) throw new Error(`${nearest} is not a directory`);
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const hint = 'Set SIGNALHOUSE_DATA_DIR to a directory that this user can write to.';
+    return [fail('data directory', `${dataDir} is not writable: ${messageOf(error)}`, hint)];
+  }
+  return [
+    ok('data directory', there ? `${dataDir} is writable` : `the first sync will create ${dataDir}`),
+    checkSpace(nearest),
+  ];
+}
+
+function checkSpace(path: string): Check {
+  const { bavail, bsize } = statfsSync(path);
+  const free = bavail * bsize;
+  const text = `${bytes(free)} free`;
+  const hint =
+    'Every publish writes a whole new snapshot beside the old one: keep three times the size of the warehouse free.';
+  if (free < scarce) return fail('disk', text, hint);
+  return free < low ? warn('disk', text, hint) : ok('disk', text);
+}
+
+/** The path itself, or its nearest parent that exists. */
+function existing(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+}
+
+/** A larger difference makes the ages in the warehouse noticeably wrong. */
+const mostSkewMs = 30_000;
+
+/** Two requests show whether the key is accepted, whose it is, whether the clocks agree, and how lists are paged. */
+async function checkService(access: Access): Promise<{ checks: Check[]; identity: Identity | null }> {
+  try {
+    return await Scope.run(async (scope) => {
+      const api = connect(access, { waits: false });
+      scope.defer('client', () => api.close());
+      const identity = await whoAmI(api);
+      const [last] = identity.attempts.slice(-1);
+      const { value: first } = await pagesOf(api, 'topics', {}, { priority: Priority.essential }).next();
+      const { id, name } = identity.organization;
+      const checks = [
+        ok('key', `accepted by ${access.credentials.baseUrl}`),
+        ok('organization', name === null ? id : `${name} (${id})`),
+        clock(last ? clockAheadMs(last) : null),
+        paging(first ?? null),
+      ];
+      return { checks, identity };
+    });
+  } catch (error) {
+    const isRefused = error instanceof RefusedError;
+    const check = isRefused ? failed('key', error, ExitCode.refused) : failed('service', error);
+    return { checks: [check], identity: null };
+  }
+}
+
+function clock(aheadMs: number | null): Check {
+  if (aheadMs === null) return ok('clock', 'not checked: the service sends no date');
+  const text = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} the service`;
+  if (Math.abs(aheadMs) <= mostSkewMs) return ok('clock', `correct (${text})`);
+  return warn(
+    'clock',
+    `is ${text}`,
+    'Set the clock of this machine, for example with NTP: runs go by the time of the service, and everything else by this clock.',
+  );
+}
+
+/** How the list of topics is paged, according to its first page. */
+function paging(first: Page | null): Check {
+  if (first === null || first.page === null) {
+    return warn(
+      'paging',
+      'GET /topics does not return its page number',
+      'See api.paging in config/default.yaml.',
+    );
+  }
+  const size = first.limit === null ? 'an unknown number of items' : counted(first.limit, 'item');
+  const note = first.limit === null || first.limit === usualPageSize ? '' : ` (${usualPageSize} requested)`;
+  return ok('paging', `pages start at ${first.page} and hold ${size}${note}`);
+}
+
+/** Whether key and warehouse belong to the same organization; no check while one of the two is unknown. */
+function checkOwner(identity: Identity | null, organization: Organization | null, dataDir: string): Check[] {
+  if (!identity || !organization) return [];
+  try {
+    refuseAnother(organization, identity, dataDir);
+    return [ok('owner', 'the warehouse belongs to the organization of the key')];
+  } catch (error) {
+    return [failed('owner', error, ExitCode.refused)];
+  }
+}
+
+/** Whether the warehouse is free, may be written, opens with the tables of this program, and has unique keys. */
+async function checkWarehouse({ config, log }: Setup): Promise<{
+  checks: Check[];
+  organization: Organization | null;
+}> {
+  const { dataDir } = config;
+  const { worker, published } = filesOf(dataDir);
+  if (!existsSync(worker))
+    return { checks: [ok('warehouse', 'none yet; the first sync will create it')], organization: null };
+  try {
+    refuseUnwritable(dataDir, undefined, [spendingLogPath(dataDir), journalPath(dataDir)]);
+    return await Scope.run(async (scope) => {
+      const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
+      scope.defer('warehouse', () => warehouse.close());
+      const size = statSync(published, { throwIfNoEntry: false })?.size;
+      const snapshot = size === undefined ? 'nothing published yet' : `published ${bytes(size)}`;
+      const checks = [
+        ok('lock', 'no other process holds the warehouse'),
+        ok(
+          'warehouse',
+          `opens with the tables of this version (${bytes(statSync(worker).size)}; ${snapshot})`,
+        ),
+        keys(await warehouse.checkKeys()),
+      ];
+      return { checks, organization: await warehouse.organization() };
+    });
+  } catch (error) {
+    const isLocked = error instanceof LockedError;
+    const check = isLocked ? failed('lock', error, ExitCode.locked) : failed('warehouse', error);
+    return { checks: [check], organization: null };
+  }
 }
 
 /** Which of DuckDB's extensions are on this machine, and which of them the settings need. */
-export interface Extensions {
+interface Extensions {
   readonly present: readonly string[];
   readonly missing: readonly string[];
   /** What is wrong with those that are here and cannot be loaded. */
@@ -92,7 +332,7 @@ export interface Extensions {
 }
 
 /** Tries to load every extension that is on this machine; downloads nothing. */
-export async function findExtensions({ config }: Setup): Promise<Extensions> {
+async function findExtensions({ config }: Setup): Promise<Extensions> {
   const { lake, encryptionKey } = config;
   // What the settings switch on.
   const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
@@ -113,6 +353,27 @@ export async function findExtensions({ config }: Setup): Promise<Extensions> {
   };
 }
 
-function sizeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+/** What is missing is a problem only for what the settings switch on. */
+export function extensionsCheck({ present, missing, problems, needed, howToGet }: Extensions): Check {
+  const name = 'extensions';
+  const here = present.length === 0 ? 'none of DuckDB on this machine' : `present: ${present.join(', ')}`;
+  const absent = missing.length === 0 || present.length === 0 ? [] : [`not present: ${missing.join(', ')}`];
+  const incomplete = needed.filter((one) => one.missing.length > 0);
+  const wanted = incomplete.map(({ use, missing }) => `${use} needs ${missing.join(', ')}`);
+  const text = [here, ...absent, ...problems, ...wanted].join('; ');
+  if (needed.length === 0 && problems.length === 0)
+    return ok(name, `${text} (only a lake and encryption need them)`);
+  if (problems.length > 0 && needed.length > 0) return fail(name, text, howToGet, ExitCode.usage);
+  if (problems.length > 0) return warn(name, text, howToGet);
+  if (incomplete.length === 0) return ok(name, text);
+  return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${howToGet}`);
+}
+
+function keys(keyFaults: Awaited<ReturnType<Warehouse['checkKeys']>>): Check {
+  if (keyFaults.length === 0) return ok('keys', 'unique in every table');
+  const faults = keyFaults.map(
+    ({ table, repeated, nulls }) =>
+      `${table}: ${counted(repeated, 'duplicate row')}, ${counted(nulls, 'row')} without a key`,
+  );
+  return fail('keys', faults.join('; '), 'Run signalhouse rebuild, and report this as a bug.');
 }

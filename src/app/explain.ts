@@ -38,14 +38,12 @@ import { readFiles } from '../warehouse/read/status.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 
-/** One value of an entity that changed. */
 interface FieldChange {
   readonly field: string;
   readonly before: Json;
   readonly now: Json;
 }
 
-/** One event in the life of an entity. */
 export interface TimelineEvent {
   readonly at: Iso;
   /**
@@ -124,7 +122,6 @@ export async function candidates(snapshot: Snapshot, kind: EntityKind, what: str
   return { found, others: await kindsOfId(snapshot, what) };
 }
 
-/** Explains one entity on an open snapshot. */
 export async function explainEntity(
   { config, log, clock = systemClock }: Pick<Setup, 'config' | 'log' | 'clock'>,
   snapshot: Snapshot,

@@ -93,8 +93,8 @@ export function readList(path: string): string[] {
  * Returns what somebody else has to do, as a sentence; null when nothing is left.
  */
 async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string | null> {
-  await runOnLake(access, 'publish', { compare: true }, signals);
-  const { left } = await runOnLake(access, 'expire', {}, signals);
+  await runOnLake(access, 'publish', signals, { compare: true });
+  const { left } = await runOnLake(access, 'expire', signals);
   return left;
 }
 

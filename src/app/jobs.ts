@@ -5,7 +5,7 @@ import { verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
-import type { Config, ServeConfig } from '../config/load.js';
+import type { ServeConfig } from '../config/load.js';
 import type { PushReport } from '../push/run.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
@@ -18,14 +18,6 @@ import type { Access, RunSignals, Setup } from './setup.js';
 import { exportEverything } from './snapshot.js';
 import { verify, verifyIsDue } from './verify.js';
 import { hasWarehouse, type Observe } from './worker.js';
-
-/** The jobs of the settings, as the scheduler takes them. */
-export function jobsOf({ serve }: Config): Job[] {
-  return serve.jobs.map(({ maxRequests, maxMinutes, ...job }) => ({
-    ...job,
-    caps: { maxRequests, maxMinutes },
-  }));
-}
 
 /** Receives the row counts of runs, for metrics. */
 export interface RowsSink {
@@ -44,7 +36,8 @@ export function jobRunner(
   const { log } = access;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
-    const options = { ...job.caps, ...signals, wait: true };
+    const { maxRequests, maxMinutes } = job;
+    const options = { maxRequests, maxMinutes, ...signals, wait: true };
     const observe: Observe = (api) => observed(context, new LoggedProgress(log, speedOf(api)));
     switch (job.run) {
       case 'sync':
@@ -127,12 +120,12 @@ async function publishToLake(
   signals: RunSignals,
 ): Promise<string> {
   const { lake } = access.readSecrets();
-  return lakeText(await runOnLake({ ...access, lake }, 'publish', { compare: false }, signals));
+  return lakeText(await runOnLake({ ...access, lake }, 'publish', signals));
 }
 
 async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<JobResult> {
   const dir = join(access.config.dataDir, 'reports', job.name);
-  const stop = new Stop({ stop: signals.stop, maxMinutes: job.caps.maxMinutes });
+  const stop = new Stop({ stop: signals.stop, maxMinutes: job.maxMinutes });
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const files = await exportEverything(access, dir, true, AbortSignal.any([stop.signal, signals.kill]));
@@ -177,7 +170,7 @@ function pulledText(report: SyncReport): string {
   parts.push(...outagePart(report));
   if (rejected.new > 0) parts.push(`${counted(rejected.new, 'record')} newly rejected`);
   const fused = scans.filter((scan) => scan.fused).map(({ endpoint }) => endpoint);
-  if (fused.length > 0) parts.push(`the fuse held back deletions of ${fused.join(', ')}`);
+  if (fused.length > 0) parts.push(`deletions of ${fused.join(', ')} are held back`);
   const [first] = failures;
   if (first) parts.push(`${counted(failures.length, 'failure')}, e.g. ${first.endpoint}: ${first.message}`);
   return parts.join(', ');

@@ -1,8 +1,10 @@
 import { ExitCode, SignalhouseError, UsageError } from '../base/errors.js';
 import { count } from '../base/units.js';
 import type { LakeSecrets } from '../config/secrets.js';
-import { type LakeCommands, type LakeTaskParts, runLakeProcess } from '../lake/child.js';
-import type { LakeReport, TableChanges } from '../lake/publish.js';
+import { type LakeResult, runLakeProcess } from '../lake/child.js';
+import type { LakeTaskParts } from '../lake/messages.js';
+import type { LakeCommands } from '../lake/process.js';
+import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
 import { lakePlace } from '../lake/settings.js';
 import type { SyncReport } from '../sync/report.js';
 import { limitsOf, type Setup, type Signals } from './setup.js';
@@ -14,7 +16,6 @@ export type { LakeDropped } from '../lake/remove.js';
 export { lakeProblems } from '../lake/settings.js';
 export type { LakeStatus } from '../lake/status.js';
 
-/** A setup with the secrets of the lake. */
 export interface LakeAccess extends Setup {
   readonly lake: LakeSecrets;
 }
@@ -23,9 +24,9 @@ export interface LakeAccess extends Setup {
 export function runOnLake<N extends keyof LakeCommands>(
   access: LakeAccess,
   name: N,
-  options: LakeCommands[N]['options'],
   signals: Signals,
-): Promise<LakeCommands[N]['result']> {
+  options: PublishOptions = {},
+): Promise<LakeResult<N>> {
   return runLakeProcess(name, options, taskParts(access), { ...signals, log: access.log });
 }
 
@@ -55,7 +56,7 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
       : null;
   if (skipped !== null) return { ...report, lake: { ...none, skipped } };
   try {
-    const done = await runOnLake(access, 'publish', { compare: false }, signals);
+    const done = await runOnLake(access, 'publish', signals);
     return { ...report, lake: { ...none, report: done } };
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;

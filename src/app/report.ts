@@ -12,7 +12,6 @@ import { withSnapshot } from './snapshot.js';
 
 /** The HTML report of the published file, for the command and for `serve`. */
 
-/** What a report is about. */
 interface Shown {
   /** Up to when there are data; null before the first sync brought any. */
   readonly asOf: Iso | null;

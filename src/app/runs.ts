@@ -37,7 +37,6 @@ export async function sync(
   return withWorker(access, options, observe, (parts, display) => runSync(parts, options, display));
 }
 
-/** `signalhouse plan`. */
 export async function plan(
   access: Access,
   options: SyncOptions & WorkerOptions,

@@ -11,7 +11,7 @@ import { needsLogin } from '../serve/http/login.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { type Deliver, DeliveryError, testMessage } from '../serve/notify/deliver.js';
-import { email, emailProblems, hasEmail } from '../serve/notify/email.js';
+import { email, emailProblems } from '../serve/notify/email.js';
 import { Notifier } from '../serve/notify/notifier.js';
 import { notifyState } from '../serve/notify/state.js';
 import { webhook, webhookProblem } from '../serve/notify/webhook.js';
@@ -21,7 +21,7 @@ import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
 import { factsReader, readFacts, runReader } from './facts.js';
-import { jobRunner, jobsOf } from './jobs.js';
+import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
 import type { Access, RunSignals, Setup } from './setup.js';
@@ -119,7 +119,7 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
   const facts = cacheFacts({ facts: factsReader(access, live), log, clock });
   const notifiers = notifiersOf(access, facts);
   const scheduler = new Scheduler({
-    jobs: jobsOf(config),
+    jobs: config.serve.jobs,
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
@@ -132,7 +132,6 @@ function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
   return { scheduler, notifiers, metrics, facts };
 }
 
-/** Whether the pages of `serve` need a login. */
 export function hasLogin({ serve: settings }: Config): boolean {
   return needsLogin(settings);
 }
@@ -173,6 +172,7 @@ function notificationProblems({ serve }: Config, secrets: Secrets, named: Named)
 
 function channelsOf({ config, secrets, readSecrets, clock = systemClock }: ServeAccess): Channel[] {
   const { webhookFormat: format, email: settings } = config.serve.notify;
+  const { server } = settings;
   const read = () => readSecrets().secrets;
   const channels: Channel[] = [];
   if (secrets.webhookUrl !== undefined) {
@@ -180,9 +180,9 @@ function channelsOf({ config, secrets, readSecrets, clock = systemClock }: Serve
       webhook({ url: read().webhookUrl ?? '', format, clock })(...message);
     channels.push({ name: 'webhook', file: 'notify.json', deliver });
   }
-  if (hasEmail(settings)) {
+  if (server !== undefined) {
     const deliver: Deliver = (...message) =>
-      email({ settings, password: read().smtpPassword, clock })(...message);
+      email({ settings: { ...settings, server }, password: read().smtpPassword, clock })(...message);
     channels.push({ name: 'e-mail', file: 'notify-email.json', deliver });
   }
   return channels;
@@ -200,7 +200,6 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   );
 }
 
-/** How the test of one channel ended. */
 export interface TestedChannel {
   readonly channel: Channel['name'];
   readonly delivered: boolean;

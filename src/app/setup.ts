@@ -31,7 +31,6 @@ export interface RunSignals {
 /** The same for work that may be started without. */
 export type Signals = { readonly [S in keyof RunSignals]?: RunSignals[S] | undefined };
 
-/** A setup with credentials for the API. */
 export interface Access extends Setup {
   readonly credentials: Credentials;
 }

@@ -13,21 +13,12 @@ import { openPublished, type Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
-/** A table, view or macro, as a list shows it. */
-export interface ListedRelation {
-  readonly label: string;
-  readonly kind: Relation['kind'];
-  /** What it answers or holds, in a sentence. */
-  readonly summary: string;
-}
+/** A table, view or macro, and what it answers or holds, in a sentence. */
+export type ListedRelation = Pick<Relation, 'label' | 'kind'> & { readonly summary: string };
 
-/** A table, view or macro with its columns. */
-export interface DescribedRelation {
-  readonly label: string;
-  readonly kind: Relation['kind'];
-  readonly comment: string;
+export type DescribedRelation = Pick<Relation, 'label' | 'kind' | 'comment'> & {
   readonly columns: readonly RelationColumn[];
-}
+};
 
 /** The published snapshot, open for the statements of one person for hours. It follows what is published meanwhile. */
 export class SqlSession {
@@ -86,7 +77,7 @@ export class SqlSession {
     const found = relationCalled(await relationsOf(this.snapshot), wanted);
     if (!found) return undefined;
     const { label, kind, comment } = found;
-    return { label, kind, comment: comment ?? '', columns: await columnsOf(this.snapshot, found) };
+    return { label, kind, comment, columns: await columnsOf(this.snapshot, found) };
   }
 
   /** The SQL that creates a table, view or macro; undefined when there is none. */

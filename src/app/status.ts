@@ -9,7 +9,6 @@ import type { Job } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import { readFacts } from './facts.js';
-import { jobsOf } from './jobs.js';
 import { type Setup, spendingLogPath } from './setup.js';
 
 /** What `status` reports: the facts that the status page shows as well, with the jobs of `serve`. */
@@ -70,9 +69,8 @@ function wasTried({ config: { dataDir } }: Setup, { files }: Facts): boolean {
 async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] | null> {
   const memory = await fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
   if (memory === null) return null;
-  const jobs = jobsOf(config);
   const agenda = new Agenda();
-  return jobs.map((job) => {
+  return config.serve.jobs.map((job) => {
     const missed = agenda.begin(job, millis(memory.jobs[job.name]?.handledDue ?? null), now);
     const next = agenda.nextStart(job, now);
     return {

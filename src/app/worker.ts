@@ -36,7 +36,6 @@ export interface WorkerOptions extends Signals {
 /** Makes the display of a command from the client, whose budget it shows. */
 export type Observe = (api: Api) => ProgressDisplay;
 
-/** What a run works with, and every setting. */
 export type WorkerParts = RunParts<Config>;
 
 /**

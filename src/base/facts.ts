@@ -131,7 +131,7 @@ export interface Contents {
     /** Whether the settings say otherwise since it was published. */
     readonly outdated?: boolean;
   }[];
-  /** Lists of the last sync whose deletions the fuse held back. */
+  /** Lists of the last sync whose deletions the deletion limit held back. */
   readonly fused: readonly { readonly endpoint: string }[];
   readonly rejected: readonly {
     readonly endpoint: string;

@@ -42,6 +42,13 @@ export function ago(at: Date | null, now: number): string {
   return at === null ? 'never' : `${duration(Math.max(0, now - at.getTime()))} ago`;
 }
 
+/** A value in a sentence: of a text or a yes-or-no, or none. */
+export function valueText(value: string | boolean | null | undefined): string {
+  if (value === undefined) return '(not known)';
+  if (value === null || value === '') return '(none)';
+  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
+}
+
 /** A moment as `2026-11-20 10:15:00Z`. */
 export function moment(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`;

@@ -36,7 +36,6 @@ export interface Group {
   readonly examples: readonly (readonly [command: string, what: string])[];
 }
 
-/** Whether an entry has commands of its own. */
 export function isGroup(entry: Command | Group): entry is Group {
   return 'commands' in entry;
 }
@@ -58,7 +57,6 @@ export const text = z.string('must be given once').trim().min(1, 'must not be em
 /** A flag without a value that may be left open. */
 export const given = z.boolean('must be given once, without a value');
 
-/** A flag without a value. */
 export const toggle = given.default(false);
 
 /** Words as they are, in any number. */
@@ -74,7 +72,6 @@ export const names = words
 
 export const wait = toggle.describe('Wait while another process holds the warehouse');
 
-/** The limits of a run, for the commands that start one. */
 export const limits = {
   maxRequests: whole().optional().describe('Stop after this many requests'),
   maxMinutes: amount.optional().describe('Stop after this many minutes'),
@@ -82,7 +79,6 @@ export const limits = {
 
 export const only = names.optional().describe('Resources or endpoints, e.g. topics,company_activity');
 
-/** The names of a command's positional arguments. */
 export function positionalsOf({ usage = '' }: Command): string[] {
   return [...usage.matchAll(/\w+/g)].map(([name]) => name);
 }

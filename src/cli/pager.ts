@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { widthOf } from '../base/display-width.js';
 import { print } from './output.js';
 
@@ -73,8 +74,13 @@ class PagedOutput implements Output {
   /** Everything written so far, until the pager has certainly started: without one, it is printed. */
   #written = '';
   #lines = 0;
-  #pager: Pager | undefined;
+  #stdin: Writable | undefined;
+  /** The exit code of the pager, once it is left. */
+  #left: Promise<number | null> | undefined;
   #isDirect = false;
+  /** Whether the pager has not been left, and takes more text. */
+  #reads = false;
+  isPaging = false;
 
   constructor(
     private readonly command: string,
@@ -83,47 +89,73 @@ class PagedOutput implements Output {
     private readonly around?: AroundPager,
   ) {}
 
-  get isPaging(): boolean {
-    return this.#pager?.isOpen === true;
-  }
-
   async write(text: string): Promise<boolean> {
     if (this.#isDirect) {
       print(text);
       return true;
     }
     if (this.#written.length < startedAfter) this.#written += text;
-    if (!this.#pager) {
+    let sent = text;
+    if (!this.#left) {
       this.#lines += screenLines(text, this.columns);
       // The prompt that follows takes a line as well.
       if (this.#lines < this.rows) return true;
-      this.#pager = new Pager(this.command, this.around);
-      return this.#sent(this.#written);
+      this.#left = this.#start();
+      sent = this.#written;
     }
-    return this.#sent(text);
+    await this.#send(sent);
+    if (this.#reads) return true;
+    await this.#endUnlessShown();
+    return this.#isDirect;
   }
 
   async end(): Promise<void> {
-    if (!this.#isDirect && (!this.#pager || isMissing(await this.#pager.end()))) this.#printWritten();
+    if (!this.#isDirect) await this.#endUnlessShown();
     this.#written = '';
   }
 
-  async #sent(text: string): Promise<boolean> {
-    if (await this.#pager?.write(text)) return true;
-    if (!isMissing(await this.#pager?.end())) return false;
-    this.#printWritten();
-    return true;
+  /** Starts the pager. The terminal is its own until it ends. */
+  #start(): Promise<number | null> {
+    this.around?.before();
+    this.#reads = true;
+    this.isPaging = true;
+    // Ctrl-C is for the pager: less stops searching then.
+    process.on('SIGINT', ignore);
+    // What git sets: leave when all fits on a screen, keep colours, keep the text on the screen; and do not wrap tables.
+    const env = { LESS: 'FRSX', LV: '-c', ...process.env };
+    const child = spawn('/bin/sh', ['-c', this.command], { stdio: ['pipe', 'inherit', 'inherit'], env });
+    this.#stdin = child.stdin;
+    // The pager was left before it had read everything.
+    child.stdin.on('error', () => {
+      this.#reads = false;
+    });
+    return new Promise((resolve) => {
+      const done = (code: number | null) => {
+        this.#reads = false;
+        process.off('SIGINT', ignore);
+        if (this.isPaging) this.around?.after();
+        this.isPaging = false;
+        resolve(code);
+      };
+      child.on('error', () => done(127));
+      child.on('close', done);
+    });
   }
 
-  #printWritten(): void {
+  async #send(text: string): Promise<void> {
+    if (!this.#reads) return;
+    await Promise.race([new Promise<void>((done) => this.#stdin?.write(text, () => done())), this.#left]);
+  }
+
+  /** Waits until the pager is left; prints what was written where there is none, or where it could not be started. */
+  async #endUnlessShown(): Promise<void> {
+    this.#stdin?.end();
+    const code = await this.#left;
+    // What a shell exits with when it does not find a program, or may not start it.
+    if (this.#left && code !== 126 && code !== 127) return;
     this.#isDirect = true;
     if (this.#written !== '') print(this.#written);
   }
-}
-
-/** What a shell exits with when it does not find a program, or may not start it. */
-function isMissing(code: number | null | undefined): boolean {
-  return code === 126 || code === 127;
 }
 
 /** How many lines of the terminal a text takes, at least. */
@@ -135,57 +167,6 @@ function screenLines(text: string, columns: number): number {
     0,
   );
   return lines.length - 1 + wrapped;
-}
-
-/** A pager that is running. The terminal is its own until it ends. */
-class Pager {
-  readonly #child: ChildProcess;
-  readonly #ended: Promise<number | null>;
-  #reads = true;
-  /** Whether its process still runs. */
-  isOpen = true;
-
-  constructor(command: string, around?: AroundPager) {
-    around?.before();
-    // Ctrl-C is for the pager: less stops searching then.
-    process.on('SIGINT', ignore);
-    // What git sets: leave when all fits on a screen, keep colours, keep the text on the screen; and do not wrap tables.
-    const env = { LESS: 'FRSX', LV: '-c', ...process.env };
-    this.#child = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], env });
-    this.#ended = new Promise((resolve) => {
-      const done = (code: number | null) => {
-        const wasOpen = this.isOpen;
-        this.#reads = false;
-        this.isOpen = false;
-        process.off('SIGINT', ignore);
-        if (wasOpen) around?.after();
-        resolve(code);
-      };
-      this.#child.on('error', () => done(127));
-      this.#child.on('close', done);
-    });
-    // The pager was left before it had read everything.
-    this.#child.stdin?.on('error', () => {
-      this.#reads = false;
-    });
-  }
-
-  /** False when the pager does not read any more. */
-  async write(text: string): Promise<boolean> {
-    const { stdin } = this.#child;
-    if (!this.#reads || !stdin) return false;
-    await new Promise<void>((resolve) => {
-      stdin.write(text, () => resolve());
-      void this.#ended.then(() => resolve());
-    });
-    return this.#reads;
-  }
-
-  /** Waits until the pager is left; its exit code. */
-  end(): Promise<number | null> {
-    this.#child.stdin?.end();
-    return this.#ended;
-  }
 }
 
 function ignore(): void {}

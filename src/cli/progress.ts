@@ -120,7 +120,6 @@ export class TerminalProgress implements ProgressDisplay {
   }
 }
 
-/** The state of a phase. */
 interface PhaseView {
   readonly name: string;
   readonly done: number;

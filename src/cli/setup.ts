@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Api } from '../api/client.js';
 import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
-import type { Access, Setup } from '../app/setup.js';
+import type { Access, RunSignals, Setup } from '../app/setup.js';
 import type { Observe } from '../app/worker.js';
 import type { CheckLake, Config, loadServeConfig, Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress.js';
+import { interruptible } from './signals.js';
 
 // The settings and the log are loaded by the commands that use them: `--help` and `--version` would take half as long again.
 const settings = () => import('../config/load.js');
@@ -77,15 +78,23 @@ async function withLog<L extends { readonly config: Config }>(
   return { ...loaded, log, progress, programVersion: programVersion() };
 }
 
-/** Shows the progress of a command on the terminal, with the client's budget and pace, or else in the log. */
-export async function observing({ progress, log }: CommandSetup<Setup>): Promise<Observe> {
+/**
+ * Runs work that signals end early, and shows its progress: on the terminal, with the client's budget and pace, or else in
+ * the log.
+ */
+export async function observed<T>(
+  setup: CommandSetup<Setup>,
+  work: (signals: RunSignals, observe: Observe) => Promise<T>,
+): Promise<T> {
+  const { progress, log, config } = setup;
   const { LoggedProgress, speedOf } = await import('../app/progress.js');
-  return (api: Api) => {
+  const observe = (api: Api) => {
     const speed = speedOf(api);
     if (!progress) return new LoggedProgress(log, speed);
     progress.watch(speed);
     return progress;
   };
+  return interruptible(setup, config.shutdownSeconds, (signals) => work(signals, observe));
 }
 
 /** The version of this program, from its package.json, which is beside both dist and src. */

@@ -7,8 +7,11 @@ interface Removal {
   readonly because?: string;
   /** The setting that replaces it. */
   readonly now?: string;
-  /** What the old value is for that setting: the same, unless this says otherwise. Undefined where it says nothing about it. */
-  readonly value?: (old: unknown) => unknown;
+  /**
+   * What the old value is for that setting: the same, unless this says otherwise. Undefined where it says nothing about it.
+   * `beside` are the other values of its section.
+   */
+  readonly value?: (old: unknown, beside: Readonly<Record<string, unknown>>) => unknown;
 }
 
 const automatic: Removal = { because: 'the program chooses it itself' };
@@ -34,6 +37,10 @@ const removed: Readonly<Record<string, Removal>> = {
   'serve.shutdownSeconds': { now: 'shutdownSeconds' },
   'serve.jobs.jitterSeconds': { because: 'a job starts when it is due' },
   'serve.retry': automatic,
+  'serve.notify.email.host': { now: 'serve.notify.email.server', value: mailServer },
+  'serve.notify.email.port': { now: 'serve.notify.email.server', value: nothing },
+  'serve.notify.email.security': { now: 'serve.notify.email.server', value: nothing },
+  'serve.notify.email.user': { now: 'serve.notify.email.server', value: nothing },
   mcp: automatic,
   'retention.requestsDays': automatic,
   'retention.runsDays': { now: 'retention.recordsDays' },
@@ -48,13 +55,13 @@ const removed: Readonly<Record<string, Removal>> = {
 export function takeRemoved(values: Record<string, unknown>): string[] {
   const warnings: string[] = [];
   for (const [setting, { because, now, value = same }] of Object.entries(removed)) {
-    for (const { at, old } of taken(values, setting.split('.'), '')) {
+    for (const { at, old, beside } of taken(values, setting.split('.'), '')) {
       if (now === undefined) {
         const names = leavesOf(old, at);
         warnings.push(...names.map((name) => `${name} is no longer a setting: ${because}`));
       } else {
         warnings.push(`${at} is now ${now}`);
-        const moved = value(old);
+        const moved = value(old, beside);
         if (moved !== undefined) setUnlessSet(values, now.split('.'), moved);
       }
     }
@@ -68,6 +75,7 @@ interface Taken {
   /** Its path with the numbers of list entries, e.g. `serve.jobs[0].jitterSeconds`. */
   readonly at: string;
   readonly old: unknown;
+  readonly beside: Readonly<Record<string, unknown>>;
 }
 
 /** Removes what is at `path`. */
@@ -79,7 +87,7 @@ function taken(values: unknown, path: readonly string[], above: string): Taken[]
   const inner = values[name];
   if (rest.length > 0) return taken(inner, rest, at);
   delete values[name];
-  return [{ at, old: inner }];
+  return [{ at, old: inner, beside: values }];
 }
 
 function leavesOf(value: unknown, path: string): string[] {
@@ -104,4 +112,19 @@ function smallestFactor(ages: unknown): number | undefined {
   );
   const smallest = Math.min(...factors);
   return smallest > 0 ? smallest : undefined;
+}
+
+function nothing(): undefined {
+  return undefined;
+}
+
+/** The address of a mail server whose parts were settings of their own. */
+function mailServer(
+  host: unknown,
+  { port = 587, security, user }: Readonly<Record<string, unknown>>,
+): string {
+  const login = user === undefined ? '' : `${encodeURIComponent(String(user))}@`;
+  const name = String(host).includes(':') ? `[${host}]` : host;
+  const query = security === 'none' ? '?ignoreTLS=true' : '';
+  return `${security === 'tls' ? 'smtps' : 'smtp'}://${login}${name}:${port}${query}`;
 }

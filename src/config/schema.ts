@@ -313,6 +313,21 @@ const mailAddress = z
   .trim()
   .regex(/^([^<>\r\n]*<)?[^\s@<>,;"]+@[^\s@<>,;"]+>?$/, 'must be an e-mail address');
 
+/** The query is nodemailer's own option for a connection without encryption. */
+function isMailServer(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname, password, pathname, search, hash } = new URL(address);
+  const isPlain = search === '' || search === '?ignoreTLS=true';
+  return (
+    /^smtps?:$/.test(protocol) &&
+    hostname !== '' &&
+    password === '' &&
+    /^\/?$/.test(pathname) &&
+    isPlain &&
+    hash === ''
+  );
+}
+
 const notify = section({
   webhookFormat: z
     .enum(['slack', 'teams', 'json'])
@@ -321,21 +336,16 @@ const notify = section({
       'Form of the messages to the webhook: slack (Slack and compatible services), teams (a workflow of Microsoft Teams) or json.',
     ),
   email: section({
-    host: text
-      .optional()
-      .describe('The SMTP server; without it no e-mail is sent.')
-      .meta({ example: 'smtp.example.com' }),
-    port: z.number().int().min(1).max(65_535).default(587).describe('Its port: usually 587, or 465 for tls.'),
-    security: z
-      .enum(['starttls', 'tls', 'none'])
-      .default('starttls')
-      .describe('starttls and tls encrypt, and fail where the server cannot; none sends in the clear.'),
-    user: text
+    server: text
+      .refine(
+        isMailServer,
+        'must be an address such as smtps://user@smtp.example.com:465, or smtp:// for STARTTLS, without a password',
+      )
       .optional()
       .describe(
-        'Login, if the server wants one; the password is in SIGNALHOUSE_SMTP_PASSWORD (or SIGNALHOUSE_SMTP_PASSWORD_FILE).',
+        'The SMTP server; without it no e-mail is sent. smtps:// encrypts from the start (port 465), smtp:// by STARTTLS (port 587); both fail where the server cannot. smtp://HOST:25?ignoreTLS=true sends in the clear. A user is for a server that wants a login; the password is in SIGNALHOUSE_SMTP_PASSWORD (or SIGNALHOUSE_SMTP_PASSWORD_FILE).',
       )
-      .meta({ example: 'signalhouse' }),
+      .meta({ example: 'smtp://signalhouse@smtp.example.com' }),
     from: mailAddress
       .optional()
       .describe('The address of the sender.')

@@ -11,7 +11,7 @@ export interface ServeSecrets {
   readonly token: string | undefined;
   /** Where notifications go. */
   readonly webhookUrl: string | undefined;
-  /** The password of serve.notify.email.user. */
+  /** The password of the user of serve.notify.email.server. */
   readonly smtpPassword: string | undefined;
 }
 

@@ -7,7 +7,6 @@ import { type LakePlace, type LakeSecrets, withLogin } from './settings.js';
 /** The name by which the lake is attached. */
 export const lake = 'lake';
 
-/** A table of the lake as it should be. */
 export interface LakeTable {
   readonly name: string;
   readonly comment: string | null;
@@ -30,7 +29,6 @@ export interface Catalog {
   attach(options: { readonly create: boolean }): readonly string[];
   /** Raises LakeError when the catalog cannot be used, with a better reason than DuckDB gives. */
   check(): Promise<void>;
-  /** The type of a column in the lake. */
   typeOf(type: string): string;
   /** The tables of a namespace; null when there is no such namespace. */
   tables(session: Statements, namespace: string): Promise<readonly string[] | null>;
@@ -52,7 +50,6 @@ export interface Catalog {
   readonly hasViews: boolean;
 }
 
-/** The catalog of the format that the settings choose. */
 export function catalogOf(place: LakePlace, secrets: LakeSecrets): Catalog {
   return place.kind === 'iceberg' ? iceberg(place, secrets) : ducklake(place, secrets);
 }

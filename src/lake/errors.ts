@@ -146,7 +146,6 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return known.replaceAll(/password=('[^']*'|\S+)/gi, 'password=***');
 }
 
-/** An address without user and password. */
 export function withoutLogin(address: string): string {
   return address.replace(/\/\/[^/?#]*@/, '//');
 }

@@ -22,7 +22,6 @@ import { attachMarker } from './marker.js';
 import { type LakePlace, type LakeSecrets, namespaceOf, secretTexts, withLogin } from './settings.js';
 import { identityOf, readSnapshot, type Snapshot, snapshotName } from './source.js';
 
-/** What every command of the lake is given. */
 export interface LakeParts {
   readonly dataDir: string;
   readonly place: LakePlace;
@@ -39,7 +38,6 @@ export interface LakeParts {
   readonly stop: AbortSignal;
 }
 
-/** What every report says of the lake. */
 export interface LakeAbout {
   readonly kind: LakePlace['kind'];
   readonly namespace: string;
@@ -202,7 +200,6 @@ export async function locked<T>(open: OpenLake, work: () => Promise<T>): Promise
   }
 }
 
-/** A held lock. */
 interface PublishLock {
   /** Resolves when the lock is lost: then another worker may write. */
   readonly lost: Promise<void>;

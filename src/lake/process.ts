@@ -1,6 +1,5 @@
 import { liveAsChild } from '../base/processes.js';
-import { type FromProcess, type LakeTask, sentError, type ToProcess } from './child.js';
-import type { LakeParts } from './open.js';
+import { type FromProcess, type LakeTask, sentError, type ToProcess } from './messages.js';
 import { initLake, publishToLake } from './publish.js';
 import { dropFromLake, expireLake } from './remove.js';
 import { lakeStatus } from './status.js';
@@ -21,24 +20,19 @@ process.on('message', (message: ToProcess) => {
 });
 liveAsChild();
 
-async function work({ command, parts }: LakeTask): Promise<unknown> {
-  const given: LakeParts = {
-    ...parts,
-    stop: stop.signal,
-    log: { info: logged('info'), warn: logged('warn') },
-  };
-  switch (command.name) {
-    case 'init':
-      return initLake(given);
-    case 'publish':
-      return publishToLake(given, command);
-    case 'status':
-      return lakeStatus(given);
-    case 'drop':
-      return dropFromLake(given);
-    case 'expire':
-      return expireLake(given);
-  }
+/** What the process can do, by the name of the command. */
+const commands = {
+  init: initLake,
+  publish: publishToLake,
+  status: lakeStatus,
+  drop: dropFromLake,
+  expire: expireLake,
+};
+export type LakeCommands = typeof commands;
+
+async function work({ command, options, parts }: LakeTask): Promise<unknown> {
+  const log = { info: logged('info'), warn: logged('warn') };
+  return commands[command as keyof LakeCommands]({ ...parts, stop: stop.signal, log }, options);
 }
 
 function logged(level: 'info' | 'warn') {

@@ -109,7 +109,6 @@ export async function lastPublicationIfAny(open: OpenLake): Promise<Publication 
   return (await catalog.has(session, namespace, publications.name)) ? lastPublication(open, session) : null;
 }
 
-/** Inserts the row of a publication. */
 export async function addPublication(
   open: OpenLake,
   tx: Statements,

@@ -28,7 +28,6 @@ import { ensureSchema, type SchemaChanges, schemaDigest } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
 import type { ViewChanges } from './views.js';
 
-/** How many rows of one table were sent. */
 export interface TableChanges {
   readonly inserted: number;
   readonly updated: number;
@@ -58,8 +57,8 @@ export interface LakeReport extends LakeAbout {
 }
 
 export interface PublishOptions {
-  /** Compares every row with the lake, whatever was published last. */
-  readonly compare: boolean;
+  /** Compares every row with the lake, whatever was published last; false by default. */
+  readonly compare?: boolean;
 }
 
 /** `lake init`: creates the namespace and its tables. Publishes no rows. */
@@ -147,7 +146,7 @@ const noViews: ViewChanges = { created: [], leftOut: [], changed: false };
 /** One attempt: finds what has changed, and sends it in one transaction. */
 async function publishOnce(
   open: OpenLake,
-  { compare }: PublishOptions,
+  { compare = false }: PublishOptions,
   attempted: Attempted,
   committing: () => void,
 ): Promise<Partial<LakeReport>> {

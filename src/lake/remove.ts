@@ -4,10 +4,8 @@ import { lake, named } from './catalog.js';
 import { clearMarker } from './marker.js';
 import { type LakeAbout, type LakeParts, locked, type OpenLake, withLake, writeLake } from './open.js';
 import { deleteRows, lastPublication, publications } from './publications.js';
-import { existingTables } from './schema.js';
 import { isShared } from './settings.js';
 
-/** What `lake drop` removed. */
 export interface LakeDropped extends LakeAbout {
   /** Whether other organizations share the namespace: then its tables stay, without the rows of this one. */
   readonly shared: boolean;
@@ -20,9 +18,10 @@ export interface LakeDropped extends LakeAbout {
 
 /** The tables of ours that the namespace has. Others in it are nobody's business. */
 async function ownTables(open: OpenLake): Promise<string[]> {
+  const { session, catalog, namespace } = open;
   const { tables, leftOut } = open.snapshot;
   const ours = new Set([...tables.map(({ name }) => name), ...leftOut, publications.name]);
-  const existing = (await existingTables(open)) ?? [];
+  const existing = (await catalog.tables(session, namespace)) ?? [];
   return existing.filter((name) => ours.has(name));
 }
 
@@ -63,7 +62,7 @@ export async function dropFromLake(parts: LakeParts): Promise<LakeDropped> {
       };
       if (catalog.createsTogether) await session.transaction(drop);
       else await drop(session);
-      const rest = await existingTables(open);
+      const rest = await catalog.tables(session, namespace);
       if (rest !== null && rest.length === 0) {
         // A catalog may refuse while it still holds something else.
         await session.run(`DROP SCHEMA IF EXISTS ${lake}.${identifier(namespace)}`).catch(() => undefined);

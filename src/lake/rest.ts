@@ -65,7 +65,6 @@ export class RestCatalog {
     return names;
   }
 
-  /** Whether a table exists. */
   async has(namespace: string, table: string): Promise<boolean> {
     return (await this.#request('GET', pathOf(namespace, table))) !== null;
   }

@@ -18,7 +18,6 @@ export interface SchemaChanges {
   readonly views: ViewChanges;
 }
 
-/** The tables that the lake should have. */
 function wantedTables({ snapshot, catalog }: OpenLake): LakeTable[] {
   const columns = publications.columns.map((one) => ({ ...one, type: catalog.typeOf(one.type) }));
   return [...snapshot.tables.map((table) => lakeTableOf(table, catalog)), { ...publications, columns }];
@@ -29,11 +28,6 @@ export function schemaDigest(open: OpenLake): string {
   return digest([wantedTables(open), open.snapshot.tables, open.snapshot.views]);
 }
 
-/** The tables of the namespace; null when it does not exist. */
-export function existingTables({ catalog, session, namespace }: OpenLake): Promise<readonly string[] | null> {
-  return catalog.tables(session, namespace);
-}
-
 /**
  * Creates the namespace, its tables and views and the columns that are missing, and carries comments over. What exists stays
  * as it is: a killed call is completed by the next one.
@@ -41,7 +35,7 @@ export function existingTables({ catalog, session, namespace }: OpenLake): Promi
 export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
   const { session, catalog, namespace } = open;
   const wanted = wantedTables(open);
-  const existing = (await existingTables(open)) ?? [];
+  const existing = (await catalog.tables(session, namespace)) ?? [];
   // A catalog may answer with no tables for a namespace that it does not have.
   if (existing.length === 0) {
     for (const statement of catalog.createNamespace(namespace)) await session.run(statement);

@@ -12,7 +12,6 @@ import type { Catalog, LakeColumn, LakeTable } from './catalog.js';
 /** The name by which the published file is attached: that of the file, which users' views may name. */
 export const snapshotName = 'signals';
 
-/** A table of the published file. */
 export interface SourceTable {
   readonly name: string;
   readonly comment: string | null;

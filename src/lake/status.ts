@@ -2,10 +2,8 @@ import { identifier, literal } from '../warehouse/sql.js';
 import { named } from './catalog.js';
 import { type LakeAbout, type LakeParts, withLake } from './open.js';
 import { isOfSnapshot, lastPublication, type Publication, publications } from './publications.js';
-import { existingTables } from './schema.js';
 import { snapshotName } from './source.js';
 
-/** What `lake status` says. */
 export interface LakeStatus extends LakeAbout {
   /** Whether the namespace has the tables of signalhouse. */
   readonly exists: boolean;
@@ -25,8 +23,8 @@ export interface LakeStatus extends LakeAbout {
 /** Reads what the lake has of this organization, and changes nothing. */
 export async function lakeStatus(parts: LakeParts): Promise<LakeStatus> {
   return withLake(parts, { writes: false }, async (open) => {
-    const { session, snapshot, namespace, org } = open;
-    const existing = (await existingTables(open)) ?? [];
+    const { session, catalog, snapshot, namespace, org } = open;
+    const existing = (await catalog.tables(session, namespace)) ?? [];
     const exists = existing.includes(publications.name);
     const last = exists ? await lastPublication(open, session) : null;
     const tables: { table: string; rows: number | null; snapshotRows: number }[] = [];

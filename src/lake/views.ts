@@ -16,7 +16,6 @@ export interface ViewChanges {
   readonly changed: boolean;
 }
 
-/** A view as it is created in the lake. */
 interface LakeView {
   readonly name: string;
   /** As DuckLake stores it, from CREATE on. */

@@ -61,7 +61,7 @@ export async function observe(api: Api): Promise<Observations> {
       response = one;
     };
     const options = { onResponse, retryServerErrors: false, signal: spent.signal };
-    await api.get(name, { params, query }, options).catch((error: unknown) => {
+    await api.call(name, { params, query }, options).catch((error: unknown) => {
       const isAll = error instanceof RefusedError || error instanceof UnavailableError;
       if (!(error instanceof SignalhouseError) || (isAll && answers.length === 0)) throw error;
     });

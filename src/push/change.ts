@@ -25,7 +25,6 @@ export type Status = keyof typeof transitions;
 
 const statuses = Object.keys(transitions) as Status[];
 
-/** Whether a change may go from one status to another. */
 export function mayBecome(from: Status, to: Status): boolean {
   return (transitions[from] as readonly Status[]).includes(to);
 }
@@ -115,7 +114,6 @@ export type Patch = Partial<
 /** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
 export type EntityType = 'topic' | 'company';
 
-/** A value of a field; null where there is none. */
 export type Value = string | boolean | null;
 
 /** Fields by the names of their columns. */
@@ -178,13 +176,6 @@ const company: readonly Field[] = [
     }),
   ),
 ];
-
-/** A value in a sentence. */
-export function valueText(value: Value | undefined): string {
-  if (value === undefined) return '(not known)';
-  if (value === null || value === '') return '(none)';
-  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
-}
 
 export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };
 

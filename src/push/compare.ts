@@ -1,3 +1,4 @@
+import { valueText } from '../base/units.js';
 import {
   archivedReason,
   bodyOf,
@@ -7,7 +8,6 @@ import {
   updatedAt,
   type Value,
   type Values,
-  valueText,
 } from './change.js';
 
 /** What to do about a conflict: report it and go on, or overwrite what the API has. */
@@ -139,7 +139,6 @@ export function compare(changes: readonly Change[], remote: Remote, onConflict: 
   return { ...nothing, unchanged, conflicts, send, remote: remote.values };
 }
 
-/** What a change in conflict stores about the conflict. */
 export function conflictPatch(conflict: Conflict): Patch {
   return { remoteBefore: conflict.remote, errorCode: 'conflict', error: conflictText(conflict) };
 }

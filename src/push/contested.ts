@@ -1,5 +1,6 @@
 import { groupBy } from '../base/group-by.js';
-import { type Change, contested, entityKey, type Value, type Values, valueText } from './change.js';
+import { valueText } from '../base/units.js';
+import { type Change, contested, entityKey, type Value, type Values } from './change.js';
 import { isSame } from './compare.js';
 
 /** What somebody wants, as far as it can contradict what another person wants of the same topic or company. */

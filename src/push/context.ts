@@ -15,7 +15,6 @@ export interface PushSettings extends RunSettings {
 /** Companies that are changed by one request. The document states no limit; where one is refused, each half is sent by itself. */
 export const companiesPerRequest = 50;
 
-/** What every step of one push has at hand. */
 export interface PushContext extends RunContext<PushSettings> {
   readonly queue: Queue;
   readonly onConflict: OnConflict;
@@ -34,7 +33,6 @@ export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<Store
   return { topic: Number(row?.topic ?? 0), company: Number(row?.company ?? 0) };
 }
 
-/** The endpoint that changes entities of this type. */
 export const updateEndpoint = { topic: 'update_topic', company: 'update_companies' } as const;
 
 /** The parameter of the endpoints about one entity. */

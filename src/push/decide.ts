@@ -7,13 +7,11 @@ import { type ChangeFilter, matches, named, type Reference } from './facts.js';
 import { blockedReason, type StoredEntity } from './import/match.js';
 import type { NewChange, Queue } from './queue.js';
 
-/** Changes selected by id, or by a filter. */
 export interface Selection {
   readonly ids: readonly string[];
   readonly filter: Pick<ChangeFilter, 'status' | 'source'>;
 }
 
-/** The result of a person's decision about one change. */
 export interface Decision {
   readonly id: string;
   readonly entityType: Change['entityType'];

@@ -7,9 +7,10 @@ import { messageOf, OutdatedError, RejectedError, UnavailableError } from '../ba
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
+import { valueText } from '../base/units.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { answerAbout, shows } from './answer.js';
-import { type Change, type EntityType, type Patch, type Values, valuesIn, valueText } from './change.js';
+import { type Change, type EntityType, type Patch, type Values, valuesIn } from './change.js';
 import { type Delivery, pick, unlike } from './compare.js';
 import { type PushContext, updateEndpoint } from './context.js';
 import {
@@ -20,20 +21,19 @@ import {
   mustSendAgain,
   neverSent,
   readSent,
-  settle,
-  settleDoubt,
+  resolve,
+  resolveDoubt,
   unsentPatch,
   withSince,
 } from './doubt.js';
-import { landDocument, refresh } from './remote.js';
+import { refresh, storeDocument } from './remote.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 const pausesMs = [1_000, 3_000, 10_000];
 
-/** How a request ended. */
 export type Delivered =
   /** Its changes are settled, or wait for the next push with the reason. */
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'resolved' }
   /** It waited too long and was not sent; its changes are still `sending`. */
   | { readonly kind: 'unsent' }
   /** The API could not be reached, or did not take it; its changes are back in the queue, for the next push. */
@@ -46,7 +46,7 @@ export type Delivered =
    */
   | { readonly kind: 'split'; readonly error: RejectedError };
 
-const settled: Delivered = { kind: 'settled' };
+const resolved: Delivered = { kind: 'resolved' };
 
 /** What became of the attempts of a request so far. */
 export interface Sent {
@@ -84,8 +84,8 @@ export async function deliver(
       continue;
     }
     context.circuitBreaker.recordSuccess(updateEndpoint[delivery.entityType]);
-    await settleByAnswer(context, delivery, answer, sent);
-    return settled;
+    await resolveByAnswer(context, delivery, answer, sent);
+    return resolved;
   }
 }
 
@@ -132,7 +132,7 @@ async function recover(
   const isServerError = error instanceof UnavailableError && (error.status ?? 0) >= 500;
   if (isServerError || error instanceof OutdatedError) {
     // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
-    if (!(await mustSendAgain(context, delivery, error.message))) return settled;
+    if (!(await mustSendAgain(context, delivery, error.message))) return resolved;
     if (error instanceof OutdatedError) return null;
     tries.failures += 1;
     if (tries.failures < api.retry.attempts) {
@@ -167,8 +167,8 @@ async function afterConflict(
   }
   const isSplit = isShared(delivery);
   const known = isSplit ? await withSince(context, found) : found;
-  const left = settle(context, known, { said: error.message, isUnknownFine: true });
-  if (left.length === 0) return settled;
+  const left = resolve(context, known, { said: error.message, isUnknownFine: true });
+  if (left.length === 0) return resolved;
   if (isSplit) {
     queue.move(changesIn(left), 'queued', unsentPatch);
     return { kind: 'split', error };
@@ -183,7 +183,7 @@ async function afterConflict(
  * answer, or in a read after it. An entity about which the answer is unclear is read, and no other entity depends on it.
  * When an earlier attempt is in doubt, the answer may be the one that the API stored then: every entity is read.
  */
-async function settleByAnswer(
+async function resolveByAnswer(
   context: PushContext,
   delivery: Delivery,
   answer: Answer,
@@ -210,10 +210,10 @@ async function settleByAnswer(
       else returned.set(id, itemAnswer.body);
     }
   }
-  await pool(unseen, context.api.concurrency, (one) => settleByReading(context, one));
-  const landed = await landReturned(context, entityType, returned, answer.arrivedAt);
+  await pool(unseen, context.api.concurrency, (one) => resolveByReading(context, one));
+  const whole = await storeReturned(context, entityType, returned, answer.arrivedAt);
   // Another answer may not contain every field.
-  const partial = [...returned.keys()].filter((id) => !landed.has(id));
+  const partial = [...returned.keys()].filter((id) => !whole.has(id));
   await refresh(context, entityType, partial);
 }
 
@@ -227,7 +227,7 @@ interface Unseen {
 }
 
 /** Settles changes by reading their entity. If it cannot be read they stay `sending`, and the next push reads it. */
-async function settleByReading(context: PushContext, unseen: Unseen): Promise<void> {
+async function resolveByReading(context: PushContext, unseen: Unseen): Promise<void> {
   const { changes, inDoubt, answered, error } = unseen;
   const read = await readSent(context, changes, `The API answered ${answered}`);
   const said = inDoubt
@@ -241,7 +241,7 @@ async function settleByReading(context: PushContext, unseen: Unseen): Promise<vo
   const others = read.filter((one) => !hidden.includes(one));
   const known = inDoubt ? await withSince(context, others) : others;
   // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
-  const notApplied = settle(context, known, { said, isUnknownFine: error !== null });
+  const notApplied = resolve(context, known, { said, isUnknownFine: error !== null });
   for (const { change, remote } of hidden) {
     const names = unlike(change.wanted, remote.values ?? {}).join(' and ');
     const text = `The API answered ${answered}, but neither that nor a read after it shows ${names}`;
@@ -264,18 +264,18 @@ function notMadePatch({ wanted }: Change, values: Values, { answered, error }: U
 }
 
 /** Stores what an answer returned; gives the ids whose whole document it contained. */
-async function landReturned(
+async function storeReturned(
   context: PushContext,
   entityType: EntityType,
   returned: ReadonlyMap<string, unknown>,
   arrivedAt: Arrival,
 ): Promise<Set<string>> {
   const bodies = entityType === 'topic' ? returned : await mergedWithStored(context, returned);
-  const landed = new Set<string>();
+  const whole = new Set<string>();
   for (const [id, body] of bodies) {
-    if (await landDocument(context, entityType, id, { body, arrivedAt })) landed.add(id);
+    if (await storeDocument(context, entityType, id, { body, arrivedAt })) whole.add(id);
   }
-  return landed;
+  return whole;
 }
 
 const storedCompaniesSql = sqlFile('push/stored_companies');
@@ -328,13 +328,13 @@ async function recordFailure(
     const patch = { error: messageOf(error), errorCode: 'no_answer' };
     if (inDoubt) queue.update(delivery.changes, patch);
     else queue.move(delivery.changes, 'queued', { ...neverSent, ...patch });
-    return inDoubt ? settled : { kind: 'waiting' };
+    return inDoubt ? resolved : { kind: 'waiting' };
   }
   // An earlier attempt may have been applied, whatever this one was answered.
   const changes = inDoubt
-    ? await settleDoubt(context, delivery, `An earlier attempt got no answer, the last one ${error.message}`)
+    ? await resolveDoubt(context, delivery, `An earlier attempt got no answer, the last one ${error.message}`)
     : delivery.changes;
-  if (changes.length === 0) return settled;
+  if (changes.length === 0) return resolved;
   if (isShared(delivery) && !notOneCompany.has(error.status)) {
     queue.move(changes, 'queued', unsentPatch);
     return { kind: 'split', error };

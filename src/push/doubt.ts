@@ -41,7 +41,6 @@ export interface Found {
   readonly state: AfterSending | Since;
 }
 
-/** What is known about the request itself. */
 export interface Doubt {
   /** What became of it, as the start of a sentence. */
   readonly said: string;
@@ -120,7 +119,7 @@ function outcomeOf(
 }
 
 /** Settles what is decided; returns what was not applied. */
-export function settle({ queue }: PushContext, found: readonly Found[], doubt: Doubt): Found[] {
+export function resolve({ queue }: PushContext, found: readonly Found[], doubt: Doubt): Found[] {
   return found.filter((one) => {
     const outcome = outcomeOf(one, doubt);
     if (outcome) queue.move([one.change], outcome.status, outcome.patch);
@@ -128,7 +127,6 @@ export function settle({ queue }: PushContext, found: readonly Found[], doubt: D
   });
 }
 
-/** What an applied change stores. */
 export function appliedPatch({ wanted }: Pick<Change, 'wanted'>, values: Values): Patch {
   return { remoteAfter: pick(values, wanted), error: null, errorCode: null };
 }
@@ -144,7 +142,6 @@ export function unsentPatch(): Patch {
   return { idempotencyKey: randomUUID(), ...neverSent, errorCode: null, error: null };
 }
 
-/** What a change has that was never sent. */
 export const neverSent = { body: null, firstSentAt: null, sentAt: null } as const satisfies Patch;
 
 /**
@@ -170,7 +167,7 @@ export async function mustSendAgain(
   if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
   // In the push that sent it, a request that left no trace counts as not applied.
   const isUnknownFine = isRemembered && !delivery.again;
-  const left = settle(context, found, { said: noAnswer, isUnknownFine });
+  const left = resolve(context, found, { said: noAnswer, isUnknownFine });
   context.queue.move(changesIn(left), 'queued', unsentPatch);
   return false;
 }
@@ -179,9 +176,9 @@ export async function mustSendAgain(
  * Reads each entity of a request that may have been applied before the API refused it, settles its changes, and returns
  * those that were not applied.
  */
-export async function settleDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
+export async function resolveDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
   const found = await readAll(context, delivery, why);
-  return changesIn(settle(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
+  return changesIn(resolve(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
 }
 
 export function changesIn(found: readonly Found[]): Change[] {
@@ -264,7 +261,7 @@ async function historyOf(
   const options = { priority: Priority.push, signal: stop };
   try {
     const params = idParameter(entityType, entityId);
-    const { body } = await api.get(`${entityType}_history`, { params }, options);
+    const { body } = await api.call(`${entityType}_history`, { params }, options);
     const all = isObject(body) && Array.isArray(body.history) ? (body.history as unknown[]) : [];
     const valuesOf = (part: unknown) => (isObject(part) ? valuesIn(entityType, part) : {});
     const records = all.flatMap((one): HistoryRecord[] => {

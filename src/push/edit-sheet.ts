@@ -170,7 +170,6 @@ export function howTo({ entityType, name }: SheetTable): string[] {
   ];
 }
 
-/** Which rows a sheet has. */
 type RowSelection =
   | { readonly by: 'default' }
   /** A condition on the table topics (or companies). */
@@ -265,7 +264,6 @@ interface QueryColumn extends SheetColumn {
   readonly sql: string;
 }
 
-/** The table that a sheet is about, and its columns. */
 export interface SheetTable {
   readonly entityType: EntityType;
   readonly table: 'topics' | 'companies';

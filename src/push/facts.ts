@@ -15,7 +15,6 @@ import { isSame } from './compare.js';
 /** The live warehouse or the published file. */
 type Store = Pick<Warehouse, 'all'>;
 
-/** A topic or company by its id. */
 export type Reference = Pick<Change, 'entityType' | 'entityId'>;
 
 /** What people call a topic or company, and what happened to it. */
@@ -231,7 +230,6 @@ export interface ChangeFilter {
   readonly since?: Date | undefined;
 }
 
-/** A change with what the warehouse knows about it. */
 export interface TitledChange extends Change, ChangeFacts {
   /** The change that undid it; null when it is not undone. */
   readonly undoneBy: string | null;

@@ -33,7 +33,6 @@ export interface InboxParts extends DataDir {
   readonly log: Log;
 }
 
-/** What happened to a file in the drop folder. */
 export interface InboxFile {
   readonly name: string;
   /**

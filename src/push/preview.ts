@@ -67,15 +67,15 @@ export async function previewPush(
         if (remote) compared.push(compare(changes, remote, onConflict));
         else
           failures.push(
-            ...settledAs(changes, 'queued', { errorCode: 'not_read', error: unread.get(id) ?? null }),
+            ...changesAs(changes, 'queued', { errorCode: 'not_read', error: unread.get(id) ?? null }),
           );
       }
       for (const one of compared) {
         unchanged.push(...one.unchanged);
         for (const conflict of one.conflicts)
-          conflicts.push(...settledAs([conflict.change], 'conflict', conflictPatch(conflict)));
+          conflicts.push(...changesAs([conflict.change], 'conflict', conflictPatch(conflict)));
         if (one.notFound)
-          failures.push(...settledAs(one.notFound.changes, 'failed', notFoundPatch(one.notFound)));
+          failures.push(...changesAs(one.notFound.changes, 'failed', notFoundPatch(one.notFound)));
       }
       deliveries.push(
         ...(entityType === 'topic'
@@ -120,6 +120,6 @@ export async function previewPush(
 }
 
 /** Changes as the push would leave them. */
-function settledAs(changes: readonly Change[], status: Status, patch: Patch): Change[] {
+function changesAs(changes: readonly Change[], status: Status, patch: Patch): Change[] {
   return changes.map((change) => ({ ...change, ...patch, status }));
 }

@@ -233,7 +233,6 @@ export async function readQueue(
 /** A larger journal is rewritten without the changes that the snapshot holds anyway. */
 const maxBytes = 8 * 1024 * 1024;
 
-/** The path of the journal in a data directory. */
 export function journalPath(dataDir: string): string {
   return join(dataDir, 'changes.journal');
 }

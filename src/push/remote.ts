@@ -85,14 +85,14 @@ export async function readRemotes(
 async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
   const options = { priority: Priority.push, signal: context.stop };
   try {
-    const answer = await context.api.get(entityType, { params: idParameter(entityType, id) }, options);
+    const answer = await context.api.call(entityType, { params: idParameter(entityType, id) }, options);
     const { body } = answer;
     if (!isObject(body) || idText(body.id) !== id) {
       const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
       const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
       throw new ContractError(text, where);
     }
-    await landDocument(context, entityType, id, answer);
+    await storeDocument(context, entityType, id, answer);
     return { values: remoteValues(entityType, body), listed: false };
   } catch (error) {
     if (!(error instanceof RejectedError) || error.status !== 404) throw error;
@@ -145,7 +145,7 @@ export async function refresh(
  * Stores an answer that is a whole topic or company as the document that a sync would make of it. Returns false when it
  * is not: the answer to a write may contain less.
  */
-export async function landDocument(
+export async function storeDocument(
   { batcher }: Pick<ReadContext, 'batcher'>,
   entityType: EntityType,
   id: string,

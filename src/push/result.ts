@@ -2,10 +2,11 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, extname, join, parse, resolve } from 'node:path';
 import { messageOf, UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
+import { valueText } from '../base/units.js';
 import type { Cell, Grid, GridRow, SheetColumn, Tone, WrittenCell } from '../sheet/grid.js';
 import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, type EntityType, fieldsOf, type Status, valueText } from './change.js';
+import { type Change, type EntityType, fieldsOf, type Status } from './change.js';
 import { colleagues } from './contested.js';
 import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
 import { type EntityFacts, factsAbout, noteFor, type Reference } from './facts.js';
@@ -20,7 +21,6 @@ interface ImportedSheet {
   readonly rows: readonly ImportRow[];
 }
 
-/** What happened to one row. */
 interface RowResult {
   readonly result: Status | RowOutcome;
   readonly reason: string | null;

@@ -16,7 +16,6 @@ import type { Queue } from './queue.js';
 import { writeResult } from './result.js';
 import { AttemptLog, Sender } from './send.js';
 
-/** What a caller may ask of one push. */
 export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | 'skip' | undefined;
   /** Where to write the imported file again, with the result of each row: a path that `checkResultPath` accepts. */
@@ -70,7 +69,6 @@ export interface PushPreview {
   readonly minutes: number;
 }
 
-/** A change as reports have it. */
 export function changeResult(change: Change & ChangeFacts) {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
   const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =

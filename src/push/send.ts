@@ -186,7 +186,7 @@ export class Sender {
     if (!isCurrent()) return;
     const delivered = await this.#storeAndSend(delivery, comparisons, isCurrent);
     if (delivered.kind === 'unsent') return;
-    refusals.inARow = delivered.kind === 'settled' ? 0 : refusals.inARow + 1;
+    refusals.inARow = delivered.kind === 'resolved' ? 0 : refusals.inARow + 1;
     if (delivered.kind !== 'split') return progress(comparisons.length);
     if (refusals.inARow > maxRefusals) {
       const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'queued');

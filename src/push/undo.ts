@@ -34,7 +34,6 @@ export interface UndoOptions {
   readonly importId?: string | undefined;
 }
 
-/** The result of `changes undo`. */
 export interface UndoReport {
   readonly importId: string;
   /** The person who asks; null when nobody was named. */
@@ -169,7 +168,6 @@ function lastImportOf(all: readonly Change[], source: string, notes: string[]): 
   return imports.get(last ?? '') ?? [];
 }
 
-/** Why a change is not undone. */
 interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
   /**
    * `undone`: it is undone already. `nothing`: it changed nothing in the API. `blocked`: something must happen first, or

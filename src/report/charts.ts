@@ -84,7 +84,6 @@ export function groupColumns(
   }));
 }
 
-/** A row of a bar chart. */
 export interface Bar {
   readonly label: string;
   /** Drawn one after the other. */

@@ -40,7 +40,6 @@ export function table(
 </table></div>`;
 }
 
-/** The series of a weekly chart as a table. */
 export function weeklyTable(title: string, weeks: readonly string[], series: readonly Series[]): Html {
   return table(
     title,

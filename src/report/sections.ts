@@ -18,7 +18,6 @@ import {
 } from './elements.js';
 import type { ReportData } from './read.js';
 
-/** A section of the report, below its heading. */
 interface Section {
   readonly id: string;
   readonly heading: string;
@@ -35,7 +34,6 @@ the report again.</p>`,
 /** A topic by its title: where a service has the page for sheets, a link to that topic there. */
 export type TopicLink = (title: string, topicId: string) => Piece;
 
-/** The sections of the report, in their order. */
 export async function sectionsOf(data: ReportData, topicLink: TopicLink): Promise<Section[]> {
   if (data.header.as_of === null) return [nothingYet];
   const since = day(data.header.since);

@@ -83,7 +83,7 @@ export interface RunReport {
   readonly unavailableMinutes: number;
   readonly organization: { readonly id: string; readonly name: string | null };
   readonly requests: RequestCounts;
-  /** What the reader should know: a restored database, a sweep that cannot be kept, a fuse. */
+  /** What the reader should know: a restored database, a sweep that cannot be kept, deletions held back. */
   readonly notes: readonly string[];
   readonly published: Pick<Published, 'path' | 'bytes' | 'ms' | 'userViews'> | null;
   readonly startedAt: string;

@@ -3,7 +3,6 @@ import { messageOf } from '../base/errors.js';
 import type { Facts } from '../base/facts.js';
 import type { Log } from '../base/log.js';
 
-/** Facts as they were a moment ago, and when that was. */
 interface CachedFacts {
   readonly facts: Facts;
   /** Milliseconds since the epoch. */

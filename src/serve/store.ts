@@ -5,7 +5,6 @@ import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 
-/** One stored value. */
 export interface Store<T> {
   /** The value saved last; null when there is none, or when it cannot be read. */
   load(): Promise<T | null>;

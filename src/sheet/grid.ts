@@ -53,7 +53,6 @@ export function otherSheetsText(sheets: SheetChoice | undefined): string {
 
 const mostNames = 20;
 
-/** Names of sheets for a message. */
 export function sheetNames(sheets: readonly { readonly name: string; readonly hidden: boolean }[]): string {
   const shown = sheets.slice(0, mostNames).map(({ name, hidden }) => `"${name}"${hidden ? ' (hidden)' : ''}`);
   const more = sheets.length - shown.length;
@@ -171,7 +170,7 @@ export class GridBuilder {
   #titles(merged: readonly Range[]): number {
     const count = this.#rows
       .slice(0, mostTitles + 1)
-      .findIndex(({ cells }) => cells.filter(isFilled).length > 1);
+      .findIndex(({ cells }) => cells.filter((cell) => !blank(cell)).length > 1);
     for (const { number, cells } of this.#rows.slice(0, Math.max(0, count))) {
       const left = cells.length - 1;
       const over = merged.find((one) => one.top === number && one.left === left && one.right > left);
@@ -222,11 +221,6 @@ export class GridBuilder {
 /** More rows with a single value than this are no titles. */
 const mostTitles = 5;
 
-function isFilled(cell: Cell): boolean {
-  return !blank(cell);
-}
-
-/** The error for a file above a limit. */
 export function tooMany(name: string, what: 'rows' | 'columns' | 'cells', limit: number): Error {
   return sheetError(name, `has more than ${limit.toLocaleString('en-US')} ${what}`, smallerFile);
 }
@@ -249,7 +243,6 @@ function named(cell: Cell): string {
 /** The sheet of a workbook with the instructions for the other one; never read as data. */
 export const howToSheet = 'How to use';
 
-/** One column of a sheet that we write. */
 export interface SheetColumn {
   /** The header, and the name under which other columns refer to it. */
   readonly key: string;
@@ -278,7 +271,6 @@ export interface MarkedCell {
   readonly note?: string | undefined;
 }
 
-/** A cell of a sheet to write. */
 export type WrittenCell = Cell | MarkedCell;
 
 /** The value of a cell to write, and its marks. */
@@ -286,7 +278,6 @@ export function marksOf(cell: WrittenCell): MarkedCell {
   return typeof cell === 'object' && cell !== null && !(cell instanceof Date) ? cell : { value: cell };
 }
 
-/** A sheet to write. */
 export interface SheetSpec {
   /** The name of the sheet within a workbook; at most 31 characters. */
   readonly name: string;

@@ -69,7 +69,6 @@ async function isEncrypted(zip: Zip): Promise<boolean> {
   return found || zip.has('encrypted-package');
 }
 
-/** The tables of the document, in order. */
 export async function openDocumentSheets(zip: Zip): Promise<TableEntry[]> {
   const sheets: TableEntry[] = [];
   const hiddenStyles = new Set<string>();

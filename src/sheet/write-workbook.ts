@@ -22,7 +22,6 @@ import {
 import { Styles } from './styles.js';
 import { escapedAttribute, escapedText, main, xmlStart } from './xml.js';
 
-/** What was written of a table. */
 export interface WrittenTable {
   readonly rows: number;
   /** Cells whose text was cut: longer than a cell can hold. */
@@ -179,7 +178,6 @@ function relations(targets: readonly (readonly [type: string, target: string])[]
   return `${xmlStart}<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${all.join('')}</Relationships>`;
 }
 
-/** A table as a sheet of a workbook. */
 export interface TableSheet extends SheetSpec {
   /** Rows above the header stay blank, titles excepted; default 1. */
   readonly headerRow?: number;
@@ -255,7 +253,6 @@ class Worksheet {
     return `$${this.#headerRow}:$${this.#headerRow}`;
   }
 
-  /** The sheet, chunk by chunk. */
   async *xml(selected: boolean): AsyncGenerator<string> {
     yield this.#top(selected);
     let text = `${this.#titles()}${this.#header()}`;

@@ -40,7 +40,6 @@ export class Zip {
     }
   }
 
-  /** The paths of all files. */
   paths(): string[] {
     return [...this.entries.values()].map(({ fileName }) => fileName);
   }

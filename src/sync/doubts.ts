@@ -159,7 +159,7 @@ function isSecondReading({ lastReason }: Task): boolean {
 export async function furtherItems(
   context: Context,
   { child, entityId }: Task,
-  first: Awaited<ReturnType<Context['api']['get']>>,
+  first: Awaited<ReturnType<Context['api']['call']>>,
   items: readonly unknown[],
 ): Promise<{ more: unknown[]; problem: string | null }> {
   const more: unknown[] = [];

@@ -97,7 +97,7 @@ function isDetail({ name, list }: Child): boolean {
 async function request(context: Context, { child, entityId }: Task) {
   const unparsed = child.answer.form === 'conversations' ? 'messages' : undefined;
   const options = { priority: Priority.detail, signal: context.stop, unparsed };
-  const get = (one: ReadRequest) => context.api.get(child.endpointName, one, options);
+  const get = (one: ReadRequest) => context.api.call(child.endpointName, one, options);
   try {
     return await get(requestFor(child, entityId));
   } catch (error) {

@@ -56,7 +56,7 @@ async function requestOne(
   const options = { priority: Priority.detail, signal: context.stop };
   const query = { ...request.query, [parameter]: [value] };
   try {
-    return await context.api.get(child.endpointName, { ...request, query }, options);
+    return await context.api.call(child.endpointName, { ...request, query }, options);
   } catch (error) {
     if (error instanceof RejectedError && error.status === 400) return undefined;
     throw error;

@@ -130,7 +130,7 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
   const endpoint = history.name;
   try {
     const options = { priority: Priority.detail, signal: context.stop };
-    const answer = await context.api.get(history.endpointName, requestFor(history, id), options);
+    const answer = await context.api.call(history.endpointName, requestFor(history, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
     landing.coverage.push(

@@ -238,7 +238,7 @@ async function fetchById(
   try {
     // Before the other lists: a run that may make few requests ends one before it reads the next.
     const options = { priority: Priority.essential + 2, signal: context.stop };
-    const answer = await context.api.get(detail.endpointName, requestFor(detail, id), options);
+    const answer = await context.api.call(detail.endpointName, requestFor(detail, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
     await markUnlisted(landing);
@@ -269,7 +269,7 @@ async function isMergedInto(
   const where = { endpoint: history.name, method: 'GET', path: `of ${survivor}` };
   const options = { priority: Priority.essential + 2, signal: context.stop };
   try {
-    const answer = await context.api.get(history.endpointName, requestFor(history, survivor), options);
+    const answer = await context.api.call(history.endpointName, requestFor(history, survivor), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, history, survivor, answer.body, where);
     await context.batcher.add(landing);

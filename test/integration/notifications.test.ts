@@ -84,7 +84,7 @@ const portOf = (server: Server | SMTPServer['server']) => (server.address() as A
 
 function notified(more: object = {}): { pulling: Pulling; env: Record<string, string> } {
   const email = {
-    ...{ host: 'localhost', port: portOf(smtp.server), user: secrets.user },
+    server: `smtp://${secrets.user}@localhost:${portOf(smtp.server)}`,
     ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
     ...more,
   };
@@ -132,15 +132,13 @@ it('without a channel it says what to set, and a password is never sent in the c
   const { code, stderr } = await pulling.start(['serve', '--test-notification']).ended;
   expect([code, stderr]).toEqual([2, expect.stringContaining('SIGNALHOUSE_WEBHOOK_URL')]);
   const email = {
-    host: 'mail.example.com',
-    security: 'none',
-    user: 'u',
+    server: 'smtp://u@mail.example.com?ignoreTLS=true',
     from: 'a@b.example',
     to: ['c@d.example'],
   };
   pulling.set({ serve: { notify: { email } } });
   const clear = await pulling.start(['serve'], { SIGNALHOUSE_SMTP_PASSWORD: secrets.password }).ended;
-  expect([clear.code, clear.stderr]).toEqual([2, expect.stringContaining('serve.notify.email.security')]);
+  expect([clear.code, clear.stderr]).toEqual([2, expect.stringContaining('serve.notify.email.server')]);
 });
 
 it('a job that fails is told of by every channel, once, and the log tells no secret', async () => {

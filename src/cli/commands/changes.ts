@@ -154,7 +154,6 @@ function decided(decisions: readonly Decision[], done: string, context: Context)
   return answer(context, { decisions }, () => decisionsText(decisions, done), exitCode);
 }
 
-/** Everything about changes except sending them, which is `push`. */
 export const changes: Group = {
   name: 'changes',
   summary: 'Re-prioritize from a spreadsheet: write it, import it, manage the queue',

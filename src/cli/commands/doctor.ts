@@ -1,8 +1,8 @@
+import type { Check } from '../../app/doctor.js';
 import { ExitCode } from '../../base/errors.js';
 import { type Context, command, toggle } from '../command.js';
-import type { Check } from '../doctor.js';
 import { answer } from '../output.js';
-import { setUpAccess } from '../setup.js';
+import { programVersion, setUpAccess } from '../setup.js';
 import { printable, wrap } from '../text/layout.js';
 
 export const doctor = command({
@@ -18,8 +18,8 @@ export const doctor = command({
   },
   async run({ prove }, context) {
     if (prove) return runProof(context);
-    const { examine, exitCodeOf } = await import('../doctor.js');
-    const checks = await examine(context);
+    const { examine, exitCodeOf } = await import('../../app/doctor.js');
+    const checks = await examine(context.sources, programVersion());
     const exitCode = exitCodeOf(checks);
     const result = { exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) };
     return answer(context, result, () => checks.map(line).join('\n'), exitCode);

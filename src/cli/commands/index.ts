@@ -9,7 +9,6 @@ import { exportCommand } from './export.js';
 import { forget } from './forget.js';
 import { lake } from './lake.js';
 import { mcp } from './mcp.js';
-import { plan } from './plan.js';
 import { push } from './push.js';
 import { rebuild } from './rebuild.js';
 import { report } from './report.js';
@@ -17,7 +16,7 @@ import { sandbox } from './sandbox.js';
 import { serve } from './serve.js';
 import { sql } from './sql.js';
 import { status } from './status.js';
-import { sync } from './sync.js';
+import { plan, sync } from './sync.js';
 import { user } from './user.js';
 import { verify } from './verify.js';
 

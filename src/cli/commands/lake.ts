@@ -32,7 +32,7 @@ const init = command({
   flags: {},
   async run(_flags, context) {
     const { runOnLake } = await app();
-    const report = await onLake(context, (access, signals) => runOnLake(access, 'init', {}, signals));
+    const report = await onLake(context, (access, signals) => runOnLake(access, 'init', signals));
     return answer(context, report, (one) => lakeReportText(one, 'init'));
   },
 });
@@ -48,7 +48,7 @@ const publish = command({
   flags: { compare: toggle.describe('Compare every row with the lake, not with the last publication') },
   async run({ compare }, context) {
     const report = await onLake(context, async (access, signals) => {
-      const done = await (await app()).runOnLake(access, 'publish', { compare }, signals);
+      const done = await (await app()).runOnLake(access, 'publish', signals, { compare });
       const { finishForgettingInLake } = await import('../../app/forget.js');
       await finishForgettingInLake(access, signals);
       return done;
@@ -67,7 +67,7 @@ const status = command({
   flags: {},
   async run(_flags, context) {
     const { runOnLake } = await app();
-    const found = await onLake(context, (access, signals) => runOnLake(access, 'status', {}, signals));
+    const found = await onLake(context, (access, signals) => runOnLake(access, 'status', signals));
     return answer(context, found, lakeStatusText);
   },
 });
@@ -83,7 +83,7 @@ const drop = command({
   async run({ yes }, context) {
     const dropped = await onLake(context, async (access, signals) => {
       if (!yes && !(await isConfirmed(context, access))) return null;
-      return (await app()).runOnLake(access, 'drop', {}, signals);
+      return (await app()).runOnLake(access, 'drop', signals);
     });
     if (dropped !== null) return answer(context, dropped, lakeDroppedText);
     print('Nothing was removed.');

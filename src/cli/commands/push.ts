@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { command, limits, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
-import { observing, setUpAccess } from '../setup.js';
-import { interruptible } from '../signals.js';
+import { observed, setUpAccess } from '../setup.js';
 import { previewSummary, pushSummary } from '../text/push.js';
 
 const conflictRules = ['report', 'overwrite', 'skip'] as const;
@@ -30,16 +29,14 @@ export const push = command({
   async run({ dryRun, ...flags }, context) {
     const app = await import('../../app/runs.js');
     const setup = await setUpAccess(context);
-    const { shutdownSeconds } = setup.config;
-    const observe = await observing(setup);
     if (dryRun) {
       const { onConflict } = flags;
-      const preview = await interruptible(setup, shutdownSeconds, (signals) =>
+      const preview = await observed(setup, (signals, observe) =>
         app.pushPreview(setup, { onConflict, ...signals }, observe),
       );
       return answer(context, preview, previewSummary);
     }
-    const report = await interruptible(setup, shutdownSeconds, (signals) =>
+    const report = await observed(setup, (signals, observe) =>
       app.push(setup, { ...flags, ...signals }, observe),
     );
     return answer(context, report, pushSummary, report.exitCode);

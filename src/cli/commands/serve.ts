@@ -94,7 +94,7 @@ function addressesOf(host: string): string[] {
 }
 
 function noChannel(): UsageError {
-  const problem = 'or serve.notify.email.host is required: there is nowhere to send a notification';
+  const problem = 'or serve.notify.email.server is required: there is nowhere to send a notification';
   return new UsageError(
     'No notifications are configured.',
     [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }],

@@ -1,14 +1,14 @@
 import type { LakeAfterSync } from '../../app/lake.js';
 import type { SyncPushReport } from '../../app/runs.js';
-import type { SyncReport } from '../../sync/report.js';
-import { command, limits, only, toggle, wait } from '../command.js';
+import type { WorkerOptions } from '../../app/worker.js';
+import { ExitCode } from '../../base/errors.js';
+import type { SyncOptions, SyncReport } from '../../sync/report.js';
+import { type Context, command, limits, only, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
-import { observing, setUpAccess, setUpLakeAccess } from '../setup.js';
-import { interruptible } from '../signals.js';
+import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
 import { lakeAfterSyncText } from '../text/lake.js';
 import { inboxText, pushSummary } from '../text/push.js';
-import { syncSummary } from '../text/sync.js';
-import { runPlan } from './plan.js';
+import { planSummary, syncSummary } from '../text/sync.js';
 
 export const sync = command({
   name: 'sync',
@@ -26,7 +26,7 @@ export const sync = command({
     ...limits,
     wait,
     push: toggle.describe('First import the drop folder (inbox/) and send the queued changes'),
-    acceptDeletes: toggle.describe('Accept more deletions than the fuse allows'),
+    acceptDeletes: toggle.describe('Accept more deletions than sync.deletes allows'),
     lake: toggle.describe('Then publish to the lake; exit 3 when only that fails'),
     dryRun: toggle.describe('Only show what is due, as `plan` does'),
   },
@@ -37,8 +37,7 @@ export const sync = command({
     const toLake = lake ? await import('../../app/lake.js') : undefined;
     const lakeAccess = toLake && (await setUpLakeAccess(context));
     const setup = lakeAccess ?? (await setUpAccess(context));
-    const observe = await observing(setup);
-    const report = await interruptible(setup, setup.config.shutdownSeconds, async (signals) => {
+    const report = await observed(setup, async (signals, observe) => {
       const pulled = await (push ? syncAndPush : runSync)(setup, { ...flags, ...signals }, observe);
       return toLake && lakeAccess ? toLake.publishAfterSync(lakeAccess, pulled, signals) : pulled;
     });
@@ -54,4 +53,30 @@ function summaryOf(report: (SyncReport | SyncPushReport) & { readonly lake?: Lak
   }
   if (report.lake) parts.push(lakeAfterSyncText(report.lake));
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+export const plan = command({
+  name: 'plan',
+  summary: 'Show what a sync would fetch and how many requests that costs',
+  examples: [
+    ['signalhouse plan', 'What is due, in requests and minutes'],
+    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave for the next run'],
+    ['signalhouse plan --only topics --json', 'Topics and their details, as JSON'],
+  ],
+  flags: { only, ...limits, wait },
+  run: runPlan,
+});
+
+/** `plan`, and `sync --dry-run`. */
+export async function runPlan(
+  flags: Pick<SyncOptions & WorkerOptions, 'only' | 'maxRequests' | 'maxMinutes' | 'wait'>,
+  context: Context,
+): Promise<ExitCode> {
+  const { plan: makePlan } = await import('../../app/runs.js');
+  const setup = await setUpAccess(context);
+  const report = await observed(setup, (signals, observe) =>
+    makePlan(setup, { ...flags, ...signals }, observe),
+  );
+  const isIncomplete = report.failures.length > 0;
+  return answer(context, report, planSummary, isIncomplete ? ExitCode.incomplete : ExitCode.done);
 }

@@ -17,14 +17,15 @@ export class DemoError extends SignalhouseError {
 export class Children {
   readonly #running = new Set<ChildProcess>();
   readonly #env: NodeJS.ProcessEnv;
-  readonly #stop: AbortSignal;
   readonly #onExit = () => this.#kill('SIGKILL');
 
   /** The children get their settings from `env` only, not from the user's shell. */
-  constructor(env: Readonly<Record<string, string>>, stop: AbortSignal) {
+  constructor(
+    env: Readonly<Record<string, string>>,
+    private readonly stop: AbortSignal,
+  ) {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
     this.#env = { ...Object.fromEntries(own), ...env };
-    this.#stop = stop;
     process.on('exit', this.#onExit);
     stop.addEventListener('abort', () => this.#kill('SIGTERM'));
   }
@@ -45,7 +46,7 @@ export class Children {
     env: Readonly<Record<string, string>>,
     isEnough: (printed: string) => boolean,
   ): Promise<string> {
-    this.#stop.throwIfAborted();
+    this.stop.throwIfAborted();
     const child = spawn(process.execPath, [program, ...args], {
       env: { ...this.#env, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -60,7 +61,7 @@ export class Children {
       child.on('error', reject);
       child.on('close', (code) => {
         this.#running.delete(child);
-        if (this.#stop.aborted) reject(this.#stop.reason);
+        if (this.stop.aborted) reject(this.stop.reason);
         else if (code === ExitCode.done) resolve(printed);
         else reject(new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`));
       });

@@ -19,12 +19,10 @@ export const squeezed = { requests: 120, windowMs: 1_000 } as const;
 /** How many rows of the sheet are edited. */
 const edited = 3;
 
-/** The result of the demo. */
 export interface Played {
   readonly pulls: readonly SyncReport[];
   readonly push: PushReport;
   readonly answers: readonly Answered[];
-  /** The report in HTML. */
   readonly report: { readonly path: string; readonly bytes: number };
 }
 
@@ -154,7 +152,6 @@ function comparison(pulls: readonly SyncReport[]): string {
   return `\n  The first pull took ${counted(first ?? 0, 'request')}, the later ones ${later.map(count).join(' and ')}.`;
 }
 
-/** A query that an analyst would run. */
 interface Question {
   readonly title: string;
   readonly sql: string;

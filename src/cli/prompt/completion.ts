@@ -1,6 +1,5 @@
 import { splitSql } from '../../base/sql-text.js';
 
-/** What can be completed. */
 export interface Completable {
   /** Tables, views and macros by label (`backlog`, `raw.documents`, `backlog_as_of(day)`), each with its columns. */
   readonly relations: ReadonlyMap<string, readonly string[]>;

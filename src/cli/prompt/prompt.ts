@@ -409,7 +409,7 @@ const leastComment = 24;
 /** What a table, view or macro is for, and its columns with types and comments. */
 function relationDescription({ label, kind, comment, columns }: DescribedRelation, width: number): string {
   const head = wrap(
-    printable(`${label} (${kind === 'macro' ? 'table macro' : kind}): ${comment}`),
+    printable(`${label} (${kind === 'macro' ? 'table macro' : kind}): ${comment ?? ''}`),
     width,
   ).join('\n');
   if (kind === 'macro') return head;

@@ -15,7 +15,6 @@ interface PrintableAnswer {
   readonly rows: AsyncIterable<readonly Json[]>;
 }
 
-/** How an answer is printed. */
 interface PrintOptions {
   /** `auto` is a table, or vertical when a row is wider than the terminal. */
   readonly format: AnswerFormat | 'auto';
@@ -108,7 +107,6 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
   };
 }
 
-/** Each row as lines of names and values. */
 function verticalForm(names: readonly string[], width?: number): Form {
   return {
     head: '',
@@ -140,7 +138,6 @@ function csvLine(row: readonly Json[]): string {
   return row.map((value) => (value === '' ? '""' : quotedWhereNeeded(textOf(value, '')))).join(',');
 }
 
-/** A row as a line of a Markdown table. */
 function markdownLine(row: readonly Json[]): string {
   return `| ${row.map((value) => markdownCell(textOf(value, ''))).join(' | ')} |`;
 }

@@ -1,6 +1,6 @@
 import { cut, widthOf } from '../../base/display-width.js';
-import { count, counted, moment } from '../../base/units.js';
-import type { Change, Value, Values } from '../../push/change.js';
+import { count, counted, moment, valueText } from '../../base/units.js';
+import type { Change, Values } from '../../push/change.js';
 import type { Decision } from '../../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/facts.js';
 import type { PreviewChange } from '../../push/import/preview.js';
@@ -175,19 +175,16 @@ export function previewTable(changes: readonly PreviewChange[], isFull: boolean)
   return `${table(columns, rows, wide)}${rest}`;
 }
 
-/** A number of companies, with the VIPs among them. */
 export function companiesText(affected: PreviewChange['affected']): string {
   if (affected === null) return '';
   const { companies, vipCompanies } = affected;
   return vipCompanies === 0 ? count(companies) : `${count(companies)} (${count(vipCompanies)} VIP)`;
 }
 
-/** Who requested a change. */
 export function personText(requestedBy: string | null): string {
   return requestedBy ?? 'not named';
 }
 
-/** Everything about one change. */
 export function changeText(change: TitledChange & { readonly attempted: readonly ChangeAttempt[] }): string {
   const { entityType, entityId, title } = change;
   const facts: Fact[] = [
@@ -219,7 +216,6 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
   ]);
 }
 
-/** The outcome of cancelling or retrying changes. */
 export function decisionsText(decisions: readonly Decision[], done: string): string {
   if (decisions.length === 0) return 'no matching changes';
   const refused = decisions.filter((one) => !one.done);
@@ -237,13 +233,6 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
   ]
     .filter((part) => part !== '')
     .join('\n\n');
-}
-
-/** A value for people. */
-function valueText(value: Value | undefined): string {
-  if (value === undefined) return '(not known)';
-  if (value === null || value === '') return '(none)';
-  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
 }
 
 /** What a change does: each field with its value before and after. */

@@ -10,7 +10,6 @@ import { type Fact, list, pairs, sections, some, table, wide } from './layout.js
 const most = 12;
 const mostRequests = 8;
 
-/** What explains one entity, for people, in 80 columns. */
 export function explanationText(explanation: Explanation): string {
   const { kind, id, name, rejected, children, conflicts } = explanation;
   const due = children.filter(({ isDue }) => isDue).map(({ resource }) => resource);

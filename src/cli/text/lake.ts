@@ -2,7 +2,6 @@ import type { LakeAfterSync, LakeDropped, LakeReport, LakeStatus } from '../../a
 import { count, counted, duration } from '../../base/units.js';
 import { sections, table } from './layout.js';
 
-/** What `lake init` and `lake publish` did, for people. */
 export function lakeReportText(report: LakeReport, command: 'init' | 'publish'): string {
   const { namespace, kind, organization, created, addedColumns, views } = report;
   const rows = Object.entries(report.tables)
@@ -25,7 +24,6 @@ export function lakeReportText(report: LakeReport, command: 'init' | 'publish'):
   return `${details}\n\n${what}, after ${duration(report.seconds * 1000)}.`.trimStart();
 }
 
-/** What the lake has, for people. */
 export function lakeStatusText(found: LakeStatus): string {
   const { namespace, kind, organization, exists, lastPublication: last, behind, snapshot } = found;
   const who = organization.name ?? organization.id;
@@ -42,7 +40,6 @@ export function lakeStatusText(found: LakeStatus): string {
   return `${numbers}\n\n${published}\n${state}`;
 }
 
-/** What was removed, for people. */
 export function lakeDroppedText(dropped: LakeDropped): string {
   const { namespace, kind, organization, shared, tables, views, rows } = dropped;
   const who = organization.name ?? organization.id;
@@ -52,7 +49,6 @@ export function lakeDroppedText(dropped: LakeDropped): string {
   return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).`;
 }
 
-/** What became of the lake after a sync, for people. */
 export function lakeAfterSyncText({ report, failure, skipped }: LakeAfterSync): string {
   if (report) return lakeReportText(report, 'publish');
   if (failure) {

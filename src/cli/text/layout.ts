@@ -43,7 +43,6 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** A column of a table for people. */
 export interface Column {
   readonly name: string;
   /** Right-aligned, for numbers. */
@@ -178,7 +177,6 @@ function narrowed(wanted: readonly number[], least: readonly number[], room: num
   return widths;
 }
 
-/** A heading, and the text under it. */
 export type Section = readonly [heading: string, body: string | null];
 
 /** Text in sections. Empty ones are left out. */

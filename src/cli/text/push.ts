@@ -7,7 +7,6 @@ import { costText, nameOf } from './sync.js';
 
 const conflictHeading = 'Conflicts (somebody else changed the same field)';
 
-/** What a push did, for people, in 80 columns. */
 export function pushSummary(report: PushReport): string {
   const { changes, failed, notes } = report;
   return sections([

@@ -148,7 +148,6 @@ function undoBody({ changes, preview, notUndone, kept, notes }: ShownUndo, isFul
   ];
 }
 
-/** How often each value becomes another. */
 function kindsText(kinds: readonly ChangeKind[]): string {
   if (kinds.length === 0) return '';
   return table(

@@ -7,7 +7,6 @@ import { countsTable, type Fact, list, pairs, sections, some, table, wide } from
 
 const unreadHeading = 'Lists that changed while they were read, or were not read to the end';
 
-/** What a run did, for people, in 80 columns. */
 export function syncSummary(report: SyncReport): string {
   const { runId, outcome, requests, scans, rejected, failures, drift, notes } = report;
   const differences = drift.map(
@@ -49,7 +48,6 @@ function facts(report: SyncReport): Fact[] {
   ];
 }
 
-/** An organization for people. */
 export function nameOf({ name, id }: { readonly name: string | null; readonly id: string }): string {
   return name === null ? id : `${name} (${id})`;
 }
@@ -86,7 +84,9 @@ function scansText(scans: readonly ScanReport[]): string {
       .filter((scan) => !scan.verified || !scan.complete || scan.fused)
       .map((scan) => {
         const of = scan.totalCount === null ? '' : ` of ${count(scan.totalCount)}`;
-        const heldBack = scan.fused ? `; the fuse held back ${counted(scan.missing, 'deletion')}` : '';
+        const heldBack = scan.fused
+          ? `; the deletion limit held back ${counted(scan.missing, 'deletion')}`
+          : '';
         const note = scan.note === null ? '' : `; ${scan.note}`;
         const how = scan.complete ? 'not verified' : 'not read to the end';
         const state = scan.verified && scan.complete ? 'verified' : how;
@@ -124,7 +124,6 @@ function generalText({ entityId, message, hint }: Failure): string {
   return hint === null ? text : `${text} (${hint})`;
 }
 
-/** Entities of one endpoint that failed, for people. */
 export function failingText({ endpoint, entities, error, ids }: Contents['failing'][number]): string {
   const [id = ''] = ids;
   if (entities === 1) return `${endpoint} ${id}: ${error.replaceAll('{id}', id)}`;
@@ -142,7 +141,6 @@ function dueTable(lines: readonly PlanLine[]): string | null {
   );
 }
 
-/** What a run would cost, for people, in 80 columns. */
 export function planSummary(report: PlanReport): string {
   const { organization, requests, minutes, left } = report;
   const due = report.lines.filter((line) => line.due > 0);

@@ -142,7 +142,6 @@ export function fingerprint(text: string): string {
   return fingerprintStart + createHash('sha1').update(folded(text)).digest('base64');
 }
 
-/** Whether a cell shows that its formula failed. */
 export function isFormulaError(text: string): boolean {
   return /^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text);
 }

@@ -50,7 +50,6 @@ export interface ImportOptions {
   readonly howToFollow?: string;
 }
 
-/** A change to queue. */
 interface PreparedChange {
   readonly change: NewChange;
   /** What other people want instead: neither is sent. */

@@ -8,7 +8,6 @@ import { named, type Reference, rowsAbout } from '../facts.js';
 import type { ImportProblem } from './preview.js';
 import type { Edit, EntityEdits, ParsedRow, RowEdits } from './rows.js';
 
-/** A topic or company in the warehouse. */
 export interface StoredEntity {
   readonly id: string;
   /** Its values in the fields that can be changed; a field that was never fetched is left out. */

@@ -1,7 +1,8 @@
 import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
+import { valueText } from '../../base/units.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type Change, type EntityType, fieldsOf, type Values, valueText } from '../change.js';
+import { type Change, type EntityType, fieldsOf, type Values } from '../change.js';
 import { companiesPerRequest } from '../context.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
 import type { Queue } from '../queue.js';
@@ -21,7 +22,6 @@ export interface ImportProblem {
   readonly mergedInto?: { readonly id: string; readonly title: string | null };
 }
 
-/** What became of a row when it was imported. */
 export type RowOutcome =
   /** A new change waits for the next push. */
   | 'queued'
@@ -88,7 +88,6 @@ export interface Preview {
   readonly base: { readonly file: number; readonly warehouse: number; readonly oldest: string | null };
 }
 
-/** The result of an import. */
 export interface ImportReport {
   readonly importId: string;
   readonly source: string;
@@ -127,7 +126,6 @@ export interface ImportParts {
   readonly settings: CostSettings;
 }
 
-/** A change that would be queued. */
 type PlannedChange = Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'>;
 
 const noRows: Readonly<Record<RowOutcome, number>> = {

@@ -1,11 +1,11 @@
 import { groupBy } from '../../base/group-by.js';
+import { valueText } from '../../base/units.js';
 import type { Grid, GridRow, Range } from '../../sheet/grid.js';
-import { archivedReason, type Field, type Value, type Values, valueText } from '../change.js';
+import { archivedReason, type Field, type Value, type Values } from '../change.js';
 import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
 import type { ImportProblem } from './preview.js';
 
-/** One field that a row sets. */
 export interface Edit {
   readonly value: Value;
   /** What the person saw there, when the file has a base column for it and that is filled. */

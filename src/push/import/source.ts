@@ -39,8 +39,16 @@ export interface ImportSource {
 }
 
 /** Reads a sheet. Raises what `readSheet` raises. */
-export async function fromSheet(source: SheetSource, options: SheetOptions = {}): Promise<ImportSource> {
-  const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
+export async function fromSheet(
+  source: SheetSource | { readonly stream: AsyncIterable<Uint8Array>; readonly name: string },
+  options: SheetOptions = {},
+): Promise<ImportSource> {
+  const bytes =
+    'path' in source
+      ? await readBytes(source.path)
+      : 'stream' in source
+        ? await bytesOf(source.stream, source.name)
+        : source.bytes;
   const name = 'path' in source ? basename(source.path) : source.name;
   const hash = createHash('sha256').update(bytes).digest('hex');
   const grid = withUsedCells(await readSheet({ bytes, name }, options), name);
@@ -95,15 +103,6 @@ export function fromRecords(
   const grid = readRecords(records, name);
   const content = JSON.stringify([grid.columns, grid.rows]);
   return { grid, name, hash: createHash('sha256').update(content).digest('hex') };
-}
-
-/** Reads a sheet that is piped in, up to the size limit of a sheet. */
-export async function fromStream(
-  stream: AsyncIterable<Uint8Array>,
-  name: string,
-  options: SheetOptions = {},
-): Promise<ImportSource> {
-  return fromSheet({ bytes: await bytesOf(stream, name), name }, options);
 }
 
 /** Reads the rows of one SELECT on the published file, numbered from 1. Raises UsageError. */
@@ -163,7 +162,6 @@ export function saveImportCopy(
   removeOldCopies(folder);
 }
 
-/** Whether the copy of an import is kept. */
 export function hasImportCopy({ dataDir }: DataDir, importId: string): boolean {
   return existsSync(join(importsFolder(dataDir), `${importId}.json`));
 }
@@ -195,7 +193,6 @@ export function reencryptImportCopies(
   }
 }
 
-/** The folder of the copies. */
 export function importsFolder(dataDir: string): string {
   return join(dataDir, 'reports', 'imports');
 }

@@ -13,7 +13,6 @@ export interface ErrorBody {
   readonly problems?: readonly { readonly setting: string; readonly problem: string }[];
 }
 
-/** An error with its own HTTP status. */
 export class HttpError extends Error {
   constructor(
     readonly status: number,

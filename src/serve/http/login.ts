@@ -43,7 +43,6 @@ const loginsPerMinute = 5;
 /** Larger than any sheet of the program: 20,000 topics take 5 MB. */
 const maxUploadBytes = 20_000_000;
 
-/** Whether the pages need a login. */
 export function needsLogin({ users, userHeader }: AccessSettings): boolean {
   return users.length > 0 || userHeader !== null;
 }

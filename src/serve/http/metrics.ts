@@ -5,7 +5,6 @@ import { outcomes, type RunRecord, type ScheduleView } from '../schedule/record.
 
 const prefix = 'signalhouse_';
 
-/** One attempt at the API. */
 export interface MeteredRequest {
   readonly endpoint: string;
   /** Undefined when no answer came. */

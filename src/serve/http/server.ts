@@ -92,7 +92,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** The server, ready to listen. */
 export function buildServer(options: ServerOptions): FastifyInstance {
   const { host = defaultHost, token, facts, metrics, log, schedule } = options;
   const limits = { ...defaultLimits, ...options.limits };

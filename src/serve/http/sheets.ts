@@ -13,7 +13,6 @@ import {
 import { answerTo, HttpError } from './guard.js';
 import { field, type Person } from './login.js';
 
-/** A file for somebody to download. */
 export interface SheetFile {
   readonly name: string;
   readonly bytes: Uint8Array;

@@ -61,7 +61,6 @@ export function messageAbout({ kind, name, level, since, detail }: Subject, from
   return { event, kind, subject: name, from, title, detail: short, since };
 }
 
-/** What `serve --test-notification` sends. */
 export function testMessage(from: string, since: string): Message {
   const detail = 'This is a test of the notifications of Signalhouse. Nothing is wrong.';
   return { event: 'test', kind: 'test', subject: 'test', from, title: 'test notification', detail, since };
@@ -74,7 +73,6 @@ const phrases = {
   recovered: 'has recovered',
 } as const;
 
-/** The message in one line. */
 export function lineOf({ from, title, detail }: Message): string {
   return `[${from}] ${title}: ${detail}`;
 }

@@ -1,3 +1,4 @@
+import querystring from 'node:querystring';
 import type { Clock } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
@@ -6,53 +7,61 @@ import { type Deliver, DeliveryError, delivering, type Message } from './deliver
 
 /** How notifications are sent by e-mail, in the shape of the configuration. */
 export interface EmailSettings {
-  readonly host?: string | undefined;
-  readonly port: number;
-  readonly security: 'starttls' | 'tls' | 'none';
-  readonly user?: string | undefined;
+  /** smtps://user@host:port, or smtp://… for STARTTLS, or that with ?ignoreTLS=true for no encryption. */
+  readonly server?: string | undefined;
   readonly from?: string | undefined;
   readonly to: readonly string[];
 }
 
 export interface EmailOptions {
-  readonly settings: EmailSettings;
+  readonly settings: EmailSettings & { readonly server: string };
   readonly password: string | undefined;
   readonly clock: Clock;
   /** Timeout of one attempt; default 20000. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Whether e-mail is sent at all: without a server it is not. */
-export function hasEmail(settings: EmailSettings): settings is EmailSettings & { readonly host: string } {
-  return settings.host !== undefined;
-}
-
 /** What is wrong with the settings taken together; `named` tells how the user gave each. Never quotes a password. */
 export function emailProblems(
-  settings: EmailSettings,
+  { server, from, to }: EmailSettings,
   password: string | undefined,
   named: (path: string) => string,
 ): Problem[] {
-  const { host, from, to, user, security } = settings;
   const problems: Problem[] = [];
   const add = (name: keyof EmailSettings, problem: string) =>
     problems.push({ setting: named(`serve.notify.email.${name}`), problem });
-  if (!hasEmail(settings)) {
-    const given = (['from', 'user'] as const).find((name) => settings[name] !== undefined);
-    if (given !== undefined || to.length > 0) add('host', 'is required to send e-mail: the SMTP server');
+  if (server === undefined) {
+    if (from !== undefined || to.length > 0) add('server', 'is required to send e-mail: the SMTP server');
     return problems;
   }
+  const { user, host, ignoreTLS } = connectionOf(server);
   if (from === undefined) add('from', 'is required to send e-mail: the address of the sender');
   if (to.length === 0) add('to', 'is required to send e-mail: a list of addresses');
-  if (user !== undefined && password === undefined) {
-    const problem = 'is required with serve.notify.email.user';
+  if (user !== '' && password === undefined) {
+    const problem = 'is required with a user in serve.notify.email.server';
     problems.push({ setting: 'SIGNALHOUSE_SMTP_PASSWORD', problem });
   }
-  if (user === undefined && password !== undefined) add('user', 'is required with SIGNALHOUSE_SMTP_PASSWORD');
-  if (password !== undefined && security === 'none' && !isLoopback(host ?? '')) {
-    add('security', 'must be starttls or tls, because the password would be sent in the clear');
+  if (user === '' && password !== undefined) {
+    add('server', 'must name the user whose password is SIGNALHOUSE_SMTP_PASSWORD: smtp://USER@…');
+  }
+  if (password !== undefined && ignoreTLS && !isLoopback(host)) {
+    add('server', 'must not have ignoreTLS, because the password would be sent in the clear');
   }
   return problems;
+}
+
+function connectionOf(server: string) {
+  const { protocol, hostname, port, username, search } = new URL(server);
+  const secure = protocol === 'smtps:';
+  const ignoreTLS = !secure && search !== '';
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (secure ? 465 : 587),
+    user: querystring.unescape(username),
+    secure,
+    requireTLS: !secure && !ignoreTLS,
+    ignoreTLS,
+  };
 }
 
 /**
@@ -66,19 +75,18 @@ export function email({ settings, password, clock, timeoutMs = 20_000 }: EmailOp
 }
 
 async function send(
-  { host, port, security, user, from, to }: EmailSettings,
+  { server, from, to }: EmailOptions['settings'],
   password: string | undefined,
   message: Message,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<string | null> {
   // Loaded only where e-mail is sent: it takes 150 ms and 15 MB.
   const { createTransport } = await import('nodemailer');
+  const { user, ...connection } = connectionOf(server);
   const transport = createTransport({
-    ...{ host, port, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
-    secure: security === 'tls',
-    requireTLS: security === 'starttls',
-    ignoreTLS: security === 'none',
-    auth: user === undefined ? undefined : { user, pass: password ?? '' },
+    ...connection,
+    ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
+    auth: user === '' ? undefined : { user, pass: password ?? '' },
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -110,7 +118,7 @@ function failed(error: unknown): DeliveryError {
   if (responseCode === undefined) {
     const hints: Readonly<Record<string, string>> = {
       EAUTH: 'the login failed',
-      ETLS: 'no encrypted connection; see serve.notify.email.security',
+      ETLS: 'no encrypted connection; see serve.notify.email.server',
     };
     const hint = hints[code ?? ''];
     return new DeliveryError(`${hint ?? 'no answer'} (${which})`, hint === undefined);

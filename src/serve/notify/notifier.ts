@@ -24,7 +24,6 @@ export interface NotifierOptions {
  * delivered. A change that is undone before it was delivered is not sent. Nothing here throws into a job.
  */
 export class Notifier {
-  readonly #options: NotifierOptions;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
   readonly #watchingSince: number;
@@ -33,8 +32,7 @@ export class Notifier {
   #work: Promise<void>;
   #watching: Promise<void> | undefined;
 
-  constructor(options: NotifierOptions) {
-    this.#options = options;
+  constructor(private readonly options: NotifierOptions) {
     this.#clock = options.clock ?? systemClock;
     this.#watchingSince = this.#clock.now();
     this.#work = options.store.load().then(
@@ -69,7 +67,7 @@ export class Notifier {
   }
 
   async #watch(): Promise<void> {
-    const { everyMs = 60_000 } = this.#options;
+    const { everyMs = 60_000 } = this.options;
     while (!this.#stop.signal.aborted) {
       await this.#look();
       await this.#clock.sleep(everyMs, this.#stop.signal).catch(() => undefined);
@@ -77,7 +75,7 @@ export class Notifier {
   }
 
   async #look(): Promise<void> {
-    const cached = await this.#options.facts.latest();
+    const cached = await this.options.facts.latest();
     const freshness = cached?.facts.freshness ?? [];
     await this.#then(() => afterCheck(this.#state, freshness, this.#clock.now(), this.#watchingSince));
   }
@@ -92,7 +90,7 @@ export class Notifier {
   }
 
   async #tell(): Promise<void> {
-    const { name, deliver, log, facts } = this.#options;
+    const { name, deliver, log, facts } = this.options;
     const organization = facts.last?.facts.contents?.organization;
     const from = organization?.name ?? organization?.id ?? 'Signalhouse';
     for (const subject of pending(this.#state)) {
@@ -115,8 +113,8 @@ export class Notifier {
   async #keep(state: NotifyState): Promise<void> {
     if (state === this.#state) return;
     this.#state = state;
-    await this.#options.store.save(state).catch((error: unknown) => {
-      this.#options.log.warn(
+    await this.options.store.save(state).catch((error: unknown) => {
+      this.options.log.warn(
         { err: error },
         'cannot store which notifications were sent: after a restart they may be sent again',
       );

@@ -5,44 +5,32 @@ import { duration } from '../../base/units.js';
 import type { RunRecord } from '../schedule/record.js';
 import type { Store } from '../store.js';
 
-/** The states of a job or of a resource. */
 const levels = ['ok', 'incomplete', 'failed', 'stale'] as const;
 export type Level = (typeof levels)[number];
 
-/** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */
-export interface Subject {
-  readonly kind: 'job' | 'resource';
-  readonly name: string;
-  readonly level: Level;
-  /** Since when it has this level. */
-  readonly since: Iso;
-  /** The text of the notification. */
-  readonly detail: string;
-  /** Of a job that failed: what its recovery asks for (its exit code, and whether the API was away). */
-  readonly cause?: string | undefined;
-  /** The level and the cause of the last delivered notification. */
-  readonly told: Level;
-  readonly toldCause?: string | undefined;
-}
-
-/** By `kind:name`. It is stored, so that a restart neither repeats nor forgets a notification. */
-export type NotifyState = Readonly<Record<string, Subject>>;
-export type NotifyStore = Store<NotifyState>;
-
-/** The schema of a stored NotifyState. */
-export const notifyState: z.ZodType<NotifyState> = z.record(
-  z.string(),
-  z.object({
+const subject = z
+  .object({
     kind: z.enum(['job', 'resource']),
     name: z.string(),
     level: z.enum(levels),
+    /** Since when it has this level. */
     since: z.iso.datetime(),
+    /** The text of the notification. */
     detail: z.string(),
+    /** Of a job that failed: what its recovery asks for (its exit code, and whether the API was away). */
     cause: z.string().optional(),
+    /** The level and the cause of the last delivered notification. */
     told: z.enum(levels),
     toldCause: z.string().optional(),
-  }),
-);
+  })
+  .readonly();
+/** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */
+export type Subject = z.infer<typeof subject>;
+
+/** By `kind:name`. It is stored, so that a restart neither repeats nor forgets a notification. */
+export const notifyState = z.record(z.string(), subject).readonly();
+export type NotifyState = z.infer<typeof notifyState>;
+export type NotifyStore = Store<NotifyState>;
 
 /** The state after a run. A skipped or interrupted run says nothing about the state of the job. */
 export function afterRun(state: NotifyState, record: RunRecord): NotifyState {

@@ -1,5 +1,4 @@
 import { type Clock, systemClock } from '../../base/clock.js';
-import { UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { type Deliver, DeliveryError, delivering, lineOf, type Message } from './deliver.js';
 
@@ -23,7 +22,7 @@ export function webhookProblem(url: string): string | undefined {
 
 /**
  * A webhook: one POST of JSON per message, in the form of its service. No redirect is followed. A transient failure (no
- * answer, 429, 5xx) is retried twice. Throws UsageError for an address with a webhookProblem.
+ * answer, 429, 5xx) is retried twice. The address has no webhookProblem.
  */
 export function webhook({
   url,
@@ -31,10 +30,6 @@ export function webhook({
   clock = systemClock,
   timeoutMs = 10_000,
 }: WebhookOptions): Deliver {
-  const problem = webhookProblem(url);
-  if (problem !== undefined) {
-    throw new UsageError('The webhook cannot be used.', [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]);
-  }
   return delivering(clock, timeoutMs, (message, signal) => post(url, bodies[format](message), signal));
 }
 
@@ -64,7 +59,6 @@ function codeOf(error: unknown): string {
   return typeof cause?.code === 'string' ? cause.code : name;
 }
 
-/** The forms of the messages of a webhook. */
 const bodies = { slack, json, teams };
 
 /** Slack and compatible services show `text`; other programs read the rest. */

@@ -170,7 +170,7 @@ function heldBack({ fused }: Contents): Attention[] {
   return [
     warning(
       `Deletions of ${listed(fused.map(({ endpoint }) => endpoint))} are held back`,
-      'The last sync missed more of them than the fuse allows. If they are really gone, accept the deletions.',
+      'The last sync missed more of them than sync.deletes allows. If they are really gone, accept the deletions.',
       'signalhouse sync --accept-deletes',
     ),
   ];

@@ -6,7 +6,6 @@ import { wallAt } from '../schedule/zone.js';
 /** A state, shown as a word with a mark, never by colour alone. */
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet';
 
-/** A word in the colour of its tone. */
 export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }

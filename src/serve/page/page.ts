@@ -30,7 +30,6 @@ export interface PageContent {
   readonly zone?: string | undefined;
 }
 
-/** Somebody who has logged in. */
 export interface Visitor {
   readonly name: string;
   readonly role: 'read' | 'write';
@@ -178,7 +177,6 @@ function runsSection(runs: readonly RunLine[], { times, link }: Frame): Html | n
   );
 }
 
-/** Every run that is known. */
 export function runsPage(content: PageContent): string {
   const frame = frameOf(content, '/runs');
   const runs = allRuns(content.facts, content.schedule);
@@ -194,7 +192,6 @@ export function runsPage(content: PageContent): string {
   });
 }
 
-/** One run with its summary. */
 export function runPage(content: PageContent, run: RunDetails): string {
   const frame = frameOf(content, '/runs');
   const line = allRuns(content.facts, content.schedule).find(({ id }) => id === run.run_id) ?? null;
@@ -243,7 +240,6 @@ ${main}
   );
 }
 
-/** Who is here, and the way out. */
 function visitorBox({ name, token, canSignOut }: Visitor): Html {
   const signOut = html`<form method="post" action="/logout" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}"><button class="link">Sign out</button></form>`;
   return html`<div id="visitor" class="visitor"><span>${name}</span>${canSignOut ? signOut : null}</div>`;

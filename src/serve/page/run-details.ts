@@ -128,8 +128,8 @@ function scans({ scans: all = [] }: Summary): Html | null {
       .map(({ endpoint, complete, verified, items, totalCount, fused, missing, note }) => {
         const of = totalCount === null ? '' : ` of ${count(totalCount)}`;
         const state = !complete ? 'not read to the end' : verified ? 'verified' : 'not verified';
-        const fuse = fused ? `; the fuse held back ${counted(missing, 'deletion')}` : '';
-        return html`${endpoint}: ${state}, ${count(items)}${of} items${fuse}${note === null ? null : `; ${note}`}`;
+        const heldBack = fused ? `; the deletion limit held back ${counted(missing, 'deletion')}` : '';
+        return html`${endpoint}: ${state}, ${count(items)}${of} items${heldBack}${note === null ? null : `; ${note}`}`;
       }),
   );
 }

@@ -32,12 +32,10 @@ const tones: Readonly<Record<string, Tone>> = {
   skipped: 'quiet',
 };
 
-/** How good or bad an outcome of a run is. */
 export function outcomeTone(outcome: string): Tone {
   return tones[outcome] ?? 'quiet';
 }
 
-/** An outcome in the colour of its tone. */
 export function outcomeBadge(outcome: string): Html {
   return badge(outcomeTone(outcome), outcome);
 }

@@ -33,7 +33,6 @@ export interface SheetLine {
   readonly problem: string | null;
 }
 
-/** One change, as people read it. */
 export interface SheetChange {
   /** Null before it is queued. */
   readonly id: string | null;
@@ -89,7 +88,6 @@ export function sheetsPage(
   });
 }
 
-/** What went wrong, and what to do about it. */
 export interface Problem {
   readonly message: string;
   readonly details: readonly string[];
@@ -229,7 +227,6 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
   );
 }
 
-/** What a person can do now. */
 function actions(sheet: SheetDetails, { visitor }: PageContent): Html | null {
   const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
     sheet;

@@ -20,11 +20,6 @@ export interface Due {
 export class Agenda {
   /** By job: every due time up to this one was handed out. */
   readonly #handedOut = new Map<string, number>();
-  /** By job: the next due time, cached because it is read far more often than it changes. */
-  readonly #next = new Map<string, { from: number; due: number | null }>();
-
-  /** By job: the last answer of `firstDue`. */
-  readonly #first = new Map<string, { after: number; due: number | null }>();
 
   /**
    * Starts with a job that is handled up to `handled` (null: it never ran). Returns the last due time if it was missed,
@@ -48,21 +43,7 @@ export class Agenda {
 
   /** When a job starts next; null when it never does. */
   nextStart(job: Job, now: number): number | null {
-    const from = this.#from(job, now);
-    const cached = this.#next.get(job.name);
-    if (cached?.from === from) return cached.due;
-    const due = nextRun(job, from);
-    this.#next.set(job.name, { from, due });
-    return due;
-  }
-
-  /** The first due time after a moment; null when there is none. */
-  firstDue(job: Job, after: number): number | null {
-    const cached = this.#first.get(job.name);
-    if (cached?.after === after) return cached.due;
-    const due = nextRun(job, after);
-    this.#first.set(job.name, { after, due });
-    return due;
+    return nextRun(job, this.#from(job, now));
   }
 
   /** After a clock was set back far, times come again; after a small step back, they are waited for. */

@@ -6,10 +6,10 @@ import { lastWallUntil, momentOf, wallAt } from './zone.js';
  * daylight-saving change leaves out, and forgets what was due while the process was down.
  */
 interface Cron {
-  /** Wall times later than `wall`, in order; endless unless none is left within `years`. */
-  after(wall: number): Iterable<number>;
-  /** Wall times up to `wall` and at it, latest first. */
-  until(wall: number): Iterable<number>;
+  /** Whether it occurs on the day that begins at a wall time. */
+  isDay(day: number): boolean;
+  /** The milliseconds of such a day at which it occurs, in order. */
+  readonly times: readonly number[];
 }
 
 /** A 29 February on a given weekday comes every 28 years, and 40 years apart across 2100. */
@@ -39,45 +39,25 @@ function read(expression: string): Cron {
   // UTC, because it gets wall times.
   const task = createTask(expression, () => undefined, { timezone: 'UTC' });
   void task.destroy();
-  const ascending = {
-    hour: sorted(fields.hour),
-    minute: sorted(fields.minute),
-    second: sorted(fields.second),
-  };
-  const descending = {
-    hour: ascending.hour.toReversed(),
-    minute: ascending.minute.toReversed(),
-    second: ascending.second.toReversed(),
-  };
-  const first = time(ascending.hour[0] ?? 0, ascending.minute[0] ?? 0, ascending.second[0] ?? 0);
+  const [hours, minutes, seconds] = [fields.hour, fields.minute, fields.second].map(sorted);
+  const times = (hours ?? []).flatMap((hour) =>
+    (minutes ?? []).flatMap((minute) =>
+      (seconds ?? []).map((second) => ((hour * 60 + minute) * 60 + second) * 1000),
+    ),
+  );
   const isDay = (day: number) =>
-    fields.month.includes(new Date(day).getUTCMonth() + 1) && task.match(new Date(day + first));
-
-  function* walls(from: number, step: 1 | -1): Iterable<number> {
-    const start = Math.floor(from / dayMs) * dayMs;
-    for (let days = 0; days < years * 366; days++) {
-      const day = start + days * step * dayMs;
-      if (isDay(day)) yield* times(day, from, step);
-    }
-  }
-  function* times(day: number, from: number, step: 1 | -1): Iterable<number> {
-    const { hour, minute, second } = step === 1 ? ascending : descending;
-    /** Whether everything between two times of the day lies on the side that was left behind. */
-    const past = (earliest: number, latest: number) =>
-      step === 1 ? day + latest <= from : day + earliest > from;
-    for (const h of hour) {
-      if (past(time(h, 0, 0), time(h, 59, 59))) continue;
-      for (const m of minute) {
-        if (past(time(h, m, 0), time(h, m, 59))) continue;
-        for (const s of second) if (!past(time(h, m, s), time(h, m, s))) yield day + time(h, m, s);
-      }
-    }
-  }
-  return { after: (wall) => walls(wall, 1), until: (wall) => walls(wall, -1) };
+    fields.month.includes(new Date(day).getUTCMonth() + 1) && task.match(new Date(day + (times[0] ?? 0)));
+  return { isDay, times };
 }
 
-function time(hours: number, minutes: number, seconds: number): number {
-  return ((hours * 60 + minutes) * 60 + seconds) * 1000;
+/** Wall times from a day on, in order (`step` 1) or latest first (-1); endless unless none is left within `years`. */
+function* walls({ isDay, times }: Cron, from: number, step: 1 | -1): Iterable<number> {
+  const start = Math.floor(from / dayMs) * dayMs;
+  const ofDay = step === 1 ? times : times.toReversed();
+  for (let days = 0; days < years * 366; days++) {
+    const day = start + days * step * dayMs;
+    if (isDay(day)) for (const time of ofDay) yield day + time;
+  }
 }
 
 function sorted(values: readonly number[]): number[] {
@@ -96,7 +76,9 @@ export interface Timetable {
  * due in the repeated hour is due in the first of the two.
  */
 export function nextRun({ cron, timezone }: Timetable, after: number): number | null {
-  for (const wall of cronOf(cron).after(wallAt(after, timezone))) {
+  const from = wallAt(after, timezone);
+  for (const wall of walls(cronOf(cron), from, 1)) {
+    if (wall <= from) continue;
     const moment = momentOf(wall, timezone);
     if (moment > after) return moment;
   }
@@ -105,7 +87,9 @@ export function nextRun({ cron, timezone }: Timetable, after: number): number | 
 
 /** The last due time that is not later than `until`, as nextRun would find it; or null. */
 export function lastDue({ cron, timezone }: Timetable, until: number): number | null {
-  for (const wall of cronOf(cron).until(lastWallUntil(until, timezone))) {
+  const from = lastWallUntil(until, timezone);
+  for (const wall of walls(cronOf(cron), from, -1)) {
+    if (wall > from) continue;
     const moment = momentOf(wall, timezone);
     if (moment <= until) return moment;
   }

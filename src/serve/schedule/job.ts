@@ -6,14 +6,14 @@ import { cronProblem, nextRun, type Timetable } from './cron.js';
 const jobKinds = ['sync', 'push', 'sync+push', 'export', 'lake'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
-/** One job of the settings. */
 export interface Job extends Timetable {
   /** Its name in the settings, on the page, in metrics, and in POST /jobs/NAME/run. */
   readonly name: string;
   readonly run: JobKind;
   /** Whether a missed run is run once after the next start; default true. */
   readonly catchUp?: boolean | undefined;
-  readonly caps: { readonly maxRequests?: number | undefined; readonly maxMinutes?: number | undefined };
+  readonly maxRequests?: number | undefined;
+  readonly maxMinutes?: number | undefined;
   /** What to do when a run is due while another run is not finished: jobs share the warehouse. */
   readonly overlap: 'wait' | 'skip';
 }

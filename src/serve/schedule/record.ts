@@ -12,7 +12,6 @@ export type Trigger = (typeof triggers)[number];
 /** How a job ends by itself; `stopped` means at its caps, with everything committed. */
 type Ending = 'done' | 'stopped' | 'incomplete' | 'failed';
 
-/** What a job returns. */
 export interface JobResult {
   readonly outcome: Ending;
   readonly exitCode: ExitCode;
@@ -28,29 +27,32 @@ export interface JobResult {
 export const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** One run of a job, or one that was skipped. */
-export interface RunRecord {
-  readonly job: string;
-  readonly trigger: Trigger;
-  readonly outcome: Outcome;
-  /** When it was due; null when somebody requested it. */
-  readonly dueAt: Iso | null;
-  /** Null when it was skipped. */
-  readonly startedAt: Iso | null;
-  readonly endedAt: Iso;
-  /** Null when it was skipped. */
-  readonly exitCode: ExitCode | null;
-  readonly message: string;
-  /** The runs that it made (ops.runs); earlier versions did not record them. */
-  readonly runIds?: readonly string[] | undefined;
-  readonly endedByOutage?: boolean | undefined;
-}
+const moment = z.iso.datetime();
 
+const runRecord = z
+  .object({
+    job: z.string(),
+    trigger: z.enum(triggers),
+    outcome: z.enum(outcomes),
+    /** When it was due; null when somebody requested it. */
+    dueAt: moment.nullable(),
+    /** Null when it was skipped. */
+    startedAt: moment.nullable(),
+    endedAt: moment,
+    /** Null when it was skipped. */
+    exitCode: z.enum(ExitCode).nullable(),
+    message: z.string(),
+    /** The runs that it made (ops.runs); earlier versions did not record them. */
+    runIds: z.array(z.string()).readonly().optional(),
+    endedByOutage: z.boolean().optional(),
+  })
+  .readonly();
+/** One run of a job, or one that was skipped. */
+export type RunRecord = z.infer<typeof runRecord>;
+
+const retry = z.object({ at: moment, count: z.number().int().min(1) }).readonly();
 /** When a job that an outage ended runs again, and how often it was tried again, this time included. */
-export interface Retry {
-  readonly at: Iso;
-  readonly count: number;
-}
+export type Retry = z.infer<typeof retry>;
 
 /** The run has already waited for the API (`api.outageMinutes`); an hour more or less is no matter for what runs nightly. */
 const retryPauses = { firstMinutes: 5, mostMinutes: 60 };
@@ -65,49 +67,25 @@ export function retryPauseMs(count: number): number {
 const historyLength = 50;
 
 /** What the scheduler remembers across restarts. */
-export interface ScheduleMemory {
-  readonly jobs: Readonly<
-    Record<
-      string,
-      {
-        /** The latest due time that is handled; a later one that passed was missed. */
-        readonly handledDue: Iso | null;
-        readonly lastSuccessAt: Iso | null;
-        readonly retry?: Retry | null | undefined;
-      }
-    >
-  >;
-  /** Newest first. */
-  readonly history: readonly RunRecord[];
-}
+export const scheduleMemory = z
+  .object({
+    jobs: z
+      .record(
+        z.string(),
+        z.object({
+          /** The latest due time that is handled; a later one that passed was missed. */
+          handledDue: moment.nullable(),
+          lastSuccessAt: moment.nullable(),
+          retry: retry.nullish(),
+        }),
+      )
+      .readonly(),
+    /** Newest first. */
+    history: z.array(runRecord).readonly(),
+  })
+  .readonly();
+export type ScheduleMemory = z.infer<typeof scheduleMemory>;
 export type ScheduleStore = Store<ScheduleMemory>;
-
-const moment = z.iso.datetime();
-/** The schema of a stored ScheduleMemory. */
-export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
-  jobs: z.record(
-    z.string(),
-    z.object({
-      handledDue: moment.nullable(),
-      lastSuccessAt: moment.nullable(),
-      retry: z.object({ at: moment, count: z.number().int().min(1) }).nullish(),
-    }),
-  ),
-  history: z.array(
-    z.object({
-      job: z.string(),
-      trigger: z.enum(triggers),
-      outcome: z.enum(outcomes),
-      dueAt: moment.nullable(),
-      startedAt: moment.nullable(),
-      endedAt: moment,
-      exitCode: z.enum(ExitCode).nullable(),
-      message: z.string(),
-      runIds: z.array(z.string()).optional(),
-      endedByOutage: z.boolean().optional(),
-    }),
-  ),
-});
 
 /** The exit code of `serve --once`: that of the first run that failed, else whether one was incomplete. */
 export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
@@ -147,7 +125,6 @@ function later(one: Iso | null, other: Iso | null): Iso | null {
   return Date.parse(one) > Date.parse(other) ? one : other;
 }
 
-/** The progress of a running job. */
 export interface Progress {
   readonly phase: string;
   readonly done: number;
@@ -176,7 +153,6 @@ export interface LiveRun {
   readonly outage: OutageView | null;
 }
 
-/** A job with its last and its next run. */
 export interface JobView {
   readonly name: string;
   readonly run: JobKind;
@@ -190,7 +166,6 @@ export interface JobView {
   readonly overdueSince: Iso | null;
 }
 
-/** Past, running and next runs. */
 export interface ScheduleView {
   readonly stopping: boolean;
   readonly running: LiveRun | null;

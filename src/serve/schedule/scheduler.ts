@@ -13,7 +13,8 @@ import type { Log } from '../../base/log.js';
 import type { Outage } from '../../base/observer.js';
 import { moment } from '../../base/units.js';
 import { Agenda } from './agenda.js';
-import { type Job, jobProblems } from './job.js';
+import { nextRun } from './cron.js';
+import type { Job } from './job.js';
 import {
   type JobResult,
   type LiveRun,
@@ -30,7 +31,6 @@ import {
   type Trigger,
 } from './record.js';
 
-/** What a job is given for one run. */
 export interface RunContext {
   readonly trigger: Trigger;
   /** The program shuts down: finish what is in flight, commit, publish. */
@@ -47,7 +47,7 @@ export interface RunContext {
 export type RunJob = (job: Job, context: RunContext) => Promise<JobResult>;
 
 export interface SchedulerOptions {
-  /** The constructor throws UsageError for jobs with jobProblems. */
+  /** Without jobProblems. */
   readonly jobs: readonly Job[];
   readonly run: RunJob;
   readonly memory: ScheduleStore;
@@ -68,7 +68,6 @@ const doing: Readonly<Record<Job['run'], string>> = {
   lake: 'publishes to the lake',
 };
 
-/** The answer to a requested run. */
 export type RequestedRun = 'accepted' | 'unknown' | 'busy' | 'stopping';
 
 /** The wall clock is checked at least this often: it may be set, and timers do not run while a machine sleeps. */
@@ -82,7 +81,6 @@ const giveUpMs = 3_000;
  * interrupted it) runs once afterwards. Use either `start` or `runOnce`.
  */
 export class Scheduler {
-  readonly #options: SchedulerOptions;
   readonly #clock: Clock;
   readonly #agenda: Agenda;
   readonly #createdAt: number;
@@ -94,13 +92,10 @@ export class Scheduler {
   #memory: ScheduleMemory = { jobs: {}, history: [] };
   #stopped: Promise<{ finished: boolean }> | undefined;
 
-  constructor(options: SchedulerOptions) {
-    this.#options = options;
+  constructor(private readonly options: SchedulerOptions) {
     this.#clock = options.clock ?? systemClock;
     this.#createdAt = this.#clock.now();
     this.#agenda = new Agenda();
-    const problems = jobProblems(options.jobs);
-    if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
   }
 
   /** Runs what was missed, and watches the clock until `stop`. Resolves as soon as it watches. */
@@ -108,7 +103,7 @@ export class Scheduler {
     await this.#recall();
     if (this.#stop.signal.aborted) return;
     const now = this.#clock.now();
-    for (const job of this.#options.jobs) {
+    for (const job of this.options.jobs) {
       const handled = this.#handledDue(job);
       const missed = this.#agenda.begin(job, handled, now);
       if (missed === null) continue;
@@ -125,7 +120,7 @@ export class Scheduler {
   /** Who starts a service at noon must not have to find out from the results what the first run does, and why it runs now. */
   #announce(job: Job, missed: number | null): void {
     const why = missed === null ? 'it never ran before' : `its run of ${moment(new Date(missed))} was missed`;
-    this.#options.log.info(
+    this.options.log.info(
       { job: job.name, due: missed === null ? null : iso(missed) },
       `${job.name} runs once right after the start, because ${why}: it ${doing[job.run]}. With catchUp: false it waits for its schedule`,
     );
@@ -136,7 +131,7 @@ export class Scheduler {
     await this.#recall();
     const now = this.#clock.now();
     const before = this.#memory.history;
-    for (const job of this.#options.jobs) {
+    for (const job of this.options.jobs) {
       const missed = this.#agenda.begin(job, this.#handledDue(job), now);
       if (missed !== null && !this.#stop.signal.aborted) this.#queue.add(this.#entry(job, 'once', missed));
     }
@@ -146,7 +141,7 @@ export class Scheduler {
 
   /** Queues a run of a job; `busy` when it is already running or waiting. */
   ask(name: string): RequestedRun {
-    const job = this.#options.jobs.find((one) => one.name === name);
+    const job = this.options.jobs.find((one) => one.name === name);
     if (!job) return 'unknown';
     if (this.#stop.signal.aborted) return 'stopping';
     if (this.#queue.has(job)) return 'busy';
@@ -170,14 +165,13 @@ export class Scheduler {
     return this.#queue.visit(name, work);
   }
 
-  /** Past, running and next runs. */
   view(): ScheduleView {
     const { running, waiting } = this.#queue;
     return {
       stopping: this.#stop.signal.aborted,
       running: running && liveRun(running),
       waiting: waiting.map(liveRun),
-      jobs: this.#options.jobs.map((job) => ({
+      jobs: this.options.jobs.map((job) => ({
         name: job.name,
         run: job.run,
         cron: job.cron,
@@ -201,7 +195,7 @@ export class Scheduler {
   }
 
   async #shutDown(): Promise<{ finished: boolean }> {
-    const { log, shutdownSeconds } = this.#options;
+    const { log, shutdownSeconds } = this.options;
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     this.#alarm.abort(reason);
@@ -231,8 +225,8 @@ export class Scheduler {
   async #watch(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const now = this.#clock.now();
-      for (const job of this.#options.jobs) this.#look(job, now);
-      const starts = this.#options.jobs.map((job) => this.#nextStart(job, now) ?? now + lookMs);
+      for (const job of this.options.jobs) this.#look(job, now);
+      const starts = this.options.jobs.map((job) => this.#nextStart(job, now) ?? now + lookMs);
       this.#alarm = new AbortController();
       try {
         await this.#clock.sleep(Math.min(lookMs, ...starts.map((start) => start - now)), this.#alarm.signal);
@@ -266,7 +260,7 @@ export class Scheduler {
     const isLate = trigger === 'schedule' && busy.some((entry) => (entry.dueAt ?? entry.since) < dueAt);
     const holder = this.#holder();
     if (isLate && job.overlap === 'skip') return void this.#skip(job, trigger, dueAt, holder ?? 'busy');
-    if (holder !== null) this.#options.log.info({ job: job.name }, `${job.name} is due and waits: ${holder}`);
+    if (holder !== null) this.options.log.info({ job: job.name }, `${job.name} is due and waits: ${holder}`);
     this.#queue.add(this.#entry(job, trigger, dueAt));
   }
 
@@ -275,7 +269,7 @@ export class Scheduler {
   }
 
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
-    this.#options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
+    this.options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
     await this.#recordEnd({
       ...{ job: job.name, trigger, outcome: 'skipped', exitCode: null, message: why },
       ...{ dueAt: iso(dueAt), startedAt: null, endedAt: iso(this.#clock.now()) },
@@ -284,7 +278,7 @@ export class Scheduler {
 
   async #run(entry: Entry): Promise<void> {
     const { job, trigger } = entry;
-    const { log, run } = this.#options;
+    const { log, run } = this.options;
     entry.since = this.#clock.now();
     log.info({ job: job.name, trigger }, `${job.name} starts`);
     const progress = (now: Progress) => {
@@ -329,7 +323,7 @@ export class Scheduler {
   }
 
   async #recordEnd(record: RunRecord, retry: Retry | null = null): Promise<void> {
-    const { log, memory, onEnd } = this.#options;
+    const { log, memory, onEnd } = this.options;
     this.#memory = remembered(this.#memory, record, retry);
     try {
       onEnd?.(record);
@@ -342,7 +336,7 @@ export class Scheduler {
   }
 
   async #recall(): Promise<void> {
-    this.#memory = (await this.#options.memory.load()) ?? this.#memory;
+    this.#memory = (await this.options.memory.load()) ?? this.#memory;
   }
 
   #handledDue(job: Job): number | null {
@@ -367,7 +361,7 @@ export class Scheduler {
     const first = this.#memory.history.findLast((record) => record.job === job.name);
     const from =
       millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt ?? null) ?? this.#createdAt;
-    const due = this.#agenda.firstDue(job, from);
+    const due = nextRun(job, from);
     return due === null || due > this.#clock.now() ? null : iso(due);
   }
 
@@ -391,16 +385,13 @@ export class Scheduler {
  * reject.
  */
 class RunQueue {
-  readonly #run: (entry: Entry) => Promise<void>;
   readonly #waiting: Entry[] = [];
   readonly #guests: { readonly name: string; enter(): void; refuse(reason: Error): void }[] = [];
   #running: Entry | null = null;
   #visitor: string | null = null;
   #idle: (() => void)[] = [];
 
-  constructor(run: (entry: Entry) => Promise<void>) {
-    this.#run = run;
-  }
+  constructor(private readonly run: (entry: Entry) => Promise<void>) {}
 
   get running(): Entry | null {
     return this.#running;
@@ -470,14 +461,13 @@ class RunQueue {
       return;
     }
     this.#running = entry;
-    void this.#run(entry).finally(() => {
+    void this.run(entry).finally(() => {
       this.#running = null;
       this.#next();
     });
   }
 }
 
-/** A run that is running or waiting. */
 interface Entry {
   readonly job: Job;
   readonly trigger: Trigger;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ReleaseQueue } from '../../../src/api/budget.js';
 import { retryAfterMs } from '../../../src/api/response.js';
-import { decideRetry, type FailedAttempt, jitteredMs } from '../../../src/api/retry.js';
+import { type FailedAttempt, jitteredMs, retryPauseMs } from '../../../src/api/retry.js';
 
 describe('the wait that the server asks for', () => {
   const now = Date.parse('2025-03-01T12:00:00Z');
@@ -70,33 +70,28 @@ describe('retries', () => {
   });
 
   test('end after the configured number of failures', () => {
-    expect(decideRetry(failed({ failures: 3 }), options, 0)).toEqual({ retry: true, delayMs: 0 });
-    expect(decideRetry(failed({ failures: 4 }), options, 0)).toEqual({ retry: false });
+    expect(retryPauseMs(failed({ failures: 3 }), options, 0)).toEqual(0);
+    expect(retryPauseMs(failed({ failures: 4 }), options, 0)).toEqual(null);
   });
 
   test('a 429 uses up time, not attempts', () => {
     const limited = { kind: 'limited', failures: 99 } as const;
-    expect(decideRetry(failed({ ...limited, rateLimitedForMs: 59_999 }), options, 0.5)).toEqual({
-      retry: true,
-      delayMs: 0,
-    });
-    expect(decideRetry(failed({ ...limited, rateLimitedForMs: 60_000 }), options, 0.5)).toEqual({
-      retry: false,
-    });
+    expect(retryPauseMs(failed({ ...limited, rateLimitedForMs: 59_999 }), options, 0.5)).toEqual(0);
+    expect(retryPauseMs(failed({ ...limited, rateLimitedForMs: 60_000 }), options, 0.5)).toEqual(null);
   });
 
   test('wait as long as the server asks, up to a cap', () => {
     const decide = (retryAfterMs: number) =>
-      decideRetry(failed({ kind: 'server_error', retryAfterMs }), options, 1);
-    expect(decide(3000)).toEqual({ retry: true, delayMs: 3000 });
-    expect(decide(1e9)).toEqual({ retry: true, delayMs: 5000 });
-    expect(decide(10)).toEqual({ retry: true, delayMs: 100 });
+      retryPauseMs(failed({ kind: 'server_error', retryAfterMs }), options, 1);
+    expect(decide(3000)).toEqual(3000);
+    expect(decide(1e9)).toEqual(5000);
+    expect(decide(10)).toEqual(100);
   });
 
   test.each(['refused', 'rejected', 'redirect', 'too_large', 'encoding', 'stopped'] as const)(
     'never after %s',
     (kind) => {
-      expect(decideRetry(failed({ kind }), options, 0)).toEqual({ retry: false });
+      expect(retryPauseMs(failed({ kind }), options, 0)).toEqual(null);
     },
   );
 });

@@ -339,15 +339,6 @@ describe('writes', () => {
     });
     expect(requests).toHaveLength(1);
   });
-
-  test.each(['', 'x'.repeat(256), 'a b', 'ü'])('reject the Idempotency-Key %j', async (idempotencyKey) => {
-    const { baseUrl } = await serve((response) => json(response, 200, {}));
-    await withApi(baseUrl, async (api) => {
-      await expect(api.call('update_topic', { ...change, idempotencyKey })).rejects.toBeInstanceOf(
-        UsageError,
-      );
-    });
-  });
 });
 
 describe('stopping', () => {
@@ -381,26 +372,5 @@ describe('stopping', () => {
       { budget, retry },
     );
     expect(requests).toHaveLength(2);
-  });
-});
-
-describe('invalid settings', () => {
-  test.each([
-    'http://api.example/v1',
-    'ftp://127.0.0.1',
-    'https://user:pw@api.example/v1',
-    'https://api.example/v1?x=1',
-    'nonsense',
-  ])('base URL %s', async (baseUrl) => {
-    await expect(withApi(baseUrl, async () => undefined)).rejects.toBeInstanceOf(UsageError);
-  });
-
-  test('a key that is not valid in a header; the error does not repeat it', async () => {
-    const apiKey = `${key}\n`;
-    const error = await withApi('https://api.example/v1', async () => undefined, { apiKey }).catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(UsageError);
-    expect(inspect(error)).not.toContain(key);
   });
 });

@@ -20,7 +20,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
   const requests: PageRequest[] = [];
   const defaults = { pageParameter: 'page', limitParameter: 'limit', pageSize: 10 };
   const paging = new PagingMemory({ ...defaults, ...settings });
-  const get = async (_name: string, request?: AnyRequest): Promise<Answer> => {
+  const call = async (_name: string, request?: AnyRequest): Promise<Answer> => {
     const query = request?.query ?? {};
     const number = (name: string) => (query[name] === undefined ? undefined : Number(query[name]));
     const one = {
@@ -34,7 +34,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     const bytes = JSON.stringify(body).length;
     return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes };
   };
-  return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
+  return { api: { call, paging, contract: endpoints } satisfies PagingClient, requests };
 }
 
 async function read(
@@ -101,15 +101,15 @@ const answeringUpTo =
 /** The same client, whose answers arrive in any order; says how many requests were in flight at most. */
 function slowly(api: PagingClient, delay: () => number): { api: PagingClient; most: () => number } {
   let [inFlight, most] = [0, 0];
-  const get: PagingClient['get'] = async (...call) => {
+  const call: PagingClient['call'] = async (...given) => {
     inFlight += 1;
     most = Math.max(most, inFlight);
     for (let turns = delay(); turns > 0; turns -= 1) await new Promise((done) => setImmediate(done));
     inFlight -= 1;
-    call[2]?.signal?.throwIfAborted();
-    return api.get(...call);
+    given[2]?.signal?.throwIfAborted();
+    return api.call(...given);
   };
-  return { api: { ...api, get }, most: () => most };
+  return { api: { ...api, call }, most: () => most };
 }
 
 describe('pages that are requested ahead', () => {
@@ -147,8 +147,8 @@ describe('pages that are requested ahead', () => {
     const waiting: AbortSignal[] = [];
     const held: PagingClient = {
       ...api,
-      get: (name, request, options) => {
-        if (request?.query?.page === undefined) return api.get(name, request);
+      call: (name, request, options) => {
+        if (request?.query?.page === undefined) return api.call(name, request);
         if (options?.signal) waiting.push(options.signal);
         return new Promise(() => undefined);
       },

@@ -158,6 +158,28 @@ mcp: {maxRows: 5}
     ]);
   });
 
+  it('are composed where one replaces several: an address of the mail server', () => {
+    const serverOf = (email: string) => {
+      const { serve, warnings } = loadConfig({
+        env: {},
+        configFile: file(`serve: {notify: {email: ${email}}}`),
+      });
+      return [serve.notify.email.server, warnings.length];
+    };
+    expect(serverOf('{host: mail.example.com}')).toEqual(['smtp://mail.example.com:587', 1]);
+    expect(serverOf('{host: h, port: 465, security: tls, user: kim@example.com}')).toEqual([
+      ...['smtps://kim%40example.com@h:465', 4],
+    ]);
+    expect(serverOf("{host: '::1', port: 25, security: none}")).toEqual([
+      'smtp://[::1]:25?ignoreTLS=true',
+      3,
+    ]);
+    expect(serverOf('{port: 25}')).toEqual([undefined, 1]);
+    for (const server of ['mail.example.com', 'smtp://u:p@h', 'http://h', 'smtp://h/?requireTLS=false']) {
+      expect(() => serverOf(`{server: '${server}'}`)).toThrow();
+    }
+  });
+
   it('are not among those of config/default.yaml, which changes nothing', () => {
     const configFile = fileURLToPath(new URL('../../../config/default.yaml', import.meta.url));
     expect(loadConfig({ env: {}, configFile })).toEqual(loadConfig({ env: {} }));

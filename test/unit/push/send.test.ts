@@ -24,7 +24,7 @@ async function pushOf(topics: number, requestsAMinute: number) {
   };
   const request = (endpoint: string, { params }: { params: { topicId: string } }) =>
     answer(endpoint === 'topic' ? 'GET' : 'PATCH', params.topicId);
-  const api = { outages: 0, concurrency: 1, get: request, call: request } as unknown as Api;
+  const api = { outages: 0, concurrency: 1, call: request } as unknown as Api;
   const store = { all: async () => [], transaction: async () => undefined as never };
   const queue = await Queue.open(store, { dataDir: emptyDir() }, clock);
   const wish = (at: number) =>

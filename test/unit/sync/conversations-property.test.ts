@@ -177,7 +177,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
   });
   await loadBatch(warehouse, batchOf(runId, { documents }));
   await warehouse.refreshDerived();
-  const get = async (_: string, request?: AnyRequest): Promise<Answer> => {
+  const call = async (_: string, request?: AnyRequest): Promise<Answer> => {
     now += 1000;
     const list = lists.find(({ id }) => id === request?.query?.companyId);
     const body = list?.page(request?.query ?? {});
@@ -189,7 +189,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     config: settings,
     resources,
     api: {
-      get,
+      call,
       concurrency: 1,
       contract: endpoints,
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize }),

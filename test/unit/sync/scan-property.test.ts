@@ -133,7 +133,7 @@ function contextOf(
   warehouse?: Warehouse,
   now: () => number = () => Date.now(),
 ): Context {
-  const get = async (name: string, request?: AnyRequest): Promise<Answer> => {
+  const call = async (name: string, request?: AnyRequest): Promise<Answer> => {
     const body =
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
     return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0 };
@@ -146,7 +146,7 @@ function contextOf(
     scanAttempts,
     resources,
     api: {
-      get,
+      call,
       concurrency: 1,
       contract: endpoints,
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize: 100 }),

@@ -80,7 +80,7 @@ describe('the summary of a run', () => {
     });
     for (const said of [
       'done, but with failures',
-      'the fuse held back 240 deletions',
+      'the deletion limit held back 240 deletions',
       'people: not verified, 1,200 items in 3 attempts; ids differed',
       'companies: not read to the end',
       'and 4 more',

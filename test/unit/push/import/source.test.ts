@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
-import { fromSheet, fromSql, fromStream } from '../../../../src/push/import/source.js';
+import { fromSheet, fromSql } from '../../../../src/push/import/source.js';
 import { maxFileBytes } from '../../../../src/sheet/grid.js';
 import { openPublished, type Snapshot } from '../../../../src/warehouse/read/query.js';
 import { emptyDir, limits, ready } from '../../warehouse/support.js';
@@ -55,7 +55,7 @@ describe('a file', () => {
       yield Buffer.from('topic_id\n');
       yield Buffer.from('t1\n');
     };
-    const stream = await fromStream(pieces(), 'standard input');
+    const stream = await fromSheet({ stream: pieces(), name: 'standard input' });
     expect({ ...stream, name: 'list.csv' }).toEqual(file);
     expect(stream.name).toBe('standard input');
     writeFileSync(path, 'topic_id\nt2\n');
@@ -70,7 +70,7 @@ describe('a file', () => {
         yield Buffer.alloc(1 << 20);
       }
     };
-    await expect(fromStream(endless(), 'standard input')).rejects.toThrow(
+    await expect(fromSheet({ stream: endless(), name: 'standard input' })).rejects.toThrow(
       'standard input is larger than 50 MB',
     );
     expect(read).toBeLessThan(maxFileBytes + (4 << 20));

@@ -17,11 +17,9 @@ const message: Message = {
   since: new Date(now).toISOString(),
 };
 const password = 'SECRET-password';
+const login = 'SECRET-user';
 const settings = {
-  host: '127.0.0.1',
-  port: 0,
-  security: 'none',
-  user: 'SECRET-user',
+  server: `smtp://${login}@127.0.0.1?ignoreTLS=true`,
   from: 'Signalhouse <signalhouse@example.com>',
   to: ['kim@example.com', 'lee@example.com'],
 } satisfies EmailSettings;
@@ -48,7 +46,7 @@ async function smtp(options: SMTPServerOptions = {}): Promise<{ port: number; ma
   const started = new SMTPServer({
     allowInsecureAuth: true,
     onAuth: ({ username, password: given }, _session, done) =>
-      username === settings.user && given === password
+      username === login && given === password
         ? done(null, { user: username })
         : done(new Error(`no ${username} with ${given} here`)),
     onData: (stream, { envelope }, done) => {
@@ -69,14 +67,19 @@ async function smtp(options: SMTPServerOptions = {}): Promise<{ port: number; ma
   return { port: (started.server.address() as AddressInfo).port, mails };
 }
 
-function deliver(more: Partial<EmailSettings>, secret = password) {
-  const send = email({ settings: { ...settings, ...more }, password: secret, clock, timeoutMs: 60_000 });
+/** The settings of a local server, without encryption unless `query` is empty. */
+function local(port: number, query = '?ignoreTLS=true') {
+  return { ...settings, server: `smtp://${login}@127.0.0.1:${port}${query}` };
+}
+
+function deliver({ port, query }: { port: number; query?: string }, secret = password) {
+  const send = email({ settings: local(port, query), password: secret, clock, timeoutMs: 60_000 });
   return send(message, new AbortController().signal);
 }
 
 /** An error as a server gives it, with a text that must not be repeated. */
 function answer(code: number): Error {
-  return Object.assign(new Error(`SECRET ${settings.user} and kim@example.com`), { responseCode: code });
+  return Object.assign(new Error(`SECRET ${login} and kim@example.com`), { responseCode: code });
 }
 
 describe('an e-mail', () => {
@@ -113,10 +116,10 @@ describe('an e-mail', () => {
       'no encryption',
       { disabledCommands: ['STARTTLS'] },
       /^it answered 50[02] |^no encrypted/,
-      { security: 'starttls' },
+      { query: '' },
     ],
-    ['a certificate that is not trusted', {}, /ESOCKET|ETLS/, { security: 'starttls' }],
-  ] as [string, SMTPServerOptions, string | RegExp, { security?: 'starttls'; secret?: string }][])(
+    ['a certificate that is not trusted', {}, /ESOCKET|ETLS/, { query: '' }],
+  ] as [string, SMTPServerOptions, string | RegExp, { query?: string; secret?: string }][])(
     'with %s is not delivered, and the reason tells no secret',
     async (_, options, reason, { secret, ...more }) => {
       const { port, mails } = await smtp(options);
@@ -135,11 +138,11 @@ describe('an e-mail', () => {
     server = silent;
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;
-    const impatient = email({ settings: { ...settings, port }, password, clock, timeoutMs: 100 });
+    const impatient = email({ settings: local(port), password, clock, timeoutMs: 100 });
     await expect(impatient(message, new AbortController().signal)).rejects.toThrow(/^no answer \(/);
     expect(sockets.size).toBe(3);
     const stop = new AbortController();
-    const patient = email({ settings: { ...settings, port }, password, clock, timeoutMs: 600_000 });
+    const patient = email({ settings: local(port), password, clock, timeoutMs: 600_000 });
     const waiting = patient(message, stop.signal);
     while (sockets.size < 4) await new Promise((resolve) => setImmediate(resolve));
     stop.abort(new Error('the end'));
@@ -148,7 +151,7 @@ describe('an e-mail', () => {
 });
 
 describe('the settings', () => {
-  const none: EmailSettings = { port: 587, security: 'starttls', to: [] };
+  const none: EmailSettings = { to: [] };
   const of = (given: EmailSettings, secret?: string) =>
     emailProblems(given, secret, (path) => path.replace('serve.notify.email.', '')).map(
       ({ setting }) => setting,
@@ -156,12 +159,17 @@ describe('the settings', () => {
 
   it.each([
     ['nothing at all', none, undefined, []],
-    ['all of it', { ...settings, security: 'tls' }, password, []],
-    ['addresses without a server', { ...none, to: ['kim@example.com'] }, undefined, ['host']],
-    ['a server without addresses', { ...none, host: 'mail.example.com' }, undefined, ['from', 'to']],
+    ['all of it', { ...settings, server: 'smtps://anna%40example.com@mail.example.com' }, password, []],
+    ['addresses without a server', { ...none, to: ['kim@example.com'] }, undefined, ['server']],
+    ['a server without addresses', { ...none, server: 'smtp://mail.example.com' }, undefined, ['from', 'to']],
     ['a user without a password', settings, undefined, ['SIGNALHOUSE_SMTP_PASSWORD']],
-    ['a password without a user', { ...settings, user: undefined }, password, ['user']],
-    ['a password in the clear', { ...settings, host: 'mail.example.com' }, password, ['security']],
+    ['a password without a user', { ...settings, server: 'smtp://mail.example.com' }, password, ['server']],
+    [
+      'a password in the clear',
+      { ...settings, server: 'smtp://anna@mail.example.com?ignoreTLS=true' },
+      password,
+      ['server'],
+    ],
     ['a password in the clear on this machine', settings, password, []],
   ] as [string, EmailSettings, string | undefined, string[]][])('%s', (_, given, secret, expected) => {
     expect(of(given, secret)).toEqual(expected);

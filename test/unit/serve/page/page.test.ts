@@ -144,7 +144,7 @@ describe('the list of runs', () => {
     expect(words(document, 'rows-table')).toContain('messages 1,192 12 7');
     expect(words(document, 'requests-table')).toMatch(/person 1,200 topic 402 topics 21/);
     expect(words(document, 'scans')).toContain(
-      'companies: verified, 40 of 40 items; the fuse held back 60 deletions',
+      'companies: verified, 40 of 40 items; the deletion limit held back 60 deletions',
     );
     expect(words(document, 'failures')).toContain('topic_history t_9: HTTP 500');
     for (const summary of [null, [], { rows: 7, scans: [{ endpoint: {} }], notes: 'x' }]) {

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type Check, checkPermissions, exitCodeOf, extensionsCheck } from '../../../src/app/doctor.js';
 import type { ExitCode } from '../../../src/base/errors.js';
-import { type Check, checkPermissions, exitCodeOf, extensionsCheck } from '../../../src/cli/doctor.js';
 import { testFolder } from '../../support/test-folders.js';
 
 const check = (state: Check['state'], exitCode: ExitCode): Check => {
