@@ -11,7 +11,7 @@ import { companyTables, peopleTables } from './expected/people.js';
 import type { Check, ExpectedTable, Row, Value } from './expected/row.js';
 import { topicTables } from './expected/topics.js';
 import { type Reader, read } from './published.js';
-import { versionProblems, versionTables } from './version-tables.js';
+import { analysisProblems, analysisTables, versionProblems, versionTables } from './version-tables.js';
 
 const modelsDir = join(import.meta.dirname, '../../sql/models');
 
@@ -38,7 +38,11 @@ export async function differences(
 ): Promise<string[]> {
   const expected = expectedTables(sandbox);
   return read(dataDir, async (reader) => {
-    const found = [...(await uncomparedTables(reader, expected)), ...(await versionProblems(reader))];
+    const found = [
+      ...(await uncomparedTables(reader, expected)),
+      ...(await versionProblems(reader)),
+      ...(await analysisProblems(reader)),
+    ];
     for (const table of expected) found.push(...(await tableDifferences(reader, table, comparing)));
     return found.slice(0, comparing.most ?? 40);
   });
@@ -62,7 +66,8 @@ async function uncomparedTables(reader: Reader, expected: readonly ExpectedTable
   const tables = await reader.rows<{ table_name: string }>(
     "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal",
   );
-  const compared = new Set([...[...expected, ...versionTables].map(({ table }) => table), ...madeUpTables()]);
+  const all = [...expected, ...versionTables, ...analysisTables];
+  const compared = new Set([...all.map(({ table }) => table), ...madeUpTables()]);
   return tables.flatMap(({ table_name: name }) => (compared.has(name) ? [] : [`${name}: is not compared`]));
 }
 

@@ -29,3 +29,26 @@ export async function versionProblems(reader: Reader): Promise<string[]> {
   }
   return found;
 }
+
+/** Tables of what this warehouse knows and no answer says. */
+export const analysisTables = [{ table: 'history_requests' }, { table: 'topic_group_versions' }] as const;
+
+/** Conversations of which the open row is not where they are, or ends before it begins; requests of somebody else's records. */
+export async function analysisProblems(reader: Reader): Promise<string[]> {
+  const rows = await reader.rows<{ problem: string }>(`
+    SELECT 'topic_group_versions: ' || coalesce(v.topic_id, g.topic_id) || ' ' || coalesce(v.group_id, g.group_id) AS problem
+      FROM topic_groups g
+      FULL JOIN (FROM topic_group_versions WHERE last_seen_at IS NULL) v USING (topic_id, group_id)
+     WHERE v.topic_id IS NULL OR g.topic_id IS NULL
+    UNION ALL
+    SELECT 'topic_group_versions: ' || topic_id || ' ' || group_id || ' ends before it begins'
+      FROM topic_group_versions WHERE last_seen_at < first_seen_at
+    UNION ALL
+    SELECT 'history_requests: ' || history_id
+      FROM history_requests
+      LEFT JOIN history h ON h.id = history_id
+      LEFT JOIN ops.changes c ON c.id = change_id
+     WHERE h.user_id IS NOT NULL OR c.first_sent_at IS NULL
+        OR h.entity_id IS DISTINCT FROM coalesce(c.topic_id, c.company_id)`);
+  return rows.map(({ problem }) => problem);
+}
