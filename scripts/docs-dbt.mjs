@@ -39,6 +39,7 @@ const keysOfViews = {
   awaiting_reply: ['group_id'],
   backlog: ['topic_id'],
   backlog_weekly: ['week', 'priority', 'lifecycle_state'],
+  companies_at_risk: ['company_id'],
   company_health: ['company_id'],
   company_topics: ['company_id', 'topic_id'],
   company_weekly_activity: ['company_id', 'week'],

@@ -681,7 +681,7 @@ SELECT
   if(is_version, 'versions', 'history') AS based_on
 FROM periods;
 
--- From sql/views/10_backlog.sql sha256:43d19a2e33d8f20b
+-- From sql/views/10_backlog.sql sha256:a19a53a3d81bfb75
 CREATE OR REPLACE VIEW backlog
 COMMENT 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.'
 AS
@@ -719,14 +719,15 @@ reach AS (
 activity AS (
   SELECT
     topic_groups.topic_id,
-    max(message_senders.created_at) AS last_message_at,
-    count(*) FILTER (WHERE message_senders.created_at > as_of - INTERVAL '7' DAY) AS messages_last_7_days,
-    count(*) FILTER (WHERE message_senders.created_at > as_of - INTERVAL '14' DAY AND message_senders.created_at <= as_of - INTERVAL '7' DAY)
+    max(message_senders.created_at) FILTER (WHERE side = 'external') AS last_message_at,
+    max(message_senders.created_at) FILTER (WHERE side = 'staff' AND NOT is_internal) AS last_staff_reply_at,
+    count(*) FILTER (WHERE side = 'external' AND message_senders.created_at > as_of - INTERVAL '7' DAY) AS messages_last_7_days,
+    count(*) FILTER (WHERE side = 'external' AND message_senders.created_at > as_of - INTERVAL '14' DAY AND message_senders.created_at <= as_of - INTERVAL '7' DAY)
       AS messages_7_days_before
   FROM message_senders
   JOIN topic_groups ON topic_groups.group_id = message_senders.group_id
   CROSS JOIN data_as_of
-  WHERE side = 'external' AND message_senders.created_at <= as_of
+  WHERE side <> 'bot' AND message_senders.created_at <= as_of
   GROUP BY topic_groups.topic_id
 )
 SELECT
@@ -748,6 +749,7 @@ SELECT
   t.total_group_count - t.staff_response_group_count AS conversations_without_staff,
   t.message_count AS messages,
   activity.last_message_at,
+  activity.last_staff_reply_at,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
   coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
   coalesce(activity.messages_last_7_days - activity.messages_7_days_before, 0) AS momentum,
@@ -867,7 +869,7 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
--- From sql/views/14_company_health.sql sha256:82f8f74b472374ce
+-- From sql/views/14_company_health.sql sha256:43375b6e440b089c
 CREATE OR REPLACE VIEW company_health
 COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
 AS
@@ -886,6 +888,14 @@ WITH activity AS (
   LEFT JOIN unanswered_groups ON unanswered_groups.group_id = m.group_id
   WHERE m.side = 'external'
   GROUP BY m.company_id
+),
+replied AS (
+  SELECT spoken_in.company_id, max(m.created_at) AS last_staff_reply_at
+  FROM (SELECT DISTINCT company_id, group_id FROM message_senders WHERE side = 'external' AND company_id IS NOT NULL) AS spoken_in
+  JOIN message_senders AS m ON m.group_id = spoken_in.group_id
+  CROSS JOIN data_as_of
+  WHERE m.side = 'staff' AND NOT m.is_internal AND m.created_at <= as_of
+  GROUP BY spoken_in.company_id
 ),
 concerned AS (
   SELECT
@@ -911,6 +921,7 @@ SELECT
   coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
   activity.last_message_at,
   (to_unixtime(as_of) - to_unixtime(activity.last_message_at)) / 86400 AS days_silent,
+  replied.last_staff_reply_at,
   coalesce(concerned.open_topics, 0) AS open_topics,
   coalesce(concerned.urgent_topics, 0) AS urgent_topics,
   coalesce(activity.unanswered_groups, 0) AS unanswered_groups,
@@ -924,6 +935,7 @@ SELECT
 FROM companies AS c
 CROSS JOIN data_as_of
 LEFT JOIN activity ON activity.company_id = c.id
+LEFT JOIN replied ON replied.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
@@ -1450,3 +1462,60 @@ SELECT
     AS median_days_in_state,
   topics_now
 FROM counted;
+
+-- From sql/views/36_companies_at_risk.sql sha256:98e13249fc150f15
+CREATE OR REPLACE VIEW companies_at_risk
+COMMENT 'Which companies may we lose, and why? One row per company whose people write much less than before, or no longer, while something of theirs is open; or that is a VIP and waits for a reply.'
+AS
+WITH waiting AS (
+  SELECT last_company_id AS company_id, count(*) AS waiting_conversations, max(waiting_hours) AS longest_wait_hours
+  FROM awaiting_reply
+  GROUP BY last_company_id
+),
+spoken_in AS (
+  SELECT DISTINCT company_id, group_id
+  FROM message_senders
+  WHERE side = 'external' AND company_id IS NOT NULL
+),
+talking AS (
+  SELECT spoken_in.company_id, count(DISTINCT spoken_in.group_id) AS open_conversations
+  FROM spoken_in
+  JOIN topic_groups ON topic_groups.group_id = spoken_in.group_id
+  JOIN backlog ON backlog.topic_id = topic_groups.topic_id
+  GROUP BY spoken_in.company_id
+),
+judged AS (
+  SELECT
+    health.*,
+    coalesce(talking.open_conversations, 0) AS open_conversations,
+    coalesce(waiting.waiting_conversations, 0) AS waiting_conversations,
+    waiting.longest_wait_hours,
+    CASE
+      WHEN health.trend IN ('fading', 'silent')
+        AND health.messages > 0
+        AND (health.open_topics > 0 OR waiting.waiting_conversations > 0)
+        THEN health.trend
+      WHEN health.is_vip AND waiting.waiting_conversations > 0 THEN 'vip_waits'
+    END AS reason
+  FROM company_health AS health
+  LEFT JOIN talking ON talking.company_id = health.company_id
+  LEFT JOIN waiting ON waiting.company_id = health.company_id
+)
+SELECT
+  company_id,
+  name,
+  is_vip,
+  reason,
+  trend,
+  messages_last_28_days,
+  messages_28_days_before,
+  last_message_at,
+  days_silent,
+  last_staff_reply_at,
+  open_topics,
+  urgent_topics,
+  open_conversations,
+  waiting_conversations,
+  longest_wait_hours
+FROM judged
+WHERE reason IS NOT NULL;

@@ -33,14 +33,16 @@ reach AS (
 activity AS (
   SELECT
     topic_groups.topic_id,
-    max(created_at) AS last_message_at,
-    count(*) FILTER (created_at > as_of - INTERVAL 7 DAY) AS messages_last_7_days,
-    count(*) FILTER (created_at > as_of - INTERVAL 14 DAY AND created_at <= as_of - INTERVAL 7 DAY)
-      AS messages_7_days_before
+    max(created_at) FILTER (side = 'external') AS last_message_at,
+    max(created_at) FILTER (side = 'staff' AND NOT is_internal) AS last_staff_reply_at,
+    count(*) FILTER (side = 'external' AND created_at > as_of - INTERVAL 7 DAY) AS messages_last_7_days,
+    count(*) FILTER (
+      side = 'external' AND created_at > as_of - INTERVAL 14 DAY AND created_at <= as_of - INTERVAL 7 DAY
+    ) AS messages_7_days_before
   FROM message_senders
   JOIN topic_groups USING (group_id)
   CROSS JOIN data_as_of
-  WHERE side = 'external' AND created_at <= as_of
+  WHERE side <> 'bot' AND created_at <= as_of
   GROUP BY topic_groups.topic_id
 )
 SELECT
@@ -62,6 +64,7 @@ SELECT
   t.total_group_count - t.staff_response_group_count AS conversations_without_staff,
   t.message_count AS messages,
   activity.last_message_at,
+  activity.last_staff_reply_at,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
   coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
   coalesce(activity.messages_last_7_days - activity.messages_7_days_before, 0) AS momentum,
@@ -93,6 +96,7 @@ COMMENT ON COLUMN backlog.conversations IS 'Conversations, as the service counts
 COMMENT ON COLUMN backlog.conversations_without_staff IS 'Conversations without an answer from staff, as the service counts them.';
 COMMENT ON COLUMN backlog.messages IS 'Messages, as the service counts them.';
 COMMENT ON COLUMN backlog.last_message_at IS 'When somebody other than staff and bots last wrote (UTC). NULL when nobody has, or when the conversations are not fetched yet.';
+COMMENT ON COLUMN backlog.last_staff_reply_at IS 'Latest message of staff in its conversations, without internal notes (UTC). NULL when there is none.';
 COMMENT ON COLUMN backlog.messages_last_7_days IS 'Messages in the 7 days up to data_as_of.as_of, without staff and bots.';
 COMMENT ON COLUMN backlog.messages_7_days_before IS 'Messages in the 7 days before those, without staff and bots.';
 COMMENT ON COLUMN backlog.momentum IS 'messages_last_7_days minus messages_7_days_before: positive when the topic grows.';

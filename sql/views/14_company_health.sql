@@ -24,6 +24,14 @@ waiting AS (
   JOIN unanswered_groups USING (group_id)
   GROUP BY company_id
 ),
+replied AS (
+  SELECT spoken_in.company_id, max(created_at) AS last_staff_reply_at
+  FROM spoken_in
+  JOIN message_senders USING (group_id)
+  CROSS JOIN data_as_of
+  WHERE side = 'staff' AND NOT is_internal AND created_at <= as_of
+  GROUP BY spoken_in.company_id
+),
 concerned AS (
   SELECT
     person_roles.company_id,
@@ -48,6 +56,7 @@ SELECT
   coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
   activity.last_message_at,
   epoch(as_of - activity.last_message_at) / 86400 AS days_silent,
+  replied.last_staff_reply_at,
   coalesce(concerned.open_topics, 0) AS open_topics,
   coalesce(concerned.urgent_topics, 0) AS urgent_topics,
   coalesce(waiting.unanswered_groups, 0) AS unanswered_groups,
@@ -61,6 +70,7 @@ SELECT
 FROM companies AS c
 CROSS JOIN data_as_of
 LEFT JOIN activity ON activity.company_id = c.id
+LEFT JOIN replied ON replied.company_id = c.id
 LEFT JOIN waiting ON waiting.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
@@ -77,6 +87,7 @@ COMMENT ON COLUMN company_health.messages_last_28_days IS 'Messages in the 28 da
 COMMENT ON COLUMN company_health.messages_28_days_before IS 'Messages in the 28 days before those.';
 COMMENT ON COLUMN company_health.last_message_at IS 'When one of them last wrote (UTC). NULL when nobody ever wrote.';
 COMMENT ON COLUMN company_health.days_silent IS 'Days from last_message_at to data_as_of.as_of, with fractions. NULL when nobody ever wrote.';
+COMMENT ON COLUMN company_health.last_staff_reply_at IS 'Latest message of staff in the conversations in which its people wrote, without internal notes (UTC). NULL when there is none.';
 COMMENT ON COLUMN company_health.open_topics IS 'Open topics (backlog) in which its people take part.';
 COMMENT ON COLUMN company_health.urgent_topics IS 'Open topics with priority high or very_high.';
 COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations in which its people wrote and staff never answered (unanswered_groups).';

@@ -151,7 +151,6 @@ interface PushedChange extends ChangedField {
 const computedOnce = {
   report_waiting: 'awaiting_reply',
   report_backlog: 'backlog',
-  report_companies: 'company_health',
 } as const;
 
 /**

@@ -278,6 +278,30 @@ describe('unanswered_groups', () => {
   });
 });
 
+test('companies_at_risk write less than before while something is open, or are VIPs and wait', async () => {
+  await stand.insert('companies', [{ id: 'gamma', name: 'Gamma', is_vip: true }]);
+  await stand.insert('people', [{ id: 'gil', company_id: 'gamma' }]);
+  await stand.insert('authors', [
+    { id: 'agil', source_author_id: 'gil', source_name: 'slack', is_bot: false },
+  ]);
+  await stand.insert('person_identities', [{ person_id: 'gil', platform: 'slack', platform_id: 'gil' }]);
+  await stand.insert('topics', [topic('open')]);
+  await stand.insert('topic_people', [{ topic_id: 'open', person_id: 'ann' }]);
+  const write = (by: string, ...days: number[]) => days.map((one) => ({ by, at: day(one) }));
+  await talk(stand, 'fading', 'open', [...write('ann', 45, 44, 43, 3), ...write('staff', 2)]);
+  await talk(stand, 'steady', null, write('bob', 40, 39, 3, 2));
+  await talk(stand, 'waits', null, write('gil', 4));
+  const columns = `company_id, reason, trend, open_topics, open_conversations, waiting_conversations, longest_wait_hours,
+    day(last_staff_reply_at AT TIME ZONE 'UTC')`;
+  const replied = new Date(day(2)).getUTCDate();
+  expect(await lines(stand, `SELECT ${columns} FROM companies_at_risk ORDER BY 1`)).toEqual([
+    `acme | fading | fading | 2 | 1 | 0 | - | ${replied}`,
+    'gamma | vip_waits | new | 0 | 0 | 1 | 96 | -',
+  ]);
+  const [backlog] = await all("SELECT last_staff_reply_at FROM backlog WHERE topic_id = 'open'");
+  expect(backlog).toEqual({ last_staff_reply_at: new Date(day(2)) });
+});
+
 describe('company_health', () => {
   test('the trend compares four weeks with the four before', async () => {
     const trends = [
