@@ -344,7 +344,7 @@ SELECT
   last_message_id
 FROM days;
 
--- From sql/views/09_topic_states.sql sha256:efb3243694dd299f
+-- From sql/views/09_topic_states.sql sha256:c7073a8da237ec25
 CREATE OR REPLACE VIEW topic_states
 COMMENT 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.'
 AS
@@ -678,6 +678,10 @@ SELECT
   AND coalesce(graph_status, 'active') = 'active'
   AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
   AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration' AS is_open,
+  deleted_at IS NULL
+  AND merged_into_id IS NULL
+  AND coalesce(graph_status, 'active') <> 'superseded'
+  AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed') AS is_open_or_archived,
   if(is_version, 'versions', 'history') AS based_on
 FROM periods;
 

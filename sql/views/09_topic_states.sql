@@ -193,6 +193,10 @@ SELECT
   AND coalesce(graph_status, 'active') = 'active'
   AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
   AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration' AS is_open,
+  deleted_at IS NULL
+  AND merged_into_id IS NULL
+  AND coalesce(graph_status, 'active') <> 'superseded'
+  AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed') AS is_open_or_archived,
   if(is_version, 'versions', 'history') AS based_on
 FROM periods
 WHERE next_at > happened_at;
@@ -211,5 +215,6 @@ COMMENT ON COLUMN topic_states.archived_at IS 'When it was archived (UTC). NULL 
 COMMENT ON COLUMN topic_states.deleted_at IS 'When it was deleted or merged, or the sync found that (UTC). NULL when it existed.';
 COMMENT ON COLUMN topic_states.merged_into_id IS 'Id of the topic that it had been merged into. NULL when it was not merged.';
 COMMENT ON COLUMN topic_states.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could. Nothing tells since when, before the first sync.';
-COMMENT ON COLUMN topic_states.is_open IS 'True when the topic was in the backlog: not deleted, archived, merged, superseded, completed or dismissed.';
+COMMENT ON COLUMN topic_states.is_open IS 'True when the topic was in the backlog: not deleted, archived, merged, superseded, completed or dismissed. Who archives a topic closes it; is_open_or_archived counts otherwise.';
+COMMENT ON COLUMN topic_states.is_open_or_archived IS 'The same, where an archived topic counts as open: it was put away, and nobody has decided.';
 COMMENT ON COLUMN topic_states.based_on IS 'versions: a sync had seen the topic by then (topic_versions), and what its history records since is added. history: only the records of the API tell.';

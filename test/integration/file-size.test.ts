@@ -17,7 +17,7 @@ import { contents, doc, emptyDir, limits, open, ready, runId } from '../unit/war
 const always = { freeShare: 0, freeMegabytes: 0 };
 /** Also where nothing is unused. */
 const anyway = { freeShare: -1, freeMegabytes: -1 };
-const requests = 100_000;
+const requests = 200_000;
 
 let template: Promise<string> | undefined;
 
