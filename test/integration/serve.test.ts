@@ -29,7 +29,8 @@ describe('serve', () => {
     const pulling = Pulling.into(folders, sandbox, {
       serve: {
         jobs: [
-          { name: 'often', run: 'sync+push', cron: '*/10 * * * * *' },
+          // Often, with room between for what waits its turn, on a slow machine too.
+          { name: 'often', run: 'sync+push', cron: '*/30 * * * * *' },
           { name: 'dump', run: 'export', ...yearly },
         ],
         freshness: { topics: 24, people: 0.0001 },
