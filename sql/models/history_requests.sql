@@ -34,12 +34,12 @@ first_records AS (
 )
 SELECT
   history.id AS history_id,
-  arg_max(asked, asked.change_id).change_id AS change_id,
-  arg_max(asked, asked.change_id).requested_by AS requested_by,
-  arg_max(asked, asked.change_id).requested_reason AS requested_reason
+  asked.change_id,
+  asked.requested_by,
+  asked.requested_reason
 FROM first_records
 JOIN asked USING (change_id, field)
 JOIN history ON history.id = first_records.history_id
 WHERE history.user_id IS NULL
   AND json_extract(history.changes, concat('$."', field, '"')) = json_extract(asked.body, concat('$."', field, '"'))
-GROUP BY history.id
+QUALIFY row_number() OVER (PARTITION BY history.id ORDER BY asked.change_id DESC) = 1

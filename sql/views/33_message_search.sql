@@ -35,28 +35,37 @@ SELECT
 FROM terms
 WHERE len(parts) > 0;
 
--- Where the terms are, with the weight of Okapi BM25: a term counts more when few messages have it, when a message has it
--- often, and when the message is short.
-CREATE OR REPLACE MACRO search_hits(words) AS TABLE
+-- What fits a search, and how well: a message by itself, or a conversation with all its messages. Okapi BM25: a term counts
+-- more when few messages have it, when a message has it often, and when the message is short. A long conversation is not
+-- better because it says it again: each term counts where it counts most.
+CREATE OR REPLACE MACRO search_ranked(words, in_conversations) AS TABLE
 WITH terms AS (
   FROM search_terms(words)
 ),
+parts AS (
+  SELECT alternative, count(DISTINCT part) AS parts
+  FROM terms
+  WHERE NOT is_excluded
+  GROUP BY alternative
+),
 texts AS (
-  SELECT id, group_id, lower(strip_accents(concat_ws(' ', title, content))) AS text
+  SELECT if(in_conversations, group_id, id) AS id, lower(strip_accents(concat_ws(' ', title, content))) AS text
   FROM messages
   WHERE deleted_at IS NULL
 ),
 -- Only of those that may fit: the words between single spaces, so that a border is a space.
 spaced AS (
-  SELECT id, group_id, concat(' ', regexp_replace(text, '[^\p{L}\p{N}]+', ' ', 'g'), ' ') AS text
+  SELECT id, concat(' ', regexp_replace(text, '[^\p{L}\p{N}]+', ' ', 'g'), ' ') AS text
   FROM texts
   WHERE EXISTS (SELECT 1 FROM terms WHERE contains(texts.text, terms.first_word))
 ),
-hits AS (
+hits AS MATERIALIZED (
   SELECT
-    spaced.id AS message_id,
-    spaced.group_id,
-    terms.*,
+    spaced.id,
+    terms.position,
+    terms.alternative,
+    terms.part,
+    terms.is_excluded,
     (length(spaced.text) - length(replace(spaced.text, terms.term, ''))) / length(terms.term) AS times,
     length(spaced.text) AS length
   FROM spaced
@@ -66,42 +75,32 @@ rarity AS (
   SELECT position, ln(1 + (SELECT count(*) FROM texts) / count(*)) AS weight
   FROM hits
   GROUP BY position
-)
-SELECT
-  hits.message_id,
-  hits.group_id,
-  hits.position,
-  hits.alternative,
-  hits.part,
-  hits.is_excluded,
-  rarity.weight * hits.times * 2.2
-  / (hits.times + 0.3 + 0.9 * hits.length / (SELECT greatest(avg(length), 1) FROM hits)) AS score
-FROM hits
-JOIN rarity USING (position);
-
-CREATE OR REPLACE MACRO message_search(words) AS TABLE
-WITH hits AS MATERIALIZED (
-  FROM search_hits(words)
-),
-parts AS (
-  SELECT alternative, count(DISTINCT part) AS parts
-  FROM search_terms(words)
-  WHERE NOT is_excluded
-  GROUP BY alternative
 ),
 fitting AS (
-  SELECT hits.message_id AS id, hits.alternative
+  SELECT hits.id, hits.alternative
   FROM hits
   JOIN parts USING (alternative)
-  GROUP BY hits.message_id, hits.alternative, parts.parts
+  GROUP BY hits.id, hits.alternative, parts.parts
   HAVING bool_and(NOT hits.is_excluded) AND count(DISTINCT hits.part) = parts.parts
 ),
-ranked AS (
-  SELECT hits.message_id AS id, sum(hits.score) AS score, count(DISTINCT hits.position) AS words_found
+best AS (
+  SELECT
+    hits.id,
+    hits.position,
+    max(
+      rarity.weight * hits.times * 2.2
+      / (hits.times + 0.3 + 0.9 * hits.length / (SELECT greatest(avg(length), 1) FROM hits))
+    ) AS score
   FROM hits
-  JOIN fitting ON fitting.id = hits.message_id AND fitting.alternative = hits.alternative
-  GROUP BY hits.message_id
+  JOIN fitting USING (id, alternative)
+  JOIN rarity ON rarity.position = hits.position
+  GROUP BY hits.id, hits.position
 )
+SELECT id, sum(score) AS score, count(*) AS words_found
+FROM best
+GROUP BY id;
+
+CREATE OR REPLACE MACRO message_search(words) AS TABLE
 SELECT
   ranked.id AS message_id,
   ranked.score,
@@ -116,7 +115,7 @@ SELECT
   topic.title AS topic_title,
   messages.content,
   messages.source_url
-FROM ranked
+FROM search_ranked(words, false) AS ranked
 JOIN messages ON messages.id = ranked.id
 LEFT JOIN message_senders AS sender ON sender.message_id = ranked.id
 LEFT JOIN author_people AS author ON author.author_id = messages.author_id
@@ -124,42 +123,14 @@ LEFT JOIN conversation_topics AS topic ON topic.group_id = messages.group_id
 ORDER BY ranked.score DESC, messages.created_at DESC, ranked.id;
 
 CREATE OR REPLACE MACRO conversation_search(words) AS TABLE
-WITH hits AS MATERIALIZED (
-  FROM search_hits(words)
-),
-parts AS (
-  SELECT alternative, count(DISTINCT part) AS parts
-  FROM search_terms(words)
-  WHERE NOT is_excluded
-  GROUP BY alternative
-),
-fitting AS (
-  SELECT hits.group_id, hits.alternative
-  FROM hits
-  JOIN parts USING (alternative)
-  GROUP BY hits.group_id, hits.alternative, parts.parts
-  HAVING bool_and(NOT hits.is_excluded) AND count(DISTINCT hits.part) = parts.parts
-),
--- A long conversation is not better because it says it again: each term counts where it counts most.
-best AS (
-  SELECT hits.group_id, hits.position, max(hits.score) AS score
-  FROM hits
-  JOIN fitting ON fitting.group_id = hits.group_id AND fitting.alternative = hits.alternative
-  GROUP BY hits.group_id, hits.position
-),
-ranked AS (
-  SELECT group_id, sum(score) AS score, count(*) AS words_found
-  FROM best
-  GROUP BY group_id
-),
-written AS (
+WITH written AS (
   SELECT group_id, count(*) AS messages, min(created_at) AS first_message_at, max(created_at) AS last_message_at
   FROM messages
   WHERE deleted_at IS NULL
   GROUP BY group_id
 )
 SELECT
-  ranked.group_id,
+  ranked.id AS group_id,
   ranked.score,
   ranked.words_found,
   count(*) OVER () AS found,
@@ -169,13 +140,13 @@ SELECT
   written.messages,
   written.first_message_at,
   written.last_message_at
-FROM ranked
-JOIN written USING (group_id)
-LEFT JOIN groups ON groups.id = ranked.group_id
-LEFT JOIN conversation_topics AS topic ON topic.group_id = ranked.group_id
-ORDER BY ranked.score DESC, written.last_message_at DESC, ranked.group_id;
+FROM search_ranked(words, true) AS ranked
+JOIN written ON written.group_id = ranked.id
+LEFT JOIN groups ON groups.id = ranked.id
+LEFT JOIN conversation_topics AS topic ON topic.group_id = ranked.id
+ORDER BY ranked.score DESC, written.last_message_at DESC, ranked.id;
 
 COMMENT ON MACRO TABLE search_terms IS 'How a search is read: one row per word or phrase, with its alternative (between OR) and its part (between AND). For message_search and conversation_search.';
-COMMENT ON MACRO TABLE search_hits IS 'Which messages have which terms of a search? One row per message and term. For message_search and conversation_search.';
+COMMENT ON MACRO TABLE search_ranked IS 'What fits a search, and how well? For message_search and conversation_search.';
 COMMENT ON MACRO TABLE message_search IS 'Which messages say this? One row per message that is not deleted and has it in its title or text, in any case, with or without accents; the best come first (score). Words beside each other: any of them, those with all first (words_found). AND: both; OR: one of the two; NOT word or -word: without it; "a phrase"; begin*: words that begin so. AND binds more than OR. found is the number of all that fit: add LIMIT.';
 COMMENT ON MACRO TABLE conversation_search IS 'Which conversations say this? As message_search, anywhere in a conversation: its words may be in different messages.';

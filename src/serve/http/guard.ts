@@ -97,8 +97,8 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
 }
 
 /**
- * Closes the connection that waits longest for a request to arrive, when more than `most` do: whoever holds many unfinished
- * ones keeps nobody else from being answered. By address would not do, because behind a proxy all have the same.
+ * Closes the connection that waits longest for a request to arrive, when more than `most` do: a client that opens many and
+ * sends nothing does not keep others from being answered. By address would not do, because behind a proxy all have the same.
  */
 export function makeRoom(server: Server, most: number): void {
   const unfinished = new Set<Socket>();
