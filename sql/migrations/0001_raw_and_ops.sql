@@ -229,7 +229,7 @@ COMMENT ON COLUMN ops.scans.total_count IS 'totalCount as the API reported it. N
 COMMENT ON COLUMN ops.scans.page_base IS 'Number of the first page as the API counts: 0 or 1. NULL where the list is not paged.';
 COMMENT ON COLUMN ops.scans.page_size IS 'Items per page that the API granted. NULL where the list is not paged.';
 COMMENT ON COLUMN ops.scans.form IS 'Form of the answer: paged, or one of the unpaged forms.';
-COMMENT ON COLUMN ops.scans.note IS 'Why the scan was not verified, or which fuse kept it from deleting. NULL when all is well.';
+COMMENT ON COLUMN ops.scans.note IS 'Why the scan was not verified, or which deletion limit kept it from deleting. NULL when all is well.';
 COMMENT ON COLUMN ops.scans.missing IS 'Entities that the warehouse has and the scan did not return.';
 COMMENT ON COLUMN ops.scans.tombstoned IS 'How many of those were then marked as deleted.';
 

@@ -1,4 +1,4 @@
--- Lists of the last sync whose deletions the fuse held back.
+-- Lists of the last sync whose deletions the deletion limit held back.
 WITH last AS (
   SELECT summary FROM ops.runs
   WHERE command = 'sync' AND summary IS NOT NULL

@@ -7,7 +7,6 @@ import { named } from '../push/facts.js';
 import { readQueue } from '../push/queue.js';
 import { childrenOf, type ExplainedChild, explainDue, pathOf } from '../sync/explain-due.js';
 import {
-  bringersOf,
   documentKinds,
   type EntityKind,
   type EntityMerge,
@@ -15,6 +14,7 @@ import {
   type EntityRequest,
   type EntityRun,
   type FoundEntity,
+  fetchedWith,
   findEntities,
   type HistoryRecord,
   historyOf,
@@ -174,7 +174,7 @@ export async function explainEntity(
     const list = listOf(kind);
     if (list !== null) return explainDue(snapshot, childrenOf(resources, list), id, config, now);
     const explained: ExplainedChild[] = [];
-    for (const { resource, entityId } of await bringersOf(snapshot, resources, id)) {
+    for (const { resource, entityId } of await fetchedWith(snapshot, resources, id)) {
       const child = resources.children.filter(({ name: own }) => own === resource);
       explained.push(...(await explainDue(snapshot, child, entityId, config, now)));
     }

@@ -4,9 +4,9 @@ import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { SchemaDrift } from './landing/schema-drift.js';
-import { SeenContent } from './landing/seen-content.js';
 import type { SyncOptions } from './report.js';
+import { SchemaDrift } from './staging/schema-drift.js';
+import { SeenContent } from './staging/seen-content.js';
 
 /** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface SyncSettings {
@@ -78,7 +78,7 @@ export interface Context extends RunContext<SyncSettings> {
   readonly failures: Failure[];
   /** What the items of this run look like. */
   readonly schemaDrift: SchemaDrift;
-  /** What its conversations contained when they were last landed. */
+  /** What its conversations contained when they were last staged. */
   readonly seenContent: SeenContent;
   /** Histories for which an answer contained fewer records than it counts. */
   readonly shortHistories: Set<string>;

@@ -7,10 +7,10 @@ import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt } from './context.js';
 import { coverageInDoubt, doubtOfParts } from './doubts.js';
 import { isChangeField, type Task, tooLargeCoverage } from './due.js';
-import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
-import { Landing } from './landing/landing.js';
-import { md5 } from './landing/seen-content.js';
 import { hasSameIds, isCapped, isUnchanged } from './scan.js';
+import { messagesOf, releaseMessages, stageGroups } from './staging/conversations.js';
+import { md5 } from './staging/seen-content.js';
+import { Staging } from './staging/staging.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
@@ -24,7 +24,7 @@ const mostReadings = 2;
 const enoughWithoutNews = 10;
 
 /**
- * Fetches the conversations of a company or person page by page, and lands each page as it comes. When they were fetched
+ * Fetches the conversations of a company or person page by page, and stages each page as it comes. When they were fetched
  * before, the reading may end early, with a page that ends without news, provided that all of this holds for what was
  * read: it is listed newest first, it is together with what is stored as long as the list, and it holds as many new
  * messages as the counters of the company or person say there are. No order is documented, so the order alone proves
@@ -35,7 +35,7 @@ export async function fetchConversations(context: Context, task: Task): Promise<
   for (let attempt = 1; attempt <= mostReadings; attempt += 1) {
     const ids = new Set<string>();
     if (await readOnce(context, task, ids, previous, attempt === mostReadings)) return;
-    // What the next reading does not return may be removed, and must land whole when another list brings it.
+    // What the next reading does not return may be removed, and must be staged whole when another list brings it.
     context.seenContent.forget(ids);
     previous = ids;
   }
@@ -59,16 +59,16 @@ async function readOnce(
   let inParts: Doubt | null = null;
   const options = { priority: Priority.detail, signal: context.stop, unparsed: 'messages' };
   for await (const page of pagesOf(context.api, child.endpointName, request, options)) {
-    const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
-    const found = landGroups(landing, child, entityId, page.items);
+    const staging = new Staging(page.arrivedAt, context.schemaDrift, context.seenContent);
+    const found = stageGroups(staging, child, entityId, page.items);
     for (const id of found) ids.add(id);
     for (const error of page.leftOut) {
-      landing.rejectAnswer(child.name, { id: null, parentId: entityId }, error);
+      staging.rejectAnswer(child.name, { id: null, parentId: entityId }, error);
       leftOut ??= error;
     }
     const add = () => {
-      landing.leaveOutStored(child.name);
-      return context.batcher.add(landing);
+      staging.leaveOutStored(child.name);
+      return context.batcher.add(staging);
     };
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
@@ -84,13 +84,13 @@ async function readOnce(
         (page.totalCount === null || isCapped(reading)
           ? page.confirmed || hasSameIds(ids, previous)
           : isUnchanged(reading));
-      if (leftOut) landing.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
+      if (leftOut) staging.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
       if (whole) {
         // One without an id may be any that is stored.
-        if (withoutId === 0) landing.members(child.name, entityId, [...ids]);
-        landing.coverage.push(await coverageInDoubt(context, task, landing, { inParts, counters }));
+        if (withoutId === 0) staging.members(child.name, entityId, [...ids]);
+        staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts, counters }));
       } else if (isLastReading && !leftOut) {
-        landing.coverage.push(await coverageInDoubt(context, task, landing, { inParts }));
+        staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts }));
         context.unsettledConversations.add(`${child.name} ${entityId}`);
       }
       await add();
@@ -102,18 +102,18 @@ async function readOnce(
       stored?.order.holds &&
       isComplete(stored.members, ids, page) &&
       (await accountsFor(context, stored, ids, expected)) &&
-      (await endsWithoutNews(context, landing, found))
+      (await endsWithoutNews(context, staging, found))
     ) {
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
       const { wholeAt } = task;
       const sinceWhole = wholeAt && { fetchedAt: wholeAt, answerNo: null };
-      landing.coverage.push(
-        await coverageInDoubt(context, task, landing, { inParts, ...sinceWhole, counters }),
+      staging.coverage.push(
+        await coverageInDoubt(context, task, staging, { inParts, ...sinceWhole, counters }),
       );
       await add();
       return true;
     }
-    inParts = (await doubtOfParts(context, task, landing)) ?? inParts;
+    inParts = (await doubtOfParts(context, task, staging)) ?? inParts;
     await add();
   }
   return true;
@@ -294,7 +294,7 @@ async function accountsFor(
  */
 async function endsWithoutNews(
   context: Context,
-  { documents, rejections }: Landing,
+  { documents, rejections }: Staging,
   found: readonly string[],
 ): Promise<boolean> {
   const last = new Set(found.slice(-enoughWithoutNews));

@@ -9,7 +9,7 @@ import type { Coverage, MemberSet } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
 import { coverageOf, type Task } from './due.js';
-import type { Landing } from './landing/landing.js';
+import type { Staging } from './staging/staging.js';
 
 /** How `ops.coverage.reason` begins for an answer that is asked for again (sql/sync/due.sql reads it). */
 const again = 'again: ';
@@ -22,11 +22,11 @@ export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): st
 
 const memberIdsSql = sqlFile('sync/member_ids');
 
-/** Why the set of a child in a landing is not known to be all there is, which takes it out; null where it is. */
+/** Why the set of a child in a staging is not known to be all there is, which takes it out; null where it is. */
 async function doubtOfSet(
   context: Context,
   task: Task,
-  landing: Landing,
+  staging: Staging,
   own: MemberSet | undefined,
   problem: string | null,
 ): Promise<Doubt | null> {
@@ -36,7 +36,7 @@ async function doubtOfSet(
       : own
         ? await contradictionOf(context, task, own)
         : null;
-  if (own && doubt) landing.dropSet(own);
+  if (own && doubt) staging.dropSet(own);
   return doubt;
 }
 
@@ -44,17 +44,17 @@ async function doubtOfSet(
  * What is wrong with parts of an answer: conversations that have lost all their messages, which nothing counts, and records that
  * could not be stored. The messages stay until the answer was read twice.
  */
-export async function doubtOfParts(context: Context, task: Task, landing: Landing): Promise<Doubt | null> {
+export async function doubtOfParts(context: Context, task: Task, staging: Staging): Promise<Doubt | null> {
   const emptied: string[] = [];
-  for (const set of landing.sets.filter(({ endpoint, ids }) => endpoint === 'messages' && ids.length === 0)) {
+  for (const set of staging.sets.filter(({ endpoint, ids }) => endpoint === 'messages' && ids.length === 0)) {
     if (isSecondReading(task) || (await storedMembers(context, set)).length === 0) continue;
-    landing.dropSet(set, task.child.name);
+    staging.dropSet(set, task.child.name);
     emptied.push(set.parentId);
   }
   context.seenContent.forget(emptied);
   if (emptied.length > 0)
     return { kind: 'emptied', message: `has no messages of conversation ${emptied[0]} any more` };
-  const rejected = landing.rejections.length;
+  const rejected = staging.rejections.length;
   return rejected === 0 ? null : { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
 }
 
@@ -110,13 +110,13 @@ function withNamed(counters: string, set: MemberSet): string {
 }
 
 /**
- * The state of a child whose last page is in this landing, after taking out of it what the answer does not prove. `problem` says why
+ * The state of a child whose last page is in this staging, after taking out of it what the answer does not prove. `problem` says why
  * the answer is not whole, and `inParts` what was wrong with earlier pages; `state` are further values.
  */
 export async function coverageInDoubt(
   context: Context,
   task: Task,
-  landing: Landing,
+  staging: Staging,
   {
     problem = null,
     inParts = null,
@@ -124,10 +124,10 @@ export async function coverageInDoubt(
   }: { problem?: string | null; inParts?: Doubt | null } & Partial<Coverage> = {},
 ): Promise<Coverage> {
   const { child, entityId, lastReason, storedCounters } = task;
-  const coverage = { ...coverageOf(task, landing.arrivedAt, 200), ...state };
-  const own = landing.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
-  const ofSet = await doubtOfSet(context, task, landing, own, problem);
-  const ofParts = await doubtOfParts(context, task, landing);
+  const coverage = { ...coverageOf(task, staging.arrivedAt, 200), ...state };
+  const own = staging.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
+  const ofSet = await doubtOfSet(context, task, staging, own, problem);
+  const ofParts = await doubtOfParts(context, task, staging);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
   if (!doubt)
     return own && coverage.counters ? { ...coverage, counters: withNamed(coverage.counters, own) } : coverage;

@@ -17,8 +17,8 @@ import { coverageInDoubt, furtherItems } from './doubts.js';
 import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
-import { arrayIn, landAnswer } from './landing/answers.js';
-import { Landing } from './landing/landing.js';
+import { arrayIn, stageAnswer } from './staging/answers.js';
+import { Staging } from './staging/staging.js';
 import { present } from './tombstones.js';
 
 /** How fetching one child ended: fetched, refused by the API, or with a failure, so that a later run tries it again. */
@@ -49,30 +49,30 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
 async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId, isUnanswered } = task;
   const answer = await request(context, task);
-  const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
+  const staging = new Staging(answer.arrivedAt, context.schemaDrift, context.seenContent);
   const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
   const { form } = child.answer;
   const isList = form === 'members' || form === 'conversations';
   const { more, problem } = isList
     ? await furtherItems(context, task, answer, arrayIn(answer.body, child.answer.names, where))
     : { more: [], problem: null };
-  landAnswer(landing, child, entityId, answer.body, where, more);
+  stageAnswer(staging, child, entityId, answer.body, where, more);
   const { presence } = child.list;
   // It was answered 404 before: the row no longer has a reason for having no detail.
   if (isUnanswered && presence !== null && isDetail(child))
-    landing.document(presence, { id: entityId, parentId: null }, { ...present });
-  const coverage = await coverageInDoubt(context, task, landing, { problem, status: answer.status });
+    staging.document(presence, { id: entityId, parentId: null }, { ...present });
+  const coverage = await coverageInDoubt(context, task, staging, { problem, status: answer.status });
   if (isHistory(child) && isShort(child, entityId, answer.body)) {
-    await context.batcher.add(landing);
+    await context.batcher.add(staging);
     await fetchMissingRecords(context, child, entityId, answer.body);
     await context.batcher.add({ coverage: [coverage] });
     return;
   }
-  if (lags(task, landing)) {
+  if (lags(task, staging)) {
     context.lagging.add(`${child.name} ${entityId}`);
-    landing.coverage.push({ ...coverage, error: 'the answer is older than the item of the list' });
-  } else landing.coverage.push(coverage);
-  await context.batcher.add(landing);
+    staging.coverage.push({ ...coverage, error: 'the answer is older than the item of the list' });
+  } else staging.coverage.push(coverage);
+  await context.batcher.add(staging);
 }
 
 /** After so many answers in a row that are older than the list's item, the next one is accepted: its time means something else. */
@@ -82,9 +82,9 @@ const mostLags = 3;
  * Whether a detail is older than the list's item, by their `updatedAt`: a server answered that lags behind. What the list
  * says counts (raw.is_younger), and the detail stays due, so that the next sync asks for the rest.
  */
-function lags({ child, entityId, updatedAt, attempts }: Task, landing: Landing): boolean {
+function lags({ child, entityId, updatedAt, attempts }: Task, staging: Staging): boolean {
   if (!isDetail(child) || updatedAt === null || attempts >= mostLags) return false;
-  const own = landing.documents.find(({ endpoint, id }) => endpoint === child.name && id === entityId);
+  const own = staging.documents.find(({ endpoint, id }) => endpoint === child.name && id === entityId);
   const { updatedAt: answered } = JSON.parse(own?.body ?? '{}') as { updatedAt?: unknown };
   // A time that cannot be read is NaN, which is not less than any.
   return typeof answered === 'string' && Date.parse(answered) < Date.parse(updatedAt);
@@ -109,9 +109,9 @@ async function request(context: Context, { child, entityId }: Task) {
 
 async function refused(context: Context, task: Task, error: RejectedError): Promise<ChildOutcome> {
   const { child, entityId } = task;
-  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
-  landing.coverage.push({
-    ...coverageOf(task, landing.arrivedAt, error.status),
+  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+  staging.coverage.push({
+    ...coverageOf(task, staging.arrivedAt, error.status),
     error: error.message,
     reason: error.reason ?? error.code ?? null,
   });
@@ -119,9 +119,9 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
   if (error.status === 404 && presence !== null && isDetail(child)) {
     // Listed, but not answered by id: the row stays, and says why it has no detail.
     const detailUnavailableReason = error.reason ?? 'not_found';
-    landing.document(presence, { id: entityId, parentId: null }, { ...present, detailUnavailableReason });
+    staging.document(presence, { id: entityId, parentId: null }, { ...present, detailUnavailableReason });
   }
-  await context.batcher.add(landing);
+  await context.batcher.add(staging);
   if (error.status !== 404) context.failures.push(failureOf(child.name, entityId, error));
   return 'absent';
 }
@@ -131,10 +131,10 @@ function isGood(status: number): boolean {
 }
 
 async function tooLarge(context: Context, task: Task, error: AnswerTooLargeError): Promise<ChildOutcome> {
-  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
-  landing.rejectAnswer(task.child.name, { id: task.entityId, parentId: null }, error);
-  landing.coverage.push(tooLargeCoverage(task, landing.arrivedAt, error));
-  await context.batcher.add(landing);
+  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+  staging.rejectAnswer(task.child.name, { id: task.entityId, parentId: null }, error);
+  staging.coverage.push(tooLargeCoverage(task, staging.arrivedAt, error));
+  await context.batcher.add(staging);
   return 'absent';
 }
 

@@ -12,11 +12,11 @@ import { keyOf } from './doubts.js';
 import { due, type Task, withCompanySql } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
-import { Landing } from './landing/landing.js';
-import type { StoredHash } from './landing/seen-content.js';
 import { resolveMerges } from './merges.js';
 import { OrderedPhases } from './phases.js';
 import { readList } from './scan.js';
+import type { StoredHash } from './staging/seen-content.js';
+import { Staging } from './staging/staging.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
@@ -142,7 +142,7 @@ async function addOwnConversations(
 const storedPartsSql = sqlFile('sync/stored_parts');
 const storedConversationsSql = sqlFile('sync/stored_conversations');
 
-/** A conversation comes with everything ever written in it: what has not changed since an earlier run need not land again. */
+/** A conversation comes with everything ever written in it: what has not changed since an earlier run need not be staged again. */
 async function rememberConversations(
   { store, seenContent, resources }: Context,
   tasks: readonly Task[],
@@ -186,22 +186,22 @@ async function pruneStale(context: Context): Promise<void> {
     company_groups_come: false,
   });
   if (documents.length === 0) return;
-  const landing = new Landing(arrivalNow(context.clock));
-  landing.remove(documents);
+  const staging = new Staging(arrivalNow(context.clock));
+  staging.remove(documents);
   const people = documents.filter(({ endpoint }) => endpoint === 'person_groups');
   for (const entityId of new Set(people.map(({ parentId }) => parentId ?? ''))) {
     const coverage: Coverage = {
       ...{
         endpoint: 'person_groups',
         entityId,
-        fetchedAt: landing.fetchedAt,
-        answerNo: landing.arrivedAt.no,
+        fetchedAt: staging.fetchedAt,
+        answerNo: staging.arrivedAt.no,
       },
       ...{ fingerprint: null, status: null, error: null, reason: 'comes with the company' },
     };
-    landing.coverage.push(coverage);
+    staging.coverage.push(coverage);
   }
-  await context.batcher.add(landing);
+  await context.batcher.add(staging);
 }
 
 /** How a task ended; `left` when its endpoint was given up before. */

@@ -3,8 +3,8 @@ import { RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Child, type ChildOf, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
-import { historyIn, landRecords } from './landing/answers.js';
-import { Landing } from './landing/landing.js';
+import { historyIn, stageRecords } from './staging/answers.js';
+import { Staging } from './staging/staging.js';
 
 export function isHistory(child: Child): child is ChildOf<'history'> {
   return child.answer.form === 'history';
@@ -18,7 +18,7 @@ export function isShort(child: ChildOf<'history'>, entityId: string, body: unkno
 
 /**
  * Asks for the records that a short history left out, where the resource says how: once for each kind of actor, since a
- * limit then holds for that actor alone. Lands what comes; remembers the history as short when records are still missing.
+ * limit then holds for that actor alone. Stages what comes; remembers the history as short when records are still missing.
  */
 export async function fetchMissingRecords(
   context: Context,
@@ -36,9 +36,9 @@ export async function fetchMissingRecords(
     const own = historyIn(child, answer.body, where).records;
     // A server that ignores the filter returns the same records each time.
     if (own.some((record) => isObject(record) && record.changedBy !== value)) break;
-    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-    landRecords(landing, child, entityId, own);
-    await context.batcher.add(landing);
+    const staging = new Staging(answer.arrivedAt, context.schemaDrift);
+    stageRecords(staging, child, entityId, own);
+    await context.batcher.add(staging);
     for (const record of own) found.add(identityOf(record));
   }
   if (found.size < (totalCount ?? 0)) context.shortHistories.add(`${child.name} ${entityId}`);

@@ -12,10 +12,10 @@ import type { Failure } from '../run/tally.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
-import { Landing } from './landing/landing.js';
 import { OrderedPhases } from './phases.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
+import { Staging } from './staging/staging.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
 
 /** The `form` of a scan whose list could not be read (see sql/status/lists.sql). */
@@ -66,9 +66,9 @@ export async function readLists(
       }
       phases.end(list.name, 'failed');
       if (error instanceof AnswerTooLargeError) {
-        const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
-        landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
-        await context.batcher.add(landing);
+        const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+        staging.rejectAnswer(list.name, { id: null, parentId: null }, error);
+        await context.batcher.add(staging);
       }
       await addFailure(own, startedAt, failureOf(list.name, null, error));
     }

@@ -10,8 +10,8 @@ import { type Task, wholeChild } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchChild } from './fetch-child.js';
 import { isHistory } from './histories.js';
-import { landAnswer } from './landing/answers.js';
-import { Landing } from './landing/landing.js';
+import { stageAnswer } from './staging/answers.js';
+import { Staging } from './staging/staging.js';
 import { present } from './tombstones.js';
 
 const mergedSql = sqlFile('sync/merged');
@@ -103,12 +103,12 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
     { presence, merges: merges.kind, sources: merges.sources, target: merges.target },
   );
   if (rows.length === 0) return;
-  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
+  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
   for (const row of rows) {
     const merged = { deletedAt: row.deleted_at, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
-    landing.document(presence, { id: row.id, parentId: null }, { ...present, ...merged });
+    staging.document(presence, { id: row.id, parentId: null }, { ...present, ...merged });
   }
-  await context.batcher.add(landing);
+  await context.batcher.add(staging);
   await context.batcher.flush();
 }
 
@@ -131,12 +131,12 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
   try {
     const options = { priority: Priority.detail, signal: context.stop };
     const answer = await context.api.call(history.endpointName, requestFor(history, id), options);
-    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-    landAnswer(landing, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
-    landing.coverage.push(
+    const staging = new Staging(answer.arrivedAt, context.schemaDrift);
+    stageAnswer(staging, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
+    staging.coverage.push(
       withoutFingerprint(endpoint, id, answer.arrivedAt, answer.status, 'asked when gone'),
     );
-    await context.batcher.add(landing);
+    await context.batcher.add(staging);
   } catch (error) {
     if (!isAboutOneRequest(error)) throw error;
     // The history of another says as little about this one as a refusal.

@@ -6,7 +6,7 @@ import { type SyncParts, syncContext } from './context.js';
 import { countDue } from './due.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
-import { landOrganization } from './run.js';
+import { stageOrganization } from './run.js';
 import { selectResources } from './selection.js';
 
 /**
@@ -27,7 +27,7 @@ export async function runPlan(
     const scans: ScanReport[] = [];
     return {
       async work() {
-        await landOrganization(context, identity);
+        await stageOrganization(context, identity);
         await readLists(context, selection.lists, scans, { settles: false });
       },
       verdict: () => ({ incomplete: context.failures.length > 0 }),

@@ -6,7 +6,7 @@ import type { Failure, NewDrift, RejectedCounts, TableCounts } from '../run/tall
 export interface SyncOptions extends RunOptions {
   /** Resources (`topics`: the list and every child) or single endpoints (`topic_groups`); all when absent. */
   readonly only?: readonly string[] | undefined;
-  /** Allows a scan to delete more than the fuse would. */
+  /** Allows a scan to delete more than the deletion limit would. */
   readonly acceptDeletes?: boolean | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ScanReport {
   readonly missing: number;
   readonly tombstoned: number;
   readonly restored: number;
-  /** The fuse held back deletions. */
+  /** The deletion limit held back deletions. */
   readonly fused: boolean;
   readonly note: string | null;
 }

@@ -13,10 +13,10 @@ import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
 import { clampTimes, countDue, sweepReport } from './due.js';
 import { fetchDue } from './fetch-due.js';
-import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
+import { Staging } from './staging/staging.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -37,15 +37,15 @@ export async function runSync(
     return {
       async work() {
         await clampTimes(context);
-        await landOrganization(context, parts.identity);
+        await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         await fetchDue(context, selection.children);
       },
       async beforeLastBatch() {
         reportDoubts(context);
-        const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
-        landing.noteMissingFields(context.resources);
-        await context.batcher.add(landing);
+        const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+        staging.noteMissingFields(context.resources);
+        await context.batcher.add(staging);
       },
       verdict: () => ({
         incomplete:
@@ -148,8 +148,8 @@ export function runsFor(
 }
 
 /** Stores the organization as the API returned it. */
-export async function landOrganization(context: Context, identity: Identity): Promise<void> {
-  const landing = new Landing(identity.arrivedAt, context.schemaDrift);
-  landing.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
-  await context.batcher.add(landing);
+export async function stageOrganization(context: Context, identity: Identity): Promise<void> {
+  const staging = new Staging(identity.arrivedAt, context.schemaDrift);
+  staging.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
+  await context.batcher.add(staging);
 }

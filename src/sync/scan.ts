@@ -10,8 +10,8 @@ import type { List } from '../contract/resources.js';
 import type { storyBuckets } from '../contract/stories.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
-import { arrayIn, landList } from './landing/answers.js';
-import { Landing, nameOf } from './landing/landing.js';
+import { arrayIn, stageList } from './staging/answers.js';
+import { nameOf, Staging } from './staging/staging.js';
 
 /** What reading a list to its end returned; `verified` says whether the list did not change while it was read. */
 export interface ListRead
@@ -46,7 +46,7 @@ function priorityOf({ resources }: Context, { name }: List): number {
   return Priority.essential + 1 - place / resources.lists.length;
 }
 
-/** Reads a list to its end and lands what it returns. */
+/** Reads a list to its end and stages what it returns. */
 export function readList(context: Context, list: List): Promise<ListRead> {
   return readers[list.reads](context, list);
 }
@@ -106,9 +106,9 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
   const ahead = context.api.paging.settings.pagesAhead;
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
-    const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
-    landList(landing, list, page.items);
-    for (const error of page.leftOut) landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
+    const staging = new Staging(page.arrivedAt, context.schemaDrift, context.seenContent);
+    stageList(staging, list, page.items);
+    for (const error of page.leftOut) staging.rejectAnswer(list.name, { id: null, parentId: null }, error);
     reading.leftOut += page.leftOut.length;
     const ids = page.items.flatMap((item) => nameOf(item, list.key) ?? []);
     for (const id of ids) reading.ids.add(id);
@@ -124,7 +124,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
-    await context.batcher.add(landing);
+    await context.batcher.add(staging);
     context.observer.progress(reading.items, page.totalCount);
   }
   return reading;
@@ -257,18 +257,18 @@ async function readBucket(
   }
   const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
-  const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-  landList(landing, list, stories);
+  const staging = new Staging(answer.arrivedAt, context.schemaDrift);
+  stageList(staging, list, stories);
   const [whole] = tooLarge;
-  if (whole) landing.rejectAnswer(list.name, { id: null, parentId: null }, whole);
+  if (whole) staging.rejectAnswer(list.name, { id: null, parentId: null }, whole);
   for (const story of stories) {
     const slug = nameOf(story, list.key);
     if (slug !== null && isObject(story)) read.set(slug, story);
   }
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
   const text = sentText(answer.body).with({ stories: null });
-  landing.document('story_buckets', { id: bucket, parentId: null }, text);
-  await context.batcher.add(landing);
+  staging.document('story_buckets', { id: bucket, parentId: null }, text);
+  await context.batcher.add(staging);
   context.observer.progress(read.size, null);
   return { counts, requests: tooLarge.length + 1, isWhole: tooLarge.length === 0 };
 }

@@ -7,8 +7,8 @@ import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
 import { failureOf, GivenUp } from './failures.js';
 import { isHistory } from './histories.js';
-import { historyIn, landAnswer, mergedInto } from './landing/answers.js';
-import { Landing } from './landing/landing.js';
+import { historyIn, mergedInto, stageAnswer } from './staging/answers.js';
+import { Staging } from './staging/staging.js';
 
 /**
  * Presence says whether an entity still exists. It is a document like any other, so that a rebuild restores it too.
@@ -71,7 +71,7 @@ export interface Settled {
   readonly missing: number;
   readonly tombstoned: number;
   readonly restored: number;
-  /** The fuse held back deletions. */
+  /** The deletion limit held back deletions. */
   readonly fused: boolean;
   readonly note: string | null;
 }
@@ -197,11 +197,11 @@ async function restore(context: Context, presence: string): Promise<number> {
     { presence },
   );
   if (returned.length === 0) return 0;
-  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
+  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
   for (const { id, detail_unavailable_reason: reason } of returned) {
-    landing.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
+    staging.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
   }
-  await context.batcher.add(landing);
+  await context.batcher.add(staging);
   return returned.length;
 }
 
@@ -219,7 +219,7 @@ interface UnlistedItem {
 }
 
 /**
- * Fetches one item by id and lands the answer; returns the 404 when there is none. An answer about another item may be that about
+ * Fetches one item by id and stages the answer; returns the 404 when there is none. An answer about another item may be that about
  * the survivor of a merge: it counts as a 404 when the history of that one names the item. Otherwise nothing of it is stored.
  */
 async function fetchById(
@@ -229,25 +229,25 @@ async function fetchById(
   { id, since }: UnlistedItem,
 ): Promise<NotFound | null> {
   const detail = detailOf(context.resources, list);
-  const markUnlisted = (landing: Landing) => {
-    const askedAt = landing.fetchedAt.toISOString();
+  const markUnlisted = (staging: Staging) => {
+    const askedAt = staging.fetchedAt.toISOString();
     const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
-    landing.document(presence, { id, parentId: null }, unlisted);
-    return context.batcher.add(landing);
+    staging.document(presence, { id, parentId: null }, unlisted);
+    return context.batcher.add(staging);
   };
   try {
     // Before the other lists: a run that may make few requests ends one before it reads the next.
     const options = { priority: Priority.essential + 2, signal: context.stop };
     const answer = await context.api.call(detail.endpointName, requestFor(detail, id), options);
-    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-    landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
-    await markUnlisted(landing);
+    const staging = new Staging(answer.arrivedAt, context.schemaDrift);
+    stageAnswer(staging, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
+    await markUnlisted(staging);
     return null;
   } catch (error) {
     if (error instanceof OtherEntityError) {
       if (await isMergedInto(context, list, id, error.answered))
         return { id, arrivedAt: arrivalNow(context.clock), reason: undefined };
-      await markUnlisted(new Landing(arrivalNow(context.clock), context.schemaDrift));
+      await markUnlisted(new Staging(arrivalNow(context.clock), context.schemaDrift));
     }
     // A 404 without the documented error body comes from something in front of the API, and proves nothing.
     if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
@@ -255,7 +255,7 @@ async function fetchById(
   }
 }
 
-/** Whether the history of one item names another as merged into it. Lands that history, which resolveMerges reads. */
+/** Whether the history of one item names another as merged into it. Stages that history, which resolveMerges reads. */
 async function isMergedInto(
   context: Context,
   list: List,
@@ -270,9 +270,9 @@ async function isMergedInto(
   const options = { priority: Priority.essential + 2, signal: context.stop };
   try {
     const answer = await context.api.call(history.endpointName, requestFor(history, survivor), options);
-    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-    landAnswer(landing, history, survivor, answer.body, where);
-    await context.batcher.add(landing);
+    const staging = new Staging(answer.arrivedAt, context.schemaDrift);
+    stageAnswer(staging, history, survivor, answer.body, where);
+    await context.batcher.add(staging);
     const { whole } = historyIn(history, answer.body, where);
     return mergedInto(whole, history.answer.merges.sources).includes(id);
   } catch (error) {
@@ -287,14 +287,14 @@ async function tombstone(
   presence: string,
   { id, arrivedAt, reason }: NotFound,
 ): Promise<void> {
-  const landing = new Landing(arrivedAt, context.schemaDrift);
+  const staging = new Staging(arrivedAt, context.schemaDrift);
   const deleted = { deletedAt: arrivedAt.at.toISOString(), deletedReason: reason ?? 'not_found' };
-  landing.document(presence, { id, parentId: null }, { ...present, ...deleted });
-  landing.remove(await documentsRemovedWith(context, list, id));
+  staging.document(presence, { id, parentId: null }, { ...present, ...deleted });
+  staging.remove(await documentsRemovedWith(context, list, id));
   // If it comes back, its children are due as if they had never been fetched.
   for (const child of context.resources.children) {
     if (child.list.name !== list.name) continue;
-    landing.coverage.push({
+    staging.coverage.push({
       endpoint: child.name,
       entityId: id,
       fetchedAt: arrivedAt.at,
@@ -305,7 +305,7 @@ async function tombstone(
       reason: 'gone',
     });
   }
-  await context.batcher.add(landing);
+  await context.batcher.add(staging);
 }
 
 const removedWithSql = sqlFile('sync/removed_with');

@@ -45,7 +45,7 @@ interface PublishParts extends ViewParts {
   readonly models: Models;
   readonly columns: Columns;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
-  readonly relieve: () => Promise<boolean>;
+  readonly freeMemory: () => Promise<boolean>;
 }
 
 /** A file to publish. */
@@ -77,7 +77,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models, parts.columns, parts.relieve);
+  await refreshDerived(session, parts.models, parts.columns, parts.freeMemory);
   const outputs = outputsOf(parts);
   const remove = () => {
     for (const { temporary } of outputs)
@@ -95,7 +95,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
         for (const path of [output.temporary, logOf(output.temporary)]) rmSync(path, { force: true });
         return copyInto(session, output, { ...parts, userViews: tried }, isLast ? facts : []);
       };
-      const done = await withMemoryHeadroom(session, copy, parts.relieve);
+      const done = await withMemoryHeadroom(session, copy, parts.freeMemory);
       facts.push(done.facts);
       if (output.path === published) copied = done;
     }

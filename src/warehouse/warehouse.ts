@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { EncryptionKey } from '../base/encryption.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import type { Held } from './forget/apply.js';
+import type { RowCounts } from './forget/apply.js';
 import { stripBatch } from './forget/batch.js';
 import { expireDeleted } from './forget/expire.js';
 import type { Fingerprints } from './forget/fingerprints.js';
@@ -175,7 +175,7 @@ export class Warehouse {
   async merge(): Promise<Merged | null> {
     const { models, columns } = this.#parts;
     const merged = await this.#inTurn(async () => {
-      const done = await merge(this.#session, models, columns, () => this.#relieve());
+      const done = await merge(this.#session, models, columns, () => this.#freeMemory());
       this.#appended = { sets: 0, characters: 0 };
       return done;
     });
@@ -188,7 +188,7 @@ export class Warehouse {
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
   refreshDerived(): Promise<Readonly<Record<string, Counts>>> {
     const { models, columns } = this.#parts;
-    return this.#onAllThreads(() => refreshDerived(this.#session, models, columns, () => this.#relieve()));
+    return this.#onAllThreads(() => refreshDerived(this.#session, models, columns, () => this.#freeMemory()));
   }
 
   /** Recomputes every typed table from the raw documents. */
@@ -209,9 +209,9 @@ export class Warehouse {
     const limit = this.#session.memoryLimit;
     // On one thread: each would take memory of its own.
     if (compactWhen && (await this.#compact(compactWhen))) await this.#session.reopen(limit);
-    const relieve = () => this.#relieve();
+    const freeMemory = () => this.#freeMemory();
     const published = await this.#onAllThreads(() =>
-      publish(this.#session, { ...this.#parts, mode, relieve }),
+      publish(this.#session, { ...this.#parts, mode, freeMemory }),
     );
     for (const name of published.removedLogs)
       this.#parts.log.warn(
@@ -237,7 +237,7 @@ export class Warehouse {
    * Removes what a plan names from every table, in one transaction. What has to follow (`pendingSteps`) is stored with it: a
    * kill at any moment leaves either nothing done, or the rest to do for the next command.
    */
-  async forget(plan: ForgetPlan, { requestedBy, reason }: Request, now: Date): Promise<Held> {
+  async forget(plan: ForgetPlan, { requestedBy, reason }: Request, now: Date): Promise<RowCounts> {
     const { dataDir, forgotten } = this.#parts;
     for (const row of plan.fingerprints) forgotten.add(row);
     const record: AuditRecord = {
@@ -299,12 +299,12 @@ export class Warehouse {
   }
 
   /** Drops content and personal fields of what the API deleted before a time; returns the rows by table. */
-  expireDeleted(before: Date, now: Date): Promise<Held> {
+  expireDeleted(before: Date, now: Date): Promise<RowCounts> {
     const { models, forgotten } = this.#parts;
     return this.#repeatably(() => expireDeleted(this.#session, models, forgotten, { before, now }));
   }
 
-  #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<Held> {
+  #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<RowCounts> {
     const { models, forgotten } = this.#parts;
     let fresh = found;
     return this.#repeatably(() => {
@@ -378,11 +378,11 @@ export class Warehouse {
 
   /** Work that may be done twice. When it needs more memory, it gets more. */
   #repeatably<T>(work: () => Promise<T>): Promise<T> {
-    return withMemoryHeadroom(this.#session, work, () => this.#relieve());
+    return withMemoryHeadroom(this.#session, work, () => this.#freeMemory());
   }
 
   /** Frees memory that deleted rows take, when that is much; returns whether it has. */
-  async #relieve(): Promise<boolean> {
+  async #freeMemory(): Promise<boolean> {
     const { dataDir, log, writes } = this.#parts;
     return writes && (await freeHeldMemory(this.#session, dataDir, log));
   }

@@ -26,7 +26,7 @@ interface StrippedRow {
 }
 
 /** What is stored of the forgotten, by table; the rows that would change. */
-export type Held = Readonly<Record<string, number>>;
+export type RowCounts = Readonly<Record<string, number>>;
 
 /** The stored documents to replace, and what they show besides of whom to forget. */
 export interface Findings {
@@ -97,7 +97,7 @@ export async function replaceDocuments(
   tx: Statements,
   models: Models,
   { documents }: Findings,
-): Promise<Held> {
+): Promise<RowCounts> {
   const changed: Record<string, number> = {};
   if (documents.length === 0) return changed;
   await stageDocuments(tx, documents);
@@ -131,7 +131,11 @@ export async function replaceDocuments(
 }
 
 /** How many rows of each table the documents concern. Writes nothing but temporary tables. */
-export async function countHeld(session: Session, models: Models, { documents }: Findings): Promise<Held> {
+export async function countHeld(
+  session: Session,
+  models: Models,
+  { documents }: Findings,
+): Promise<RowCounts> {
   const held: Record<string, number> = { 'raw.documents': documents.length };
   await stageDocuments(session, documents);
   const kinds = new Set(documents.map(({ endpoint }) => endpoint));
@@ -343,7 +347,7 @@ export function withoutStrings(json: string): string {
 }
 
 /** Writes the new values of other tables' rows; returns how many rows of each table. */
-export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<Held> {
+export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<RowCounts> {
   for (const { schema, table, rid, values } of rows) {
     const names = Object.keys(values);
     const set = names.map((column, index) => `${identifier(column)} = $${index + 1}`).join(', ');
@@ -356,7 +360,7 @@ export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]
 }
 
 /** How many rows of each table the other rows are. */
-export function countOther(rows: readonly OtherRow[]): Held {
+export function countOther(rows: readonly OtherRow[]): RowCounts {
   const counts: Record<string, number> = {};
   for (const { schema, table } of rows) {
     const name = relationLabel(schema, table);
@@ -365,6 +369,6 @@ export function countOther(rows: readonly OtherRow[]): Held {
   return counts;
 }
 
-function nonZero(counts: Record<string, number>): Held {
+function nonZero(counts: Record<string, number>): RowCounts {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }

@@ -1,7 +1,7 @@
 import type { Models } from '../load/models.js';
 import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Session } from '../store/session.js';
-import { findDocuments, type Held, replaceDocuments } from './apply.js';
+import { findDocuments, type RowCounts, replaceDocuments } from './apply.js';
 import { entities } from './entities.js';
 import type { Fingerprints } from './fingerprints.js';
 import { ownColumns, storedOf } from './own-columns.js';
@@ -16,7 +16,7 @@ export async function expireDeleted(
   models: Models,
   forgotten: Fingerprints,
   { before, now }: { readonly before: Date; readonly now: Date },
-): Promise<Held> {
+): Promise<RowCounts> {
   const due = await session.all<{ kind: 'person' | 'message'; id: string }>(
     substitute(sqlFile('forget/expired'), { stored: storedOf('person') }),
     { before },

@@ -7,8 +7,8 @@ import {
   type Findings,
   findDocuments,
   findOtherRows,
-  type Held,
   type OtherRow,
+  type RowCounts,
   replaceDocuments,
   replaceOtherRows,
 } from './apply.js';
@@ -44,7 +44,7 @@ export interface ForgetPlan {
   /** How many of these are forgotten all the same, in case they come. */
   readonly inAdvance: number;
   /** Rows by table that have something to remove. */
-  readonly held: Held;
+  readonly held: RowCounts;
   /** How many names and addresses somebody else has too: they are only removed where it is clear whose they are. */
   readonly shared: number;
   readonly fingerprints: readonly Fingerprint[];
@@ -291,7 +291,7 @@ export async function removeAll(
     /** What was found just before; otherwise everything is read. */
     readonly found?: Found | undefined;
   } = {},
-): Promise<Held> {
+): Promise<RowCounts> {
   const { found, record, pending = [], added = [] } = options;
   const findings = found?.findings ?? (await findEverywhere(session, forgotten));
   const others = found?.others ?? (await findOtherRows(session, models, forgotten));

@@ -122,7 +122,7 @@ function othersOf({ documents, sets }: Batch): string[][] {
   );
 }
 
-/** An answer that landed, and is asked for again: it counts as a try, except the first reading of two. */
+/** An answer that staged, and is asked for again: it counts as a try, except the first reading of two. */
 const unconfirmed = 'again: unconfirmed';
 
 function isInDoubt({ reason }: Coverage): boolean {

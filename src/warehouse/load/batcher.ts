@@ -14,7 +14,7 @@ export interface BatchLimits {
  */
 const usualLimits: BatchLimits = { megabytes: 5, answers: 50, seconds: 5 };
 
-/** What one answer adds to a batch; a landing is one. */
+/** What one answer adds to a batch; a staging is one. */
 export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
 
 /**

@@ -9,7 +9,7 @@ import { project } from './project.js';
 /**
  * Merges everything that was appended (`append`) into the tables: documents, the typed rows that follow from them, their
  * versions, and the state that records the fetches. Nothing may be appended meanwhile. Returns what changed; null where
- * nothing had been appended. `relieve` is as for `withMemoryHeadroom`.
+ * nothing had been appended. `freeMemory` is as for `withMemoryHeadroom`.
  *
  * Each typed table has transactions of its own, so that the memory that one takes is free for the next. What was appended
  * goes with the last transaction, which stores the documents: a merge that ends before is done again from its beginning,
@@ -19,7 +19,7 @@ export async function merge(
   session: Session,
   models: Models,
   columns: Columns,
-  relieve?: () => Promise<boolean>,
+  freeMemory?: () => Promise<boolean>,
 ): Promise<Merged | null> {
   const [last] = await session.all<{ run_id: string | null }>(
     'SELECT max(run_id) AS run_id FROM appended.batches',
@@ -47,7 +47,7 @@ export async function merge(
     await session.run(dropTemporary);
     return merged;
   };
-  return withMemoryHeadroom(session, work, relieve);
+  return withMemoryHeadroom(session, work, freeMemory);
 }
 
 const appended = ['batches', 'documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];

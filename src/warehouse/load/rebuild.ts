@@ -51,18 +51,18 @@ export async function rebuild(
 }
 
 /**
- * Recomputes the tables that are derived from other tables, and replaces the rows that differ. `relieve` is as for
+ * Recomputes the tables that are derived from other tables, and replaces the rows that differ. `freeMemory` is as for
  * `withMemoryHeadroom`.
  */
 export async function refreshDerived(
   session: Session,
   models: Models,
   columns: Columns,
-  relieve?: () => Promise<boolean>,
+  freeMemory?: () => Promise<boolean>,
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
   for (const model of models.derived) {
-    const counts = await refresh(session, model, columns, { relieve });
+    const counts = await refresh(session, model, columns, { freeMemory });
     if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
   }
   return rows;
@@ -78,8 +78,8 @@ async function refresh(
   columns: Columns,
   {
     mendsKeys = false,
-    relieve,
-  }: { readonly mendsKeys?: boolean; readonly relieve?: (() => Promise<boolean>) | undefined },
+    freeMemory,
+  }: { readonly mendsKeys?: boolean; readonly freeMemory?: (() => Promise<boolean>) | undefined },
 ): Promise<Counts> {
   // Of every try: rows that were replaced once do not differ the next time.
   let total: Counts = { new: 0, changed: 0, removed: 0 };
@@ -99,7 +99,7 @@ async function refresh(
     };
   };
   const work = () => replaceInParts(session, model, columns, rows, replaced);
-  await withMemoryHeadroom(session, work, relieve);
+  await withMemoryHeadroom(session, work, freeMemory);
   return total;
 }
 

@@ -279,13 +279,13 @@ export function messageDaysOf(snapshot: Snapshot, id: string): Promise<MessageDa
 }
 
 /** The children that bring a conversation, each with the topic, company or person whose conversations have it. */
-export function bringersOf(
+export function fetchedWith(
   snapshot: Snapshot,
   resources: Resources,
   id: string,
 ): Promise<{ resource: string; entityId: string; at: Iso | null }[]> {
   const bring = resources.children.filter(({ answer }) => answer.form === 'conversations');
-  return snapshot.all(sqlFile('explain/bringers'), { id, resources: bring.map(({ name }) => name) });
+  return snapshot.all(sqlFile('explain/fetched_with'), { id, resources: bring.map(({ name }) => name) });
 }
 
 /** The last sync that ended. */

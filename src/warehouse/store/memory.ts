@@ -77,7 +77,7 @@ export function largerLimits(limit: string, most: number = memoryBounds(machineM
 
 /**
  * Runs `work`, which must be repeatable (a transaction is). When it needs more memory than the limit, runs it again with
- * more, up to most of what the machine has: a nightly run must not fail for lack of memory that is there. `relieve` is
+ * more, up to most of what the machine has: a nightly run must not fail for lack of memory that is there. `freeMemory` is
  * called before that; it returns whether it has freed memory.
  *
  * A checkpoint that does not fit invalidates the whole database, so the file is opened again, and keeps the larger limit:
@@ -87,14 +87,14 @@ export function largerLimits(limit: string, most: number = memoryBounds(machineM
 export async function withMemoryHeadroom<T>(
   session: Session,
   work: () => Promise<T>,
-  relieve: () => Promise<boolean> = async () => false,
+  freeMemory: () => Promise<boolean> = async () => false,
 ): Promise<T> {
   const before = session.memoryLimit;
   try {
     return await work();
   } catch (error) {
     if (!outOfMemory(error)) throw error;
-    if (!isInvalidating(error) && (await relieve())) return await withMemoryHeadroom(session, work);
+    if (!isInvalidating(error) && (await freeMemory())) return await withMemoryHeadroom(session, work);
     return await retryWithMore(session, before, work, error);
   }
 }

@@ -3,7 +3,7 @@ import { tripsFuse } from '../../../src/sync/tombstones.js';
 
 const limits = { maxShare: 0.2, maxRows: 20 };
 
-describe('the fuse', () => {
+describe('the deletion limit', () => {
   test.each([
     [{ missing: 0, stored: 0, returned: 0 }, false, 'nothing stored, nothing returned'],
     [{ missing: 5, stored: 5, returned: 0 }, true, 'empty where there were rows, however few'],

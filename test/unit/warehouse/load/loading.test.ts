@@ -54,7 +54,7 @@ const answer = fc
   .map(
     ({ kind, id, parent, body: said }) =>
       (second: number): Document =>
-        // An account is one document, as the landing names it.
+        // An account is one document, as the staging names it.
         doc(kind, id, second, { ...said, platformId: `U${id}` }, hasParent(kind) ? parent : undefined),
   );
 const days = fc.array(fc.array(answer, { minLength: 6, maxLength: propertyRuns(10, 30) }), {

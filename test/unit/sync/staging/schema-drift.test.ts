@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { message } from '../../../../src/contract/messages.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
-import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
+import { SchemaDrift } from '../../../../src/sync/staging/schema-drift.js';
 
 describe('fields that the document does not name', () => {
   const unknownPaths = (value: unknown, schema: typeof topicListItem | typeof message = topicListItem) =>

@@ -4,8 +4,8 @@ import { ContractError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
-import { idOf, type Landed, type Landing, partText } from './landing.js';
 import { storedDigest } from './seen-content.js';
+import { idOf, partText, type Staged, type Staging } from './staging.js';
 
 /** Each message is checked by itself, and only after the conversation turned out to have changed. */
 const messages = z.preprocess((list) => (list instanceof JsonText ? [] : list), z.array(z.unknown()));
@@ -27,18 +27,18 @@ const ownFields = message.extend({
 });
 
 /**
- * Lands conversations: the group, its messages and their authors are documents of their own, so that each is stored
- * once, whichever answer brings it. Messages that the run has already landed unchanged are not landed again. Returns the
+ * Stages conversations: the group, its messages and their authors are documents of their own, so that each is stored
+ * once, whichever answer brings it. Messages that the run has already staged unchanged are not staged again. Returns the
  * ids of all groups, rejected ones included, since they exist.
  */
-export function landGroups(
-  landing: Landing,
+export function stageGroups(
+  staging: Staging,
   child: Pick<ChildOf<'conversations'>, 'name' | 'item'>,
   parentId: string,
   items: readonly unknown[],
 ): string[] {
   const groupId = (item: Record<string, unknown>) => (isObject(item.group) ? idOf(item.group) : null);
-  const landed = landing.items(
+  const staged = staging.items(
     child.name,
     withoutMessageSchema(child.item),
     items,
@@ -46,22 +46,22 @@ export function landGroups(
     (_, text) => text.with({ messages: null }),
   );
   try {
-    for (const one of landed) {
+    for (const one of staged) {
       const id = groupId(one.item) as string;
       const text = partText(one, 'messages');
-      landing.parts({ kind: child.name, parentId, id }, id, text, () =>
-        landMessages(landing, id, messagesOf(one.item) as unknown[], text),
+      staging.parts({ kind: child.name, parentId, id }, id, text, () =>
+        stageMessages(staging, id, messagesOf(one.item) as unknown[], text),
       );
     }
   } catch (error) {
     // Nothing of this answer will be stored, so none of it counts as seen.
-    landing.seenContent.forgetAll();
+    staging.seenContent.forgetAll();
     throw error instanceof SyntaxError ? malformed(child, parentId, error) : error;
   }
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
 }
 
-/** Frees the text of an answer whose conversations have landed: up to a dozen wait for their batch, each of megabytes. */
+/** Frees the text of an answer whose conversations are staged: up to a dozen wait for their batch, each of megabytes. */
 export function releaseMessages(items: readonly unknown[]): void {
   for (const item of items) textOf(item)?.release();
 }
@@ -84,9 +84,14 @@ function malformed(
   });
 }
 
-function landMessages(landing: Landing, groupId: string, messages: readonly unknown[], text: JsonText): void {
+function stageMessages(
+  staging: Staging,
+  groupId: string,
+  messages: readonly unknown[],
+  text: JsonText,
+): void {
   const positions = positionsAtTime(messages);
-  const landed = landing.items(
+  const staged = staging.items(
     'messages',
     ownFields,
     messages,
@@ -94,8 +99,8 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
     (item, one) => withoutAuthors(item, one, positions.get(item)),
     text.elements(),
   );
-  for (const one of landed) landAuthors(landing, authorsOf(one));
-  landing.members(
+  for (const one of staged) stageAuthors(staging, authorsOf(one));
+  staging.members(
     'messages',
     groupId,
     messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : [])),
@@ -126,29 +131,29 @@ function positionsAtTime(messages: readonly unknown[]): ReadonlyMap<unknown, num
 }
 
 /** The authors of a message and of the copies in it. */
-function authorsOf(message: Landed): Landed[] {
+function authorsOf(message: Staged): Staged[] {
   const copies = ['replyTo', 'thread'].flatMap((name) => partOf(message, name) ?? []);
   return [message, ...copies].flatMap((one) => partOf(one, 'author') ?? []);
 }
 
-function partOf(whole: Landed, name: string): Landed | undefined {
+function partOf(whole: Staged, name: string): Staged | undefined {
   const item = whole.item[name];
   return isObject(item) ? { item, text: partText(whole, name) } : undefined;
 }
 
-export function landAuthors(
-  landing: Landing,
+export function stageAuthors(
+  staging: Staging,
   authors: readonly { readonly item: unknown; readonly text: JsonText }[],
 ): void {
   for (const { item, text } of authors) {
     const id = isObject(item) ? idOf(item) : null;
-    if (id !== null && (landing.has('authors', id) || isSeen(landing, id, text))) continue;
-    landing.item('authors', author, item, { id, parentId: null }, undefined, [text]);
+    if (id !== null && (staging.has('authors', id) || isSeen(staging, id, text))) continue;
+    staging.item('authors', author, item, { id, parentId: null }, undefined, [text]);
   }
 }
 
-/** Authors come with each of their messages: one that has not changed need not land again. */
-function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: JsonText): boolean {
+/** Authors come with each of their messages: one that has not changed need not be staged again. */
+function isSeen({ seenContent, arrivedAt }: Staging, authorId: string, text: JsonText): boolean {
   return seenContent.hasSeen(`author ${authorId}`, storedDigest(text.text), arrivedAt);
 }
 

@@ -6,7 +6,7 @@ import type { Document } from '../../warehouse/load/batch.js';
 const mostEntries = 786_432;
 
 /**
- * The content of conversations and authors when they were last landed, by this run or, conversations, by an earlier one.
+ * The content of conversations and authors when they were last staged, by this run or, conversations, by an earlier one.
  * The same conversation comes with its topic, with each company and with people, and every day with all that was ever
  * written: when it has not changed, its messages need not be taken apart, staged and compared again, which is most of the
  * work of a sync. This holds only while no conversation is removed: code that removes some must say so here.
@@ -15,20 +15,20 @@ export class SeenContent {
   #seen = new LastContents();
   #stored = new StoredHashes([]);
   #storedConversations = new StoredHashes([]);
-  /** The conversations that were landed since those were stored, or may be removed. */
+  /** The conversations that were staged since those were stored, or may be removed. */
   #moved = new LastContents();
 
   /**
-   * Whether `name` was last landed with this content, and not later than this arrival. Remembers the content if not.
-   * `storedAs` names the document that the content comes with: where this run has not landed `name` yet, what is stored
+   * Whether `name` was last staged with this content, and not later than this arrival. Remembers the content if not.
+   * `storedAs` names the document that the content comes with: where this run has not staged `name` yet, what is stored
    * with that document counts.
    */
   hasSeen(name: string, digest: string, { no }: Pick<Arrival, 'no'>, storedAs?: string): boolean {
     const last = this.#seen.get(name);
-    // Answers may land in another order than they arrived in: the latest is remembered.
+    // Answers may be staged in another order than they arrived in: the latest is remembered.
     if (last && last.no > no) return false;
     if (last?.isOf(digest)) return true;
-    // What cannot be remembered lands each time: nobody could tell which of two contents was the last one.
+    // What cannot be remembered is staged each time: nobody could tell which of two contents was the last one.
     if (!last && this.#seen.size >= mostEntries) return false;
     this.#seen.set(name, digest, no);
     return !last && storedAs !== undefined && this.#stored.has(storedAs, digest);
@@ -64,7 +64,7 @@ export class SeenContent {
     return false;
   }
 
-  /** Makes these land when they come again. */
+  /** Makes these be staged when they come again. */
   forget(names: Iterable<string>): void {
     for (const name of names) {
       if (!this.#storedConversations.isEmpty) this.#moved.set(name, '', 0);
@@ -87,7 +87,7 @@ export interface StoredHash {
   readonly hash: number | bigint;
 }
 
-/** What was last landed under a name. */
+/** What was last staged under a name. */
 interface LastContent {
   /** The number of its answer. */
   readonly no: number;
@@ -96,9 +96,9 @@ interface LastContent {
 }
 
 /**
- * A hash table of what was last landed under each name, in 24 bytes a place, of which at most three in four are taken. A Map
+ * A hash table of what was last staged under each name, in 24 bytes a place, of which at most three in four are taken. A Map
  * of strings takes 200 bytes and three objects an entry, which V8 marks whenever it collects garbage. Only hashes are kept.
- * Two names may have the same hash: the content of one is not that of the other, so both land again.
+ * Two names may have the same hash: the content of one is not that of the other, so both are staged again.
  */
 class LastContents {
   size = 0;

@@ -7,26 +7,26 @@ import { historySummary } from '../../contract/history.js';
 import type { AnswerForm, Embeds } from '../../contract/resource-entry.js';
 import { type ChildOf, type List, parentParameter } from '../../contract/resources.js';
 import { topicListPerson } from '../../contract/topics.js';
-import { landAuthors, landGroups, releaseMessages } from './conversations.js';
-import { idOf, type Landed, type Landing, nameOf, partText } from './landing.js';
+import { releaseMessages, stageAuthors, stageGroups } from './conversations.js';
 import type { ItemKey } from './schema-drift.js';
+import { idOf, nameOf, partText, type Staged, type Staging } from './staging.js';
 
 /** Takes the answers of the API apart into documents, as the resource table describes them. */
 
-/** Lands a page of a list. */
-export function landList(landing: Landing, list: List, items: readonly unknown[]): void {
+/** Stages a page of a list. */
+export function stageList(staging: Staging, list: List, items: readonly unknown[]): void {
   const parts = list.embeds && embedded[list.embeds];
   const key = (item: Record<string, unknown>) => ({ id: nameOf(item, list.key), parentId: null });
-  const landed = landing.items(list.name, list.item, items, key, parts?.without);
-  if (parts) for (const one of landed) parts.land(landing, one);
+  const staged = staging.items(list.name, list.item, items, key, parts?.without);
+  if (parts) for (const one of staged) parts.stage(staging, one);
 }
 
 /**
- * Lands the answer about one parent, with the items of its further pages. @throws ContractError when it does not have the form
+ * Stages the answer about one parent, with the items of its further pages. @throws ContractError when it does not have the form
  * of this child's answer, OtherEntityError when it is about another parent
  */
-export function landAnswer<F extends Form>(
-  landing: Landing,
+export function stageAnswer<F extends Form>(
+  staging: Staging,
   child: ChildOf<F>,
   parentId: string,
   body: unknown,
@@ -34,7 +34,7 @@ export function landAnswer<F extends Form>(
   more: readonly unknown[] = [],
 ): void {
   if (isObject(body)) isAbout(parentId, body[parentParameter(child)], where);
-  forms[child.answer.form as F](landing, child, parentId, body, where, more);
+  forms[child.answer.form as F](staging, child, parentId, body, where, more);
 }
 
 /** @throws OtherEntityError when an id in an answer is that of another entity than the one that was asked for */
@@ -52,8 +52,8 @@ function isAbout(asked: string, answered: unknown, where: Where): void {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type Form = AnswerForm['form'];
-type Land<F extends Form> = (
-  landing: Landing,
+type Stage<F extends Form> = (
+  staging: Staging,
   child: ChildOf<F>,
   parentId: string,
   body: unknown,
@@ -61,40 +61,40 @@ type Land<F extends Form> = (
   more: readonly unknown[],
 ) => void;
 
-const forms: { readonly [F in Form]: Land<F> } = {
-  object: (landing, { name, list, item, answer }, id, body, where) => {
+const forms: { readonly [F in Form]: Stage<F> } = {
+  object: (staging, { name, list, item, answer }, id, body, where) => {
     const parts = answer.embeds && embedded[answer.embeds];
     const one = objectIn(body, answer.under ?? name, where);
     if (list.detail === name) isAbout(id, valuesAt(one, list.key[0]).at(0), where);
-    // Another form altogether. It would land as a row of nulls once enough answers lack the same fields.
+    // Another form altogether. It would be staged as a row of nulls once enough answers lack the same fields.
     if (!Object.keys(one).some((field) => field in item.shape)) {
       const what = `has none of the documented fields: it is ${describeShape(body)}`;
       throw new ContractError(`${where.endpoint}: the answer to ${where.path} ${what}.`, where, { hint });
     }
-    const landed = landing.item(name, item, one, { id, parentId: null }, parts?.without);
-    if (landed) parts?.land(landing, landed);
+    const staged = staging.item(name, item, one, { id, parentId: null }, parts?.without);
+    if (staged) parts?.stage(staging, staged);
   },
 
-  members: (landing, { name, item, answer }, parentId, body, where, more) => {
+  members: (staging, { name, item, answer }, parentId, body, where, more) => {
     const items = joined(arrayIn(body, answer.names, where), more);
-    landing.items(name, item, items, (one) => ({ id: nameOf(one, answer.key), parentId }));
+    staging.items(name, item, items, (one) => ({ id: nameOf(one, answer.key), parentId }));
     const ids = items.flatMap((one) => (isObject(one) ? (nameOf(one, answer.key) ?? []) : []));
     // One without a name may be any that is stored.
-    if (ids.length === items.length) landing.members(name, parentId, ids);
+    if (ids.length === items.length) staging.members(name, parentId, ids);
   },
 
-  conversations: (landing, child, parentId, body, where, more) => {
+  conversations: (staging, child, parentId, body, where, more) => {
     const items = joined(arrayIn(body, child.answer.names, where), more);
     for (const item of items)
       for (const id of valuesAt(item, `topic.${parentParameter(child)}`)) isAbout(parentId, id, where);
-    const ids = landGroups(landing, child, parentId, items);
-    if (ids.length === items.length) landing.members(child.name, parentId, ids);
-    landing.leaveOutStored(child.name);
+    const ids = stageGroups(staging, child, parentId, items);
+    if (ids.length === items.length) staging.members(child.name, parentId, ids);
+    staging.leaveOutStored(child.name);
     releaseMessages(items);
   },
 
   // Records are never removed: an answer shows a bounded number of them, and what happened stays true.
-  history: (landing, child, parentId, body, where) => {
+  history: (staging, child, parentId, body, where) => {
     const { answer } = child;
     const { whole, records } = historyIn(child, body, where);
     if (whole !== body) isAbout(parentId, whole.id, where);
@@ -106,13 +106,13 @@ const forms: { readonly [F in Form]: Land<F> } = {
         where,
         null,
       );
-    landRecords(landing, child, parentId, records);
+    stageRecords(staging, child, parentId, records);
     const summary = Object.fromEntries(
       Object.entries(whole).filter(([field]) => !answer.names.includes(field)),
     );
     const text = sentText(whole).with(Object.fromEntries(answer.names.map((field) => [field, null])));
     const key = () => ({ id: parentId, parentId: null });
-    landing.items(answer.merges.kind, historySummary, [summary], key, undefined, [text], historySummary);
+    staging.items(answer.merges.kind, historySummary, [summary], key, undefined, [text], historySummary);
   },
 };
 
@@ -139,7 +139,7 @@ function valuesAt(value: unknown, path: string): unknown[] {
   );
 }
 
-/** The records in the answer of a history, and how many the history says it has. @throws ContractError as landAnswer does */
+/** The records in the answer of a history, and how many the history says it has. @throws ContractError as stageAnswer does */
 export function historyIn({ answer }: ChildOf<'history'>, body: unknown, where: Where) {
   const whole = objectIn(body, answer.under, where);
   const { totalCount } = whole;
@@ -150,27 +150,27 @@ export function historyIn({ answer }: ChildOf<'history'>, body: unknown, where: 
   };
 }
 
-/** Lands records of a history without what else its answer says. */
-export function landRecords(
-  landing: Landing,
+/** Stages records of a history without what else its answer says. */
+export function stageRecords(
+  staging: Staging,
   { name, item }: ChildOf<'history'>,
   parentId: string,
   records: readonly unknown[],
 ): void {
   const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
-  landing.items(name, item, records, key);
+  staging.items(name, item, records, key);
 }
 
-/** How the parts of an item that are documents of their own are taken out of it, and landed. */
+/** How the parts of an item that are documents of their own are taken out of it, and staged. */
 interface Parts {
   /** The item as it is stored. */
   readonly without: (item: Record<string, unknown>, text: JsonText) => JsonText;
-  readonly land: (landing: Landing, landed: Landed) => void;
+  readonly stage: (staging: Staging, staged: Staged) => void;
 }
 
 const embedded: { readonly [E in Embeds]: Parts } = {
-  authors_and_persons: { without: withoutPeople, land: landPeople },
-  company: { without: withoutEmployees, land: landCompany },
+  authors_and_persons: { without: withoutPeople, stage: stagePeople },
+  company: { without: withoutEmployees, stage: stageCompany },
 };
 
 /**
@@ -187,12 +187,12 @@ function withoutPeople({ authors, persons }: Record<string, unknown>, text: Json
   );
 }
 
-function landPeople(landing: Landing, topic: Landed): void {
+function stagePeople(staging: Staging, topic: Staged): void {
   const { id, authors, persons } = topic.item;
   if (Array.isArray(authors)) {
     const texts = partText(topic, 'authors').elements();
-    landAuthors(
-      landing,
+    stageAuthors(
+      staging,
       authors.map((item, index) => ({ item, text: texts[index] ?? JsonText.of(item) })),
     );
   }
@@ -200,8 +200,8 @@ function landPeople(landing: Landing, topic: Landed): void {
   const parentId = id as string;
   const text = partText(topic, 'persons');
   const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
-  landing.items('topic_persons', topicListPerson, persons, key, undefined, text.elements());
-  landing.members('topic_persons', parentId, idsIn(persons));
+  staging.items('topic_persons', topicListPerson, persons, key, undefined, text.elements());
+  staging.members('topic_persons', parentId, idsIn(persons));
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */
@@ -213,15 +213,15 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
 }
 
 /**
- * Lands which company a person belongs to, and the employees that the company lists: all there are, so that one who left is
+ * Stages which company a person belongs to, and the employees that the company lists: all there are, so that one who left is
  * removed.
  */
-function landCompany(landing: Landing, person: Landed): void {
+function stageCompany(staging: Staging, person: Staged): void {
   const { id, company } = person.item;
   if (company === undefined) return;
   const companyId = isObject(company) ? idOf(company) : null;
-  landing.document('person_companies', { id: companyId, parentId: id as string }, {});
-  landing.members('person_companies', id as string, companyId === null ? [] : [companyId]);
+  staging.document('person_companies', { id: companyId, parentId: id as string }, {});
+  staging.members('person_companies', id as string, companyId === null ? [] : [companyId]);
   if (!isObject(company) || !Array.isArray(company.employees)) return;
   if (companyId === null) return;
   const texts = partText({ item: company, text: partText(person, 'company') }, 'employees').elements();
@@ -229,7 +229,7 @@ function landCompany(landing: Landing, person: Landed): void {
   const named = company.employees.flatMap((item, index) =>
     isObject(item) && typeof item.id === 'string' ? [{ item, text: texts[index] ?? JsonText.of(item) }] : [],
   );
-  landing.items(
+  staging.items(
     'company_employees',
     z.unknown(),
     named.map(({ item }) => item),
@@ -237,7 +237,7 @@ function landCompany(landing: Landing, person: Landed): void {
     undefined,
     named.map(({ text }) => text),
   );
-  landing.members('company_employees', companyId, idsIn(company.employees));
+  staging.members('company_employees', companyId, idsIn(company.employees));
 }
 
 function idsIn(items: readonly unknown[]): string[] {

@@ -56,35 +56,35 @@ function fieldOf(value: unknown, field: string): unknown {
 /** What is stored of an item, where parts of it are documents of their own. */
 type Reduce = (item: Record<string, unknown>, text: JsonText) => JsonText;
 
-/** An item that landed, with the whole of its text. */
-export interface Landed {
+/** An item that was staged, with the whole of its text. */
+export interface Staged {
   readonly item: Record<string, unknown>;
   readonly text: JsonText;
 }
 
 /** The text of an object or list in an item. */
-export function partText({ item, text }: Landed, name: string): JsonText {
+export function partText({ item, text }: Staged, name: string): JsonText {
   return text.member(name) ?? JsonText.of(item[name]);
 }
 
 /**
  * Takes one answer apart into documents. Each item is checked by its schema: a bad one is rejected with its path and
- * reason while the others land; unknown fields stay in the document and are counted. The schema's parsed copy is not
+ * reason while the others are staged; unknown fields stay in the document and are counted. The schema's parsed copy is not
  * used: the document is the item's text as the API sent it. An item that is too large or too deep is rejected alone.
  */
-export class Landing {
+export class Staging {
   readonly documents: Document[] = [];
   readonly removed: Removal[] = [];
   readonly sets: MemberSet[] = [];
   readonly coverage: Coverage[] = [];
   readonly rejections: Rejection[] = [];
-  readonly #landed = new Map<string, { partsHash: string | null }>();
+  readonly #staged = new Map<string, { partsHash: string | null }>();
   readonly #noted = new Map<string, Omit<Drift, 'seenAt'>>();
   readonly #schemaDrift: SchemaDrift;
 
   /**
    * Without the schema drift of a whole run, a change of form is recognized within this answer alone; without the content
-   * that the run has seen, everything in the answer lands.
+   * that the run has seen, everything in the answer is staged.
    */
   constructor(
     readonly arrivedAt: Arrival,
@@ -103,10 +103,10 @@ export class Landing {
   }
 
   /**
-   * Lands a list of items of one kind and returns those that landed. An item is rejected for what is wrong with it alone;
-   * when most items of a kind fail at the same field, the form has changed: they land, the field is reported as drift,
+   * Stages a list of items of one kind and returns those that were. An item is rejected for what is wrong with it alone;
+   * when most items of a kind fail at the same field, the form has changed: they are staged, the field is reported as drift,
    * and its column is null where it cannot be read. With the schema in `inParts`, only what is wrong in an item is rejected,
-   * and the rest of it lands.
+   * and the rest of it is staged.
    */
   items(
     kind: string,
@@ -116,8 +116,8 @@ export class Landing {
     reduce: Reduce = (_, text) => text,
     texts: readonly JsonText[] = textsOf(items),
     inParts?: z.ZodObject,
-  ): Landed[] {
-    const landed: Landed[] = [];
+  ): Staged[] {
+    const staged: Staged[] = [];
     const within: { item: unknown; text: JsonText }[] = [];
     for (const [index, item] of items.entries()) {
       const text = texts[index] ?? JsonText.of(item);
@@ -143,7 +143,7 @@ export class Landing {
       }
       const reduced = reduce(item, text);
       if (issue && !formChanged) {
-        const bad = inParts ? this.#landParts(kind, inParts, itemKey, item, reduced) : [{ ...issue, text }];
+        const bad = inParts ? this.#stageParts(kind, inParts, itemKey, item, reduced) : [{ ...issue, text }];
         for (const part of bad) this.#reject(kind, itemKey, part.path, part.reason, part.text);
         this.#schemaDrift.hold(kind, issue.path, {
           key: itemKey,
@@ -152,16 +152,16 @@ export class Landing {
         });
         continue;
       }
-      if (issue) this.#landHeld(kind, issue, item);
+      if (issue) this.#stageHeld(kind, issue, item);
       this.document(kind, itemKey, reduced);
       for (const field of unknownFields) this.#note(kind, field.path, 'unknown_field', field.value);
-      landed.push({ item, text });
+      staged.push({ item, text });
     }
-    return landed;
+    return staged;
   }
 
-  /** Lands what fits of an item; returns what does not. */
-  #landParts(
+  /** Stages what fits of an item; returns what does not. */
+  #stageParts(
     kind: string,
     schema: z.ZodObject,
     key: ItemKey,
@@ -189,8 +189,8 @@ export class Landing {
     return null;
   }
 
-  /** Notes a change of form, and lands what was rejected for it before it was recognized. */
-  #landHeld(kind: string, { path }: Issue, item: Record<string, unknown>): void {
+  /** Notes a change of form, and stages what was rejected for it before it was recognized. */
+  #stageHeld(kind: string, { path }: Issue, item: Record<string, unknown>): void {
     const isMissing = !path.includes('.') && item[path] === undefined;
     this.#note(kind, path, isMissing ? 'missing_field' : 'changed_type', isMissing ? null : item[path]);
     for (const { key, text, arrivedAt } of this.#schemaDrift.takeHeld(kind, path)) {
@@ -212,7 +212,7 @@ export class Landing {
     }
   }
 
-  /** Lands one item; undefined when it was rejected. */
+  /** Stages one item; undefined when it was rejected. */
   item(
     kind: string,
     schema: z.ZodType,
@@ -220,7 +220,7 @@ export class Landing {
     key: ItemKey,
     reduce?: Reduce,
     texts: readonly JsonText[] = [sentText(item)],
-  ): Landed | undefined {
+  ): Staged | undefined {
     return this.items(kind, schema, [item], () => key, reduce, texts)[0];
   }
 
@@ -244,35 +244,35 @@ export class Landing {
       answerNo: arrivedAt.no,
       partsHash: null,
     };
-    this.#landed.set(`${kind}\n${key.id}`, document);
+    this.#staged.set(`${kind}\n${key.id}`, document);
     this.documents.push(document);
   }
 
   /**
-   * Lands the parts of a document that has landed, which are documents of their own, unless they are stored as they are.
-   * `name` is that of the parts, whatever document they come with. With a part that is rejected, all of them land, and that
+   * Stages the parts of a document that was staged, which are documents of their own, unless they are stored as they are.
+   * `name` is that of the parts, whatever document they come with. With a part that is rejected, all of them are staged, and that
    * one is counted, each time.
    */
   parts(
     { kind, parentId, id }: { readonly kind: string; readonly parentId: string; readonly id: string },
     name: string,
     text: JsonText,
-    land: () => void,
+    stage: () => void,
   ): void {
     const digest = text.digest();
     if (!this.seenContent.hasSeen(name, digest, this.arrivedAt, `${kind} ${parentId} ${id}`)) {
       const rejected = this.rejections.length;
-      land();
+      stage();
       if (this.rejections.length > rejected) {
         this.seenContent.forget([name]);
         return;
       }
     }
-    const document = this.#landed.get(`${kind}\n${id}`);
+    const document = this.#staged.get(`${kind}\n${id}`);
     if (document) document.partsHash = digest;
   }
 
-  /** Leaves out conversations of that kind of list that need not be stored again; call it when all have landed. */
+  /** Leaves out conversations of that kind of list that need not be stored again; call it when all are staged. */
   leaveOutStored(kind: string): void {
     let kept = 0;
     for (const document of this.documents) {
@@ -285,7 +285,7 @@ export class Landing {
 
   /** Whether this answer already brought a document of that kind and id. */
   has(kind: string, id: string): boolean {
-    return this.#landed.has(`${kind}\n${id}`);
+    return this.#staged.has(`${kind}\n${id}`);
   }
 
   /** Removes documents, unless a later answer than this one has them. */
@@ -298,10 +298,10 @@ export class Landing {
     this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
   }
 
-  /** Removes nothing that this set does not name. Where it is the parts of a document of that kind, they land when they come again. */
+  /** Removes nothing that this set does not name. Where it is the parts of a document of that kind, they are staged when they come again. */
   dropSet(set: MemberSet, kind?: string): void {
     this.sets.splice(this.sets.indexOf(set), 1);
-    const whole = this.#landed.get(`${kind}\n${set.parentId}`);
+    const whole = this.#staged.get(`${kind}\n${set.parentId}`);
     if (whole) whole.partsHash = null;
   }
 
