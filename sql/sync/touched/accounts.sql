@@ -1,14 +1,37 @@
--- Topics in which somebody has an account that was listed for somebody else since: their people and messages changed hands.
-SELECT copy.topic_id, owner.answer_no
+-- Topics whose people changed hands although their list shows nothing of it: somebody has an account that was listed for
+-- somebody else since, or was given another account with which the topic's messages were written. (Everybody's first
+-- accounts change nothing here: who takes part in a topic for the first time, the list shows.)
+SELECT topic_id, answer_no
 FROM (
-  SELECT
-    parent_id AS topic_id,
-    id AS person_id,
-    unnest(from_json(body, '{"identities": [{"platform": "VARCHAR", "platformId": "VARCHAR"}]}').identities) AS account
-  FROM raw.documents
-  WHERE endpoint = 'topic_people'
-) AS copy
-JOIN raw.documents AS owner
-  ON owner.endpoint = 'person_identities'
-  AND owner.id = copy.account.platform || ':' || copy.account.platformId
-  AND owner.parent_id <> copy.person_id
+  WITH owners AS (
+    SELECT
+      parent_id AS person_id,
+      id AS account,
+      answer_no,
+      answer_no > min(answer_no) OVER (PARTITION BY parent_id) AS is_later
+    FROM raw.documents
+    WHERE endpoint = 'person_identities'
+  ), copies AS (
+    SELECT topic_id, person_id, account.platform || ':' || account.platformId AS account
+    FROM (
+      SELECT
+        parent_id AS topic_id,
+        id AS person_id,
+        unnest(from_json(body, '{"identities": [{"platform": "VARCHAR", "platformId": "VARCHAR"}]}').identities) AS account
+      FROM raw.documents
+      WHERE endpoint = 'topic_people'
+    )
+  )
+  SELECT copies.topic_id, owners.answer_no
+  FROM copies
+  JOIN owners ON owners.account = copies.account AND owners.person_id <> copies.person_id
+  UNION ALL
+  SELECT writers.topic_id, owners.answer_no
+  FROM owners
+  JOIN main.authors ON authors.source_name || ':' || authors.source_author_id = owners.account
+  JOIN (SELECT id AS topic_id, unnest(author_ids) AS author_id FROM main.topics WHERE deleted_at IS NULL) AS writers
+    ON writers.author_id = authors.id
+  ANTI JOIN copies
+    ON copies.topic_id = writers.topic_id AND copies.person_id = owners.person_id AND copies.account = owners.account
+  WHERE owners.is_later
+) AS changed
