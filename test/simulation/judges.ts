@@ -53,16 +53,26 @@ export async function everyNight(
     judge(
       simulation,
       'what a list shows is right after the next night',
-      withoutSuperseded(simulation, await differences(simulation, simulation.dataDir, { except: notShown })),
+      await shown(simulation, await differences(simulation, simulation.dataDir, { except: notShown })),
     );
   }
 }
 
-/** A superseded topic is in no list: nothing shows before the sweep what becomes of it, or of its successor. */
-function withoutSuperseded({ world }: Simulation, found: readonly string[]): string[] {
+/**
+ * Without what nothing shows before the sweep: what becomes of a superseded topic or of its successor, as it is in no list;
+ * and that somebody without accounts was merged who came and went between two runs.
+ */
+async function shown({ world, dataDir }: Simulation, found: readonly string[]): Promise<string[]> {
+  const known = await read(dataDir, ({ rows }) =>
+    rows<{ id: string }>(
+      'SELECT id FROM people UNION ALL SELECT id FROM companies UNION ALL SELECT id FROM topics',
+    ),
+  );
+  const ids = new Set(known.map(({ id }) => id));
   return found.filter((line) => {
-    const [, id = ''] = /^topics (\S+): \S+ is /.exec(line) ?? [];
-    return world.topics.get(id)?.graphStatus !== 'superseded';
+    const [, topic = ''] = /^topics (\S+): \S+ is /.exec(line) ?? [];
+    const [, merged] = /^merges \S+ (\S+) \S+: is missing$/.exec(line) ?? [];
+    return world.topics.get(topic)?.graphStatus !== 'superseded' && (merged === undefined || ids.has(merged));
   });
 }
 
