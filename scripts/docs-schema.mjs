@@ -73,7 +73,7 @@ async function describe() {
 }
 
 /**
- * The columns of a table or view, a row for each type.
+ * The columns of a table or view, a line for each type.
  * @param {Column[]} columns
  * @param {string[]} key
  */
@@ -84,9 +84,9 @@ function tableOf(columns, key) {
   const types = [...new Set(shown.map(({ type }) => type))];
   const rows = types.map((type) => {
     const ofType = shown.filter((column) => column.type === type);
-    return `${type} | ${ofType.map((column) => textOf(column, key)).join(', ')}`;
+    return `- ${type}: ${ofType.map((column) => textOf(column, key)).join(', ')}`;
   });
-  return rows.length === 0 ? '' : ['type | columns', '--- | ---', ...rows].join('\n');
+  return rows.join('\n');
 }
 
 /**

@@ -220,7 +220,7 @@ SELECT
   CAST('09:00:00' AS time(6)) AS opens,
   CAST('17:00:00' AS time(6)) AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:c7dead43962c5277
+-- From sql/views/08_conversation_turns.sql sha256:2c89203040c1bf95
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS
@@ -304,9 +304,10 @@ clocks AS (
     hours.opens,
     hours.length,
     to_unixtime(with_timezone(CAST(at_timezone(turns.began_at, hours.timezone) AS timestamp(6)), 'UTC')) - 345600 AS began,
-    to_unixtime(with_timezone(CAST(at_timezone(turns.answered_at, hours.timezone) AS timestamp(6)), 'UTC')) - 345600 AS answered
+    to_unixtime(with_timezone(CAST(at_timezone(coalesce(turns.answered_at, data_as_of.as_of), hours.timezone) AS timestamp(6)), 'UTC')) - 345600 AS answered
   FROM turns
   CROSS JOIN hours
+  CROSS JOIN data_as_of
 ),
 days AS (
   SELECT
@@ -316,6 +317,19 @@ days AS (
     1 + CAST(floor(answered / 86400) - 7 * floor(answered / 604800) AS integer) AS answered_on,
     answered - 86400 * floor(answered / 86400) AS answered_second
   FROM clocks
+),
+-- Until now, where nobody has answered.
+waits AS (
+  SELECT
+    days.*,
+    (
+      (floor(answered / 604800) - floor(began / 604800)) * days_a_week * length
+      + element_at(days_before, answered_on) * length
+      + if(element_at(is_working, answered_on), least(greatest(answered_second - opens, 0), length), 0)
+      - element_at(days_before, began_on) * length
+      - if(element_at(is_working, began_on), least(greatest(began_second - opens, 0), length), 0)
+    ) / 3600 AS business_hours_waited
+  FROM days
 )
 SELECT
   group_id,
@@ -328,18 +342,13 @@ SELECT
   ended_at,
   answered_at,
   (to_unixtime(answered_at) - to_unixtime(began_at)) / 3600 AS hours_to_answer,
-  (
-    (floor(answered / 604800) - floor(began / 604800)) * days_a_week * length
-    + element_at(days_before, answered_on) * length
-    + if(element_at(is_working, answered_on), least(greatest(answered_second - opens, 0), length), 0)
-    - element_at(days_before, began_on) * length
-    - if(element_at(is_working, began_on), least(greatest(began_second - opens, 0), length), 0)
-  ) / 3600 AS business_hours_to_answer,
+  business_hours_waited,
+  if(answered_at IS NULL, NULL, business_hours_waited) AS business_hours_to_answer,
   messages,
   is_vip,
   first_message_id,
   last_message_id
-FROM days;
+FROM waits;
 
 -- From sql/views/09_topic_states.sql sha256:c7073a8da237ec25
 CREATE OR REPLACE VIEW topic_states

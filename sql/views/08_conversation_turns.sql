@@ -62,10 +62,12 @@ local AS (
   SELECT
     turns.*,
     epoch(began_at AT TIME ZONE hours.timezone) - 345600 AS began,
-    epoch(answered_at AT TIME ZONE hours.timezone) - 345600 AS answered,
+    -- Until now, where nobody has answered.
+    epoch(coalesce(answered_at, as_of) AT TIME ZONE hours.timezone) - 345600 AS answered,
     hours
   FROM turns
   CROSS JOIN hours
+  CROSS JOIN data_as_of
 )
 SELECT
   group_id,
@@ -93,7 +95,8 @@ SELECT
       least(greatest(began % 86400 - hours.opens, 0), hours.length),
       0
     )
-  ) / 3600 AS business_hours_to_answer,
+  ) / 3600 AS business_hours_waited,
+  if(answered_at IS NULL, NULL, business_hours_waited) AS business_hours_to_answer,
   messages,
   is_vip,
   first_message_id,
@@ -110,6 +113,7 @@ COMMENT ON COLUMN conversation_turns.began_at IS 'When its first message was wri
 COMMENT ON COLUMN conversation_turns.ended_at IS 'When its last message was written (UTC).';
 COMMENT ON COLUMN conversation_turns.answered_at IS 'When the other side answered (UTC): the began_at of the next turn. NULL for the last turn.';
 COMMENT ON COLUMN conversation_turns.hours_to_answer IS 'Hours from began_at to answered_at, with fractions. NULL for the last turn.';
+COMMENT ON COLUMN conversation_turns.business_hours_waited IS 'Working hours (business_hours) from began_at to the answer, with fractions; to data_as_of.as_of while nobody has answered.';
 COMMENT ON COLUMN conversation_turns.business_hours_to_answer IS 'Working hours (business_hours) from began_at to answered_at, with fractions. NULL for the last turn.';
 COMMENT ON COLUMN conversation_turns.messages IS 'Messages in the turn.';
 COMMENT ON COLUMN conversation_turns.is_vip IS 'True when one of the people who wrote them, or one of their companies, is marked as VIP.';

@@ -111,7 +111,7 @@ export function limitsOf(config: Config) {
     memoryLimit: isAuto ? autoLimit('worker') : warehouse.memoryLimit,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
-    businessHours: analysis.businessHours,
+    analysis,
   };
 }
 

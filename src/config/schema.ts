@@ -3,6 +3,7 @@ import { canonicalZone } from '../base/clock.js';
 import { passwordHash } from '../base/password.js';
 import { publishedFileName } from '../base/published-file.js';
 import { resources } from '../contract/resources.js';
+import { priorities } from '../contract/topics.js';
 
 /**
  * Every setting with its default and its description; `npm run generate` writes config/default.yaml from it. Objects are
@@ -232,6 +233,19 @@ export const timeOfDay = z
 /** DuckDB takes names only, and no offset such as +01:00. */
 const isTimezone = (name: string) => /^[A-Za-z]/.test(name) && canonicalZone(name) !== undefined;
 
+const replyHours = z.number().gt(0).max(10_000).optional();
+const serviceLevel = z
+  .strictObject({
+    name: text,
+    vip: z.boolean().optional(),
+    priority: z.array(z.enum(priorities)).min(1).optional(),
+    firstReplyHours: replyHours,
+    nextReplyHours: replyHours,
+  })
+  .refine((level) => level.firstReplyHours !== undefined || level.nextReplyHours !== undefined, {
+    message: 'must have firstReplyHours, nextReplyHours or both',
+  });
+
 const analysis = section({
   businessHours: section({
     timezone: text
@@ -248,6 +262,26 @@ const analysis = section({
   })
     .refine(({ opens, closes }) => opens < closes, { path: ['closes'], message: 'must be later than opens' })
     .describe('The working hours of response_times and conversation_turns in the published file.'),
+  serviceLevels: z
+    .array(serviceLevel)
+    .refine((levels) => new Set(levels.map(({ name }) => name)).size === levels.length, {
+      message: 'has two entries with the same name',
+    })
+    .default([])
+    .describe(
+      'In how many working hours staff is to reply (service_level_breaches, and a chart in the report). The first entry that fits a conversation counts: vip and priority say which it fits; without both, every one.',
+    )
+    .meta({
+      example: [
+        { name: 'VIP', vip: true, firstReplyHours: 2, nextReplyHours: 4 },
+        { name: 'urgent', priority: ['very_high', 'high'], firstReplyHours: 4 },
+      ],
+    }),
+  teams: z
+    .record(text, z.array(text).min(1))
+    .default({})
+    .describe('The people of each team, by id (people.id), for service levels by team.')
+    .meta({ example: { support: ['90012', '90047'] } }),
 });
 
 const push = section({

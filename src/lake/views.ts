@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { identifier, literal, sqlDir, sqlFile } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
-import { viewsOf } from '../warehouse/views.js';
+import { isOfSettings, viewsOf } from '../warehouse/views.js';
 import { type LakeColumns, lake, named } from './catalog.js';
 import type { OpenLake } from './open.js';
 import { publications } from './publications.js';
@@ -44,12 +44,12 @@ export async function chooseViews(open: OpenLake, columns: LakeColumns): Promise
       const types = list.map(({ name, type }) => `${identifier(name)} ${type}`);
       await session.run(`CREATE TABLE ${identifier(table)} (${types.join(', ')})`);
     }
-    for (const text of viewsOf({ viewsDir: join(sqlDir, 'views'), businessHours: undefined })) {
+    for (const text of viewsOf({ viewsDir: join(sqlDir, 'views'), analysis: undefined })) {
       const name = /^CREATE OR REPLACE VIEW (\w+) AS$/m.exec(text)?.[1];
       const shown = snapshot.views.find((view) => view.name === name);
       if (name === undefined || shown === undefined) continue;
-      // The one view that depends on the settings has no other table in it.
-      const sql = await tried(session, name, name === 'business_hours' ? shown.sql : asStored(open, text));
+      // A view that shows settings has no other table in it.
+      const sql = await tried(session, name, isOfSettings(name) ? shown.sql : asStored(open, text));
       const comment = new RegExp(`COMMENT ON VIEW ${name} IS ('(?:[^']|'')*');`).exec(text)?.[1];
       if (sql !== null) chosen.push({ name, sql, comment });
     }

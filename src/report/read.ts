@@ -19,6 +19,9 @@ export interface ReportData {
   readonly waiting: readonly WaitingBucket[];
   readonly longestWaiting: readonly WaitingConversation[];
   readonly responseTimes: readonly ResponseMonth[];
+  /** Empty without service levels. */
+  readonly serviceLevels: readonly ServiceLevelWeek[];
+  readonly serviceLevelPeople: readonly ServiceLevelPerson[];
   readonly companies: readonly CompanyAtRisk[];
   readonly sources: readonly SourceWeek[];
   readonly changes: readonly { readonly what: string; readonly times: number }[];
@@ -103,6 +106,23 @@ interface ResponseMonth {
   readonly p90_hours: number | null;
 }
 
+interface ServiceLevelWeek {
+  /** Its Monday. */
+  readonly week: string;
+  readonly service_level: string;
+  readonly in_time: number;
+  readonly late: number;
+  /** How many of those that are late nobody has answered. */
+  readonly waiting: number;
+}
+
+interface ServiceLevelPerson {
+  readonly name: string;
+  readonly is_team: boolean;
+  readonly answers: number;
+  readonly late: number;
+}
+
 interface CompanyAtRisk extends Found {
   /** How many of those found write much less than before; the others are VIPs that wait. */
   readonly leaving: number;
@@ -151,6 +171,7 @@ interface PushedChange extends ChangedField {
 const computedOnce = {
   report_waiting: 'awaiting_reply',
   report_backlog: 'backlog',
+  report_service_levels: 'service_level_turns',
 } as const;
 
 /**
@@ -175,6 +196,8 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     waiting: await rows('waiting'),
     longestWaiting: await rows('longest_waiting'),
     responseTimes: await rows('response_times'),
+    serviceLevels: await rows('service_levels'),
+    serviceLevelPeople: await rows('service_level_people'),
     companies: await rows('companies'),
     sources: await rows('sources'),
     changes: await rows('changes', from),

@@ -42,6 +42,9 @@ export async function sectionsOf(data: ReportData, topicLink: TopicLink): Promis
     { id: 'backlog', heading: 'The backlog', content: await backlog(data) },
     { id: 'growing', heading: 'What grew', content: await growing(data, topicLink) },
     { id: 'waiting', heading: 'Who is waiting', content: await waiting(data) },
+    ...(data.serviceLevels.length > 0
+      ? [{ id: 'service-levels', heading: 'Replies as promised', content: await serviceLevels(data) }]
+      : []),
     { id: 'companies', heading: 'Companies at risk', content: await companies(data) },
     { id: 'sources', heading: 'Where people write', content: await sources(data) },
     { id: 'changes', heading: `What changed since ${since}`, content: await changes(data, topicLink) },
@@ -247,6 +250,52 @@ async function responseTimes({ responseTimes: rows, totals }: ReportData): Promi
       ]),
     ),
   })}`;
+}
+
+async function serviceLevels({ serviceLevels: rows, serviceLevelPeople: people }: ReportData): Promise<Html> {
+  const weeks = everyWeek(rows.map(({ week }) => week));
+  const sum = (of: typeof rows, what: 'in_time' | 'late' | 'waiting') =>
+    of.reduce((all, row) => all + row[what], 0);
+  const weekly = (what: 'in_time' | 'late') =>
+    weeks.map((at) =>
+      sum(
+        rows.filter(({ week }) => week === at),
+        what,
+      ),
+    );
+  const series = [
+    { name: 'in time', color: 'accent', values: weekly('in_time') },
+    { name: 'late', color: 'bad', values: weekly('late') },
+  ];
+  const [all, late, waiting] = [
+    sum(rows, 'in_time') + sum(rows, 'late'),
+    sum(rows, 'late'),
+    sum(rows, 'waiting'),
+  ];
+  const still = waiting === 0 ? '' : ` ${counted(waiting, 'of them still waits', 'of them still wait')}.`;
+  const title = 'Questions by week, and whether they were answered in the time that we promise';
+  const share = (one: number, of: number) => (of === 0 ? '' : `${Math.round((100 * one) / of)} %`);
+  const shares = (name: string, of: readonly (readonly [string, number, number])[]) =>
+    of.length === 0
+      ? null
+      : table(
+          `Late by ${name}`,
+          [name, 'questions#', 'late#', 'late, %#'],
+          of.map(([one, questions, breached]) => [one, questions, breached, share(breached, questions)]),
+        );
+  const levels = [...groupBy(rows, (row) => row.service_level)].map(
+    ([name, of]) => [name, sum(of, 'in_time') + sum(of, 'late'), sum(of, 'late')] as const,
+  );
+  const answered = (isTeam: boolean) =>
+    people
+      .filter((one) => one.is_team === isTeam)
+      .map(({ name, answers, late: breached }) => [name, answers, breached] as const);
+  return html`${figure({
+    lead: `${counted(late, 'question')} of ${count(all)} in ${counted(weeks.length, 'week')} waited longer than we promise (${share(late, all)}).${still}`,
+    chart: await weeklyColumns(title, weeks, series),
+    series,
+    table: weeklyTable(title, weeks, series),
+  })}${shares('service level', levels)}${shares('team', answered(true))}${shares('who replied', answered(false))}`;
 }
 
 async function companies({ companies: rows }: ReportData): Promise<Html> {

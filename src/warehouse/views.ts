@@ -6,11 +6,29 @@ import type { Session } from './store/session.js';
 /** Where the views are, and what they take from the settings. */
 export interface ViewParts {
   readonly viewsDir: string;
-  readonly businessHours: BusinessHours | undefined;
+  /** The defaults of the views when absent. */
+  readonly analysis: Analysis | undefined;
 }
 
-/** When an organization is at work: the setting analysis.businessHours. */
-export interface BusinessHours {
+/** The settings of analysis, which some views show. */
+export interface Analysis {
+  readonly businessHours: BusinessHours;
+  readonly serviceLevels: readonly ServiceLevel[];
+  /** Ids of people by team. */
+  readonly teams: Readonly<Record<string, readonly string[]>>;
+}
+
+/** In how many working hours staff is to reply, and to what. */
+interface ServiceLevel {
+  readonly name: string;
+  readonly vip?: boolean | undefined;
+  readonly priority?: readonly string[] | undefined;
+  readonly firstReplyHours?: number | undefined;
+  readonly nextReplyHours?: number | undefined;
+}
+
+/** When an organization is at work. */
+interface BusinessHours {
   readonly timezone: string;
   readonly days: readonly ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[];
   /** Such as `09:00`. */
@@ -36,10 +54,11 @@ export function schemaOf(parts: ViewParts): string[] {
 }
 
 /** The statements that create the views and their comments, by file. */
-export function viewsOf({ viewsDir, businessHours }: ViewParts): string[] {
+export function viewsOf({ viewsDir, analysis }: ViewParts): string[] {
   return filesIn(viewsDir).map((path) => {
+    const [, name = ''] = /_([a-z_]+)\.sql$/.exec(path) ?? [];
     const sql = textOf(path);
-    return businessHours && businessHoursFile.test(path) ? withBusinessHours(sql, businessHours) : sql;
+    return analysis && isOfSettings(name) ? ofSettings[name](sql, analysis) : sql;
   });
 }
 
@@ -52,13 +71,50 @@ function textOf(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** The file of the view that says when. It is SQL as it stands, with the default hours. */
-const businessHoursFile = /_business_hours\.sql$/;
+/** The views that show settings, and how. Their files are SQL as it stands, with the defaults. */
+export const ofSettings = {
+  business_hours: (sql: string, { businessHours }: Analysis) => withBusinessHours(sql, businessHours),
+  service_levels: (sql: string, { serviceLevels }: Analysis) =>
+    withRows(
+      sql,
+      serviceLevels.map(({ name, vip, priority, firstReplyHours, nextReplyHours }, index) => ({
+        ...{ position: String(index + 1), name: literal(name) },
+        is_vip: vip === undefined ? 'NULL' : String(vip),
+        priorities: priority ? `[${priority.map(literal).join(', ')}]` : 'NULL',
+        first_reply_hours: String(firstReplyHours ?? 'NULL'),
+        next_reply_hours: String(nextReplyHours ?? 'NULL'),
+      })),
+    ),
+  teams: (sql: string, { teams }: Analysis) =>
+    withRows(
+      sql,
+      Object.entries(teams).flatMap(([team, ids], index) =>
+        ids.map((id) => ({ position: String(index + 1), team: literal(team), person_id: literal(id) })),
+      ),
+    ),
+};
+
+/** Whether a view shows settings: it reads no table. */
+export function isOfSettings(view: string): view is keyof typeof ofSettings {
+  return Object.hasOwn(ofSettings, view);
+}
+
+/** The view with these rows in the place of its empty list. */
+function withRows(sql: string, rows: readonly Readonly<Record<string, string>>[]): string {
+  if (!sql.includes('[]::STRUCT')) throw new Error('the view of a list of settings has no empty list');
+  const listed = rows.map(
+    (row) =>
+      `{${Object.entries(row)
+        .map(([name, value]) => `'${name}': ${value}`)
+        .join(', ')}}`,
+  );
+  return sql.replace('[]::STRUCT', () => `[${listed.join(', ')}]::STRUCT`);
+}
 
 const week = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
 /** The view with other hours than the default ones. */
-export function withBusinessHours(sql: string, { timezone, days, opens, closes }: BusinessHours): string {
+function withBusinessHours(sql: string, { timezone, days, opens, closes }: BusinessHours): string {
   const numbers = [...new Set(days)].map((day) => 1 + week.indexOf(day)).sort();
   const values = {
     timezone: literal(timezone),

@@ -43,7 +43,7 @@ import {
   trim,
 } from './store/runs.js';
 import type { Params, Session, Statements } from './store/session.js';
-import type { BusinessHours } from './views.js';
+import type { Analysis } from './views.js';
 
 interface Parts {
   readonly dataDir: string;
@@ -59,7 +59,7 @@ interface Parts {
   /** The permissions of the published file. */
   readonly publishMode: number;
   readonly publications: Publications;
-  readonly businessHours: BusinessHours | undefined;
+  readonly analysis: Analysis | undefined;
   readonly viewsDir: string;
   readonly log: Log;
   /** What was forgotten. */

@@ -10,7 +10,7 @@ import { merge } from '../load/merge.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { onlyFullFile, type Publications } from '../publish.js';
 import { sqlDir } from '../sql.js';
-import type { BusinessHours } from '../views.js';
+import type { Analysis } from '../views.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory } from './compact.js';
 import { keyFault } from './encryption.js';
@@ -29,8 +29,8 @@ export interface OpenOptions extends Limits {
   readonly publishMode?: number;
   /** What is published, and what each file leaves out and masks; signals.duckdb with everything when absent. */
   readonly publications?: Publications;
-  /** When the organization is at work; the default of the view when absent. */
-  readonly businessHours?: BusinessHours;
+  /** What some views show of the settings; their defaults when absent. */
+  readonly analysis?: Analysis;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -89,7 +89,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           writes: !reading,
           publishMode: options.publishMode ?? 0o600,
           publications: options.publications ?? onlyFullFile,
-          businessHours: options.businessHours,
+          analysis: options.analysis,
           viewsDir: join(folder, 'views'),
           log,
           forgotten,

@@ -56,6 +56,13 @@ export function someReport(text = 'Boards load slowly'): ReportData {
       { month: '2026-10-01', questions: 20, answered: 18, median_hours: 1.5, p90_hours: 60 },
       { month: '2026-11-01', questions: 3, answered: 0, median_hours: null, p90_hours: null },
     ],
+    serviceLevels: weeks.map((week, index) => ({
+      ...{ week, service_level: text, in_time: 10, late: index % 3, waiting: index === 25 ? 1 : 0 },
+    })),
+    serviceLevelPeople: [
+      { name: text, is_team: true, answers: 200, late: 9 },
+      { name: text, is_team: false, answers: 120, late: 0 },
+    ],
     companies: [
       {
         ...{ company_id: 'c1', name: text, is_vip: true, trend: 'fading', messages: 3, before: 20 },
@@ -107,6 +114,8 @@ export const emptyReport: ReportData = {
     growing: [],
     waiting: [],
     longestWaiting: [],
+    serviceLevels: [],
+    serviceLevelPeople: [],
     companies: [],
     sources: [],
   },

@@ -1,8 +1,14 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sqlFile } from '../../../src/warehouse/sql.js';
-import { withBusinessHours } from '../../../src/warehouse/views.js';
+import { type Analysis, ofSettings } from '../../../src/warehouse/views.js';
 import { openStand, type Row, type Stand } from './stand.js';
 import { day, lines, present, settle, talk, topic } from './town.js';
+
+const analysis: Analysis = {
+  businessHours: { timezone: 'UTC', days: ['mon'], opens: '09:00', closes: '17:00' },
+  serviceLevels: [],
+  teams: {},
+};
 
 let stand: Stand;
 beforeAll(async () => {
@@ -151,11 +157,14 @@ describe('how fast staff answers', () => {
     ]);
     const view = sqlFile('views/07_business_hours');
     await stand.run(
-      withBusinessHours(view, {
-        timezone: 'Europe/Berlin',
-        days: ['sat', 'fri', 'sat'],
-        opens: '12:00',
-        closes: '24:00',
+      ofSettings.business_hours(view, {
+        ...analysis,
+        businessHours: {
+          timezone: 'Europe/Berlin',
+          days: ['sat', 'fri', 'sat'],
+          opens: '12:00',
+          closes: '24:00',
+        },
       }),
     );
     // Friday from 12:00 in Berlin, an hour after the question; Saturday up to 13:00, when the answer came.
@@ -164,9 +173,70 @@ describe('how fast staff answers', () => {
       await all('SELECT timezone, days::VARCHAR AS days, closes::VARCHAR AS closes FROM business_hours'),
     ).toEqual([{ timezone: 'Europe/Berlin', days: '[5, 6]', closes: '24:00:00' }]);
     await stand.run(view);
-    expect(() =>
-      withBusinessHours('SELECT 1', { timezone: 'UTC', days: ['mon'], opens: '09:00', closes: '17:00' }),
-    ).toThrow('no line for');
+    expect(() => ofSettings.business_hours('SELECT 1', analysis)).toThrow('no line for');
+    expect(() => ofSettings.teams('SELECT 1', analysis)).toThrow('no empty list');
+  });
+
+  test('service levels: the first that fits promises a reply, and who waits longer is a breach, answered or not', async () => {
+    const settings: Analysis = {
+      ...analysis,
+      serviceLevels: [
+        { name: 'VIP', vip: true, firstReplyHours: 1 },
+        { name: "urgent's", priority: ['high'], firstReplyHours: 2, nextReplyHours: 4 },
+        { name: 'others', nextReplyHours: 2 },
+      ],
+      teams: { "it's support": ['staff'], second: ['staff', 'gone'] },
+    };
+    const names = { '37_service_levels': 'service_levels', '38_teams': 'teams' } as const;
+    for (const [file, name] of Object.entries(names) as [string, keyof typeof ofSettings][])
+      await stand.run(ofSettings[name](sqlFile(`views/${file}`), settings));
+    await stand.insert('topics', [topic('urgent', { priority: 'high' })]);
+    // The 2nd of March is a Monday.
+    const at = (hour: number) => `2026-03-02T${String(hour).padStart(2, '0')}:00:00Z`;
+    await talk(stand, 'urgent', 'urgent', [
+      { by: 'ann', at: at(9) },
+      { by: 'staff', at: at(11) },
+      { by: 'bob', at: at(12) },
+      { by: 'staff', at: '2026-03-03T09:30:00Z' },
+      { by: 'ann', at: '2026-03-13T16:30:00Z' },
+    ]);
+    await talk(stand, 'vip', 'urgent', [
+      { by: 'vip', at: at(9) },
+      { by: 'staff', at: at(11) },
+      // To a VIP, VIP alone promises; a next reply it does not.
+      { by: 'vip', at: at(12) },
+    ]);
+    await talk(stand, 'other', null, [
+      { by: 'eve', at: at(9) },
+      { by: 'staff', at: at(10) },
+      { by: 'eve', at: at(11) },
+    ]);
+    await talk(stand, 'archived', null, [
+      { by: 'eve', at: at(9) },
+      { by: 'staff', at: at(10) },
+      { by: 'eve', at: at(11) },
+    ]);
+    await stand.run("UPDATE groups SET archived_at = now() WHERE id = 'archived'");
+    const columns =
+      'group_id, turn, service_level, hours_allowed, round(hours_waited, 2) AS waited, is_breached, team';
+    // Acme is a VIP, and so are its people.
+    await stand.run("UPDATE companies SET is_vip = false WHERE id = 'acme'");
+    // The data end on Sunday the 15th at noon.
+    expect(await lines(stand, `SELECT ${columns} FROM service_level_turns ORDER BY 1, 2`)).toEqual([
+      'other | 3 | others | 2 | 78 | true | -',
+      "urgent | 1 | urgent's | 2 | 2 | false | it's support",
+      "urgent | 3 | urgent's | 4 | 5.5 | true | it's support",
+      "urgent | 5 | urgent's | 4 | 0.5 | false | -",
+      "vip | 1 | VIP | 1 | 2 | true | it's support",
+    ]);
+    expect(
+      await lines(
+        stand,
+        'SELECT group_id, hours_late, answered_by_id FROM service_level_breaches ORDER BY 1',
+      ),
+    ).toEqual(['other | 76 | -', 'urgent | 1.5 | staff', 'vip | 1 | staff']);
+    for (const file of Object.keys(names)) await stand.run(sqlFile(`views/${file}`));
+    expect(await all('FROM service_level_turns')).toEqual([]);
   });
 });
 
