@@ -694,7 +694,7 @@ SELECT
   if(is_version, 'versions', 'history') AS based_on
 FROM periods;
 
--- From sql/views/10_backlog.sql sha256:a19a53a3d81bfb75
+-- From sql/views/10_backlog.sql sha256:73775dd1a139754a
 CREATE OR REPLACE VIEW backlog
 COMMENT 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.'
 AS
@@ -882,7 +882,7 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
--- From sql/views/14_company_health.sql sha256:43375b6e440b089c
+-- From sql/views/14_company_health.sql sha256:130ab6ed929575ab
 CREATE OR REPLACE VIEW company_health
 COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
 AS
@@ -1476,7 +1476,7 @@ SELECT
   topics_now
 FROM counted;
 
--- From sql/views/36_companies_at_risk.sql sha256:98e13249fc150f15
+-- From sql/views/36_companies_at_risk.sql sha256:1677eac2754ebfb4
 CREATE OR REPLACE VIEW companies_at_risk
 COMMENT 'Which companies may we lose, and why? One row per company whose people write much less than before, or no longer, while something of theirs is open; or that is a VIP and waits for a reply.'
 AS

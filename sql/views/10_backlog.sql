@@ -71,11 +71,13 @@ SELECT
   t.sources,
   t.linked_ticket_display_name,
   t.linked_ticket_url,
-  t.updated_at
+  t.updated_at,
+  topic_attributes.* EXCLUDE (topic_id)
 FROM open_topics AS t
 CROSS JOIN data_as_of
 LEFT JOIN reach ON reach.topic_id = t.id
-LEFT JOIN activity ON activity.topic_id = t.id;
+LEFT JOIN activity ON activity.topic_id = t.id
+LEFT JOIN topic_attributes ON topic_attributes.topic_id = t.id;
 
 COMMENT ON VIEW backlog IS 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.';
 COMMENT ON COLUMN backlog.topic_id IS 'The topic (topics.id).';

@@ -66,13 +66,15 @@ SELECT
     WHEN activity.messages_last_28_days >= activity.messages_28_days_before * 1.5 THEN 'growing'
     WHEN activity.messages_last_28_days * 1.5 <= activity.messages_28_days_before THEN 'fading'
     ELSE 'steady'
-  END AS trend
+  END AS trend,
+  company_attributes.* EXCLUDE (company_id)
 FROM companies AS c
 CROSS JOIN data_as_of
 LEFT JOIN activity ON activity.company_id = c.id
 LEFT JOIN replied ON replied.company_id = c.id
 LEFT JOIN waiting ON waiting.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
+LEFT JOIN company_attributes ON company_attributes.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
 COMMENT ON VIEW company_health IS 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.';

@@ -48,8 +48,10 @@ SELECT
   urgent_topics,
   open_conversations,
   waiting_conversations,
-  longest_wait_hours
+  longest_wait_hours,
+  company_attributes.* EXCLUDE (company_id)
 FROM judged
+LEFT JOIN company_attributes USING (company_id)
 WHERE reason IS NOT NULL;
 
 COMMENT ON VIEW companies_at_risk IS 'Which companies may we lose, and why? One row per company whose people write much less than before, or no longer, while something of theirs is open; or that is a VIP and waits for a reply.';

@@ -20,7 +20,7 @@ promised AS (
   FROM asked
   JOIN service_levels AS level
     ON coalesce(level.is_vip = asked.is_vip, true)
-    AND (level.priorities IS NULL OR coalesce(list_contains(level.priorities, asked.priority), false))
+    AND (level.topic_priorities IS NULL OR coalesce(list_contains(level.topic_priorities, asked.priority), false))
   GROUP BY asked.group_id, asked.turn
 ),
 replied AS (

@@ -18,6 +18,7 @@ import { foreignLogs } from '../warehouse/publish.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { foldersIn } from '../warehouse/store/private-folder.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { attributeFiles } from './attributes.js';
 import type { Setup } from './setup.js';
 
 /** What has to follow a request to forget once the tables are done: the files of the data directory. */
@@ -86,6 +87,14 @@ export async function cleanFiles(
   for (const path of foreignLogs(dataDir)) {
     found.push(basename(path));
     if (!dryRun) rmSync(path, { force: true });
+  }
+  for (const name of attributeFiles) {
+    const path = join(dataDir, name);
+    if (existsSync(path) && (await holds(path, encryptionKey, forgotten)))
+      log.warn(
+        { file: name },
+        `${name} has some of what was forgotten: publications leave it out, and you have to delete it there`,
+      );
   }
   const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {

@@ -40,10 +40,11 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   const { out, entityType } = options;
   const sheetTable = sheetTables[entityType];
   const selected = await selectRows(snapshot, sheetTable, options.selection);
-  const columns = await columnsOf(snapshot, sheetTable, selected, options.columns);
+  const attributes = await attributeColumns(snapshot, sheetTable);
+  const columns = await columnsOf(snapshot, sheetTable, { ...selected, attributes }, options.columns);
   // When the list was last read and verified, by the start of the reading.
   const lastRead = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${sheetTable.table}'`;
-  const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id`;
+  const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id LEFT JOIN ${sheetTable.attributes} AS known ON known.${sheetTable.id} = editable.id`;
   const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
     `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead}) AS listed`,
@@ -69,18 +70,23 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
 async function columnsOf(
   snapshot: Snapshot,
   sheetTable: SheetTable,
-  selected: SelectedRows,
+  selected: SelectedRows & { readonly attributes: readonly QueryColumn[] },
   wanted: readonly string[] | undefined,
 ): Promise<QueryColumn[]> {
   const fields = fieldsOf[sheetTable.entityType];
   const own = new Set([...sheetTable.context.map(({ key }) => key), ...fields.map(({ name }) => name)]);
   // A column that the sheet has anyway is not added again: it shows the warehouse's value.
   const extra = selected.extra.filter(({ key }) => !own.has(key.toLowerCase()));
+  const asExtra = new Set(extra.map(({ key }) => key.toLowerCase()));
+  const attributes = selected.attributes.filter(({ key }) => !own.has(key) && !asExtra.has(key));
   const asked = wanted?.map((name) => name.toLowerCase());
   const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
   const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
   const more = asked
-    ? await moreColumns(snapshot, sheetTable, asked, [...own, ...extra.map(({ key }) => key)])
+    ? await moreColumns(snapshot, sheetTable, asked, [
+        ...own,
+        ...[...attributes, ...extra].map(({ key }) => key),
+      ])
     : [];
   if (edited.length === 0) {
     const names = fields.map(({ name }) => name).join(', ');
@@ -100,6 +106,7 @@ async function columnsOf(
     // It is narrow: programs need all of it, people only see which row is which.
     { key: sheetTable.id, type: 'text', width: 10, faint: true, sql: 'editable.id' },
     ...named(sheetTable.first),
+    ...attributes.filter(({ key }) => has(key)),
     ...more,
     ...extra,
     ...named(sheetTable.rest),
@@ -107,6 +114,16 @@ async function columnsOf(
     // How old the base columns are.
     { key: 'base_updated_at', type: 'time', width: 20, hidden: true, sql: 'editable.base_updated_at' },
   ];
+}
+
+/** What attributes/companies.csv says of the companies; of a topic, the sums. */
+async function attributeColumns(snapshot: Snapshot, { attributes, id }: SheetTable): Promise<QueryColumn[]> {
+  const described = await snapshot.all<{ column_name: string; column_type: string }>(
+    `DESCRIBE ${attributes}`,
+  );
+  return described.flatMap(({ column_name: key, column_type: type }): QueryColumn[] =>
+    key === id ? [] : [{ key, type: columnTypeOf(type), width: 14, sql: `known.${identifier(key)}` }],
+  );
 }
 
 /** The other columns of the table that `--columns` names. */
@@ -172,7 +189,7 @@ export function howTo({ entityType, name }: SheetTable): string[] {
 
 type RowSelection =
   | { readonly by: 'default' }
-  /** A condition on the table topics (or companies). */
+  /** A condition on the table topics (or companies), which may name columns of attributes/companies.csv. */
   | { readonly by: 'where'; readonly sql: string }
   /** A query with a column topic_id (or company_id), in the order of the rows. */
   | { readonly by: 'query'; readonly sql: string };
@@ -195,10 +212,11 @@ async function selectRows(
   sheetTable: SheetTable,
   selection: RowSelection,
 ): Promise<SelectedRows> {
-  const { entityType, table } = sheetTable;
+  const { entityType, attributes, id } = sheetTable;
   if (selection.by === 'query') return selectByQuery(snapshot, sheetTable, selection.sql);
   const backlog = 'id IN (SELECT topic_id FROM backlog)';
   const condition = selection.by === 'where' ? selection.sql : entityType === 'topic' ? backlog : 'true';
+  const table = `(SELECT own.*, known.* EXCLUDE (${id}) FROM ${sheetTable.table} AS own LEFT JOIN ${attributes} AS known ON known.${id} = own.id) AS ${sheetTable.table}`;
   // Looked at by itself first, so that DuckDB's message is about the SQL that the user wrote.
   await withSetting('--where', () => snapshot.oneSelect(`SELECT id FROM ${table} WHERE (${condition}\n)`));
   const place = `row_number() OVER (ORDER BY ${urgentFirst[entityType]})`;
@@ -268,6 +286,8 @@ export interface SheetTable {
   readonly entityType: EntityType;
   readonly table: 'topics' | 'companies';
   readonly id: 'topic_id' | 'company_id';
+  /** The view with what people know of them besides. */
+  readonly attributes: 'topic_attributes' | 'company_attributes';
   readonly name: string;
   /** Columns that are not edited: they help to decide. */
   readonly context: readonly SheetColumn[];
@@ -284,6 +304,7 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
     entityType: 'topic',
     table: 'topics',
     id: 'topic_id',
+    attributes: 'topic_attributes',
     name: 'Topics',
     context: [
       { key: 'title', type: 'text', width: 36, wrap: true },
@@ -298,6 +319,7 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
     entityType: 'company',
     table: 'companies',
     id: 'company_id',
+    attributes: 'company_attributes',
     name: 'Companies',
     context: [
       ...['people', 'messages'].map(count),

@@ -14,6 +14,7 @@ import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
+import { attributeTexts } from '../warehouse/attributes.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import type { Published } from '../warehouse/publish.js';
 import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';
@@ -207,8 +208,8 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
     const compactWhen = unlessStopped(options.stop, parts.config.tuning?.compactWhen);
-    const { path, bytes, ms, userViews } = await warehouse.publish({ compactWhen });
-    context.notes.push(...leftOutTexts(userViews));
+    const { path, bytes, ms, userViews, attributes } = await warehouse.publish({ compactWhen });
+    context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
     return { report, error, published: { path, bytes, ms, userViews } };
   });

@@ -3,6 +3,16 @@ import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
+import {
+  type AttributeFile,
+  attributesSchema,
+  attributesShown,
+  dropMatched,
+  matchAttributes,
+  type PublishedAttributes,
+  writeAttributes,
+} from './attributes.js';
+import type { Fingerprints } from './forget/fingerprints.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
@@ -25,6 +35,8 @@ export interface Published {
   readonly tables: number;
   /** What became of the files of views/ in the data directory. */
   readonly userViews: readonly UserView[];
+  /** What became of the file of attributes/ in the data directory; null where there is none. */
+  readonly attributes: PublishedAttributes | null;
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
 }
@@ -38,14 +50,22 @@ export interface Publications {
 /** signals.duckdb with everything, and no other file. */
 export const onlyFullFile: Publications = { main: { profile: 'none', exclude: [], mask: {} }, also: [] };
 
-interface PublishParts extends ViewParts {
+interface PublishParts extends Omit<ViewParts, 'attributes'> {
   readonly dataDir: string;
   readonly mode: number;
   readonly publications: Publications;
   readonly models: Models;
   readonly columns: Columns;
+  readonly readAttributes: () => Promise<AttributeFile | null>;
+  readonly forgotten: Fingerprints;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
   readonly freeMemory: () => Promise<boolean>;
+}
+
+/** What a copy takes besides. */
+interface CopyParts extends PublishParts {
+  readonly userViews: readonly TriedView[];
+  readonly attributes: PublishedAttributes | undefined;
 }
 
 /** A file to publish. */
@@ -83,17 +103,22 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     for (const { temporary } of outputs)
       for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
-  const tried = await tryUserViews(dataDir, () => schemaOf(parts));
+  let tried: readonly TriedView[] = [];
+  let attributes: PublishedAttributes | null = null;
   let copied: Copied | undefined;
   let removedLogs: string[];
   try {
+    const file = await parts.readAttributes();
+    attributes = file && (await matchAttributes(session, file, parts.forgotten));
+    const withViews = { ...parts, attributes: attributes ?? undefined };
+    tried = await tryUserViews(dataDir, () => [...attributesSchema(attributes), ...schemaOf(withViews)]);
     const facts: FileFacts[] = [];
     // The full file is the last one, because it lists what the others leave out.
     for (const output of outputs) {
       const isLast = output === outputs.at(-1);
       const copy = () => {
         for (const path of [output.temporary, logOf(output.temporary)]) rmSync(path, { force: true });
-        return copyInto(session, output, { ...parts, userViews: tried }, isLast ? facts : []);
+        return copyInto(session, output, { ...withViews, userViews: tried }, isLast ? facts : []);
       };
       const done = await withMemoryHeadroom(session, copy, parts.freeMemory);
       facts.push(done.facts);
@@ -108,11 +133,13 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   } catch (error) {
     remove();
     throw storageFault(error, dataDir);
+  } finally {
+    if (attributes) await dropMatched(session).catch(() => undefined);
   }
   const { tables = 0, userViews = [] } = copied ?? {};
   return {
     ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-    ...{ tables, userViews, removedLogs },
+    ...{ tables, userViews, attributes, removedLogs },
   };
 }
 
@@ -192,7 +219,7 @@ interface Copied extends Pick<Published, 'tables' | 'userViews'> {
 async function copyInto(
   session: Session,
   output: Output,
-  parts: PublishParts & { readonly userViews: readonly TriedView[] },
+  parts: CopyParts,
   others: readonly FileFacts[],
 ): Promise<Copied> {
   const { policy, temporary, path } = output;
@@ -213,6 +240,7 @@ async function copyInto(
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
     await dropAppended(session);
     const userViews = await inTarget(session, source, async () => {
+      await writeAttributes(session, parts.attributes);
       await createViews(session, parts);
       const created = await createUserViews(session, parts.userViews);
       if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
@@ -241,17 +269,20 @@ async function writeMasked(
   session: Session,
   source: string,
   { policy, path }: Output,
-  allParts: PublishParts & { readonly userViews: readonly TriedView[] },
+  allParts: CopyParts,
 ): Promise<Copied> {
   const { analysis } = allParts;
   // The ids of the settings are as they are, and so fit no row whose ids are masked.
-  const parts =
-    analysis && policy.methodOfKind('person_id')
-      ? { ...allParts, analysis: { ...analysis, teams: {} } }
-      : allParts;
+  const hasTeams = policy.methodOfKind('person_id') === undefined;
+  const parts = {
+    ...allParts,
+    analysis: analysis && { ...analysis, teams: hasTeams ? analysis.teams : {} },
+    attributes: allParts.attributes && attributesShown(allParts.attributes, policy),
+  };
   await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
   await dropAppended(session);
   return inTarget(session, source, async () => {
+    await writeAttributes(session, parts.attributes);
     await createViews(session, parts);
     const { tables, ...left } = await fillMasked(
       session,

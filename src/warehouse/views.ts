@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type PublishedAttributes, withAttributes } from './attributes.js';
 import { literal } from './sql.js';
 import type { Session } from './store/session.js';
 
@@ -8,6 +9,8 @@ export interface ViewParts {
   readonly viewsDir: string;
   /** The defaults of the views when absent. */
   readonly analysis: Analysis | undefined;
+  /** What a file of the data directory says of companies. */
+  readonly attributes?: PublishedAttributes | undefined;
 }
 
 /** The settings of analysis, which some views show. */
@@ -54,10 +57,11 @@ export function schemaOf(parts: ViewParts): string[] {
 }
 
 /** The statements that create the views and their comments, by file. */
-export function viewsOf({ viewsDir, analysis }: ViewParts): string[] {
+export function viewsOf({ viewsDir, analysis, attributes }: ViewParts): string[] {
   return filesIn(viewsDir).map((path) => {
     const [, name = ''] = /_([a-z_]+)\.sql$/.exec(path) ?? [];
     const sql = textOf(path);
+    if (attributes && isOfAttributes(name)) return withAttributes[name](sql, attributes);
     return analysis && isOfSettings(name) ? ofSettings[name](sql, analysis) : sql;
   });
 }
@@ -80,7 +84,7 @@ export const ofSettings = {
       serviceLevels.map(({ name, vip, priority, firstReplyHours, nextReplyHours }, index) => ({
         ...{ position: String(index + 1), name: literal(name) },
         is_vip: vip === undefined ? 'NULL' : String(vip),
-        priorities: priority ? `[${priority.map(literal).join(', ')}]` : 'NULL',
+        topic_priorities: priority ? `[${priority.map(literal).join(', ')}]` : 'NULL',
         first_reply_hours: String(firstReplyHours ?? 'NULL'),
         next_reply_hours: String(nextReplyHours ?? 'NULL'),
       })),
@@ -93,6 +97,10 @@ export const ofSettings = {
       ),
     ),
 };
+
+function isOfAttributes(view: string): view is keyof typeof withAttributes {
+  return Object.hasOwn(withAttributes, view);
+}
 
 /** Whether a view shows settings: it reads no table. */
 export function isOfSettings(view: string): view is keyof typeof ofSettings {

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { EncryptionKey } from '../base/encryption.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import type { AttributeFile } from './attributes.js';
 import type { RowCounts } from './forget/apply.js';
 import { stripBatch } from './forget/batch.js';
 import { expireDeleted } from './forget/expire.js';
@@ -60,6 +61,7 @@ interface Parts {
   readonly publishMode: number;
   readonly publications: Publications;
   readonly analysis: Analysis | undefined;
+  readonly readAttributes: () => Promise<AttributeFile | null>;
   readonly viewsDir: string;
   readonly log: Log;
   /** What was forgotten. */

@@ -138,7 +138,7 @@ function excludeProblem(
   file: Classes,
   columns: ReadonlyMap<string, ColumnClass>,
 ): string | undefined {
-  if (['raw', 'ops'].includes(name.toLowerCase()) || relationCalled(name, file) !== undefined)
+  if (['raw', 'ops', 'attributes'].includes(name.toLowerCase()) || relationCalled(name, file) !== undefined)
     return undefined;
   const column = columns.get(columnCalled(name, columns) ?? '');
   if (!column) return unknown(name, file);

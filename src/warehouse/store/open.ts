@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
+import type { AttributeFile } from '../attributes.js';
 import { Fingerprints } from '../forget/fingerprints.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
@@ -31,6 +32,8 @@ export interface OpenOptions extends Limits {
   readonly publications?: Publications;
   /** What some views show of the settings; their defaults when absent. */
   readonly analysis?: Analysis;
+  /** What people know of companies, read for each publication. */
+  readonly readAttributes?: () => Promise<AttributeFile | null>;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -90,6 +93,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           publishMode: options.publishMode ?? 0o600,
           publications: options.publications ?? onlyFullFile,
           analysis: options.analysis,
+          readAttributes: options.readAttributes ?? (async () => null),
           viewsDir: join(folder, 'views'),
           log,
           forgotten,

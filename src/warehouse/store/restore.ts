@@ -239,7 +239,7 @@ async function hasDocuments(session: Session): Promise<boolean> {
 }
 
 /**
- * A snapshot has the analysts' views and their own; the live file has none. Publications would copy views that are no
+ * A snapshot has the analysts' views and their own, and attributes; the live file has none. Publications would copy views that are no
  * longer wanted from it for ever.
  */
 async function dropViews(session: Session): Promise<void> {
@@ -250,4 +250,6 @@ async function dropViews(session: Session): Promise<void> {
     SELECT DISTINCT format('DROP MACRO {} main."{}"', if(function_type = 'table_macro', 'TABLE', ''), replace(function_name, '"', '""'))
       FROM duckdb_functions() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`);
   for (const { sql } of drops) await session.run(sql);
+  // What a file of the data directory said of companies, which each publication reads again.
+  await session.run('DROP SCHEMA IF EXISTS attributes CASCADE');
 }

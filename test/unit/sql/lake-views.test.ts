@@ -13,6 +13,8 @@ const leftOut = [
   'open_changes',
   'audit',
   'freshness_estimates',
+  'company_attributes',
+  'topic_attributes',
   'service_levels',
   'teams',
   'service_level_turns',

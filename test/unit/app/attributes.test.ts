@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { attributesOf } from '../../../src/app/attributes.js';
+import { readSheet } from '../../../src/sheet/read.js';
+
+const read = async (text: string) =>
+  attributesOf(await readSheet({ bytes: Buffer.from(text), name: 'companies.csv' }));
+
+test('most values decide what a column is; what does not fit it is left out and told, row by row', async () => {
+  const { columns, rows, problems } = await read(
+    `Company ID;Domain;Annual revenue (EUR);plan;VIP since;signed;plan!
+4001;;1,200,000;pro;2024-01-31;TRUE;x
+;https://WWW.Acme.example/about;-12.5;007;31.01.2024;false;y
+;;9;;;;
+4002;acme.example;n/a;free;2024-02-01;maybe;z
+`,
+  );
+  expect(columns).toEqual([
+    { name: 'annual_revenue_eur', type: 'DOUBLE' },
+    { name: 'plan', type: 'VARCHAR' },
+    { name: 'vip_since', type: 'DATE' },
+    { name: 'signed', type: 'BOOLEAN' },
+  ]);
+  expect(rows).toEqual([
+    { row: 2, company_id: '4001', domain: null, cells: ['1200000', 'pro', '2024-01-31', 'true'] },
+    { row: 3, company_id: null, domain: 'acme.example', cells: ['-12.5', '007', null, 'false'] },
+    { row: 5, company_id: '4002', domain: 'acme.example', cells: [null, 'free', '2024-02-01', null] },
+  ]);
+  expect(problems.map(({ row, problem }) => `${row ?? '-'} ${problem}`)).toEqual([
+    '- the column "plan!" needs a name of its own, of letters and digits',
+    '4 names no company',
+    '5 annual_revenue_eur is n/a, not a number such as 1234567.89',
+    '3 vip_since is 31.01.2024, not a date such as 2026-03-31',
+    '5 signed is maybe, not TRUE or FALSE',
+  ]);
+});
+
+test('numbers of another country are told, not guessed; a file that names no companies says which columns it has', async () => {
+  const { columns, problems } = await read('domain;revenue\na.example;1.234.567,50\nb.example;2,5\n');
+  expect(columns).toEqual([{ name: 'revenue', type: 'VARCHAR' }]);
+  expect(problems[0]?.problem).toBe(
+    'revenue is read as text, and not summed: write its numbers as 1234567.89 (row 2 has 1.234.567,50)',
+  );
+  expect((await read('name,revenue\nAcme,5\n')).problems).toEqual([
+    { row: null, problem: 'has no column company_id or domain; its columns are name, revenue' },
+  ]);
+});
