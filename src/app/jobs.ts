@@ -11,6 +11,7 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
+import { sendDigest } from './digest.js';
 import { lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
@@ -50,6 +51,8 @@ export function jobRunner(
         return rehearsed(access, context, bothResult(await syncAndPush(access, options, observe), sink));
       case 'export':
         return exportTo(access, job, signals);
+      case 'digest':
+        return sendDigest(access, job, AbortSignal.any([signals.stop, signals.kill]));
       case 'lake':
         return doneWith(await publishToLake(access, signals));
     }

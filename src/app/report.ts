@@ -1,14 +1,15 @@
-import { open, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, extname, resolve } from 'node:path';
 import { type Iso, iso } from '../base/clock.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { recordExport } from './audit.js';
 import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
-import { withSnapshot } from './snapshot.js';
+import { withPublished, withSnapshot } from './snapshot.js';
 
 /** The HTML report of the published file, for the command and for `serve`. */
 
@@ -42,8 +43,42 @@ export async function writeReport(
   return { path, bytes: Buffer.byteLength(html), asOf, since: from };
 }
 
-/** What tells a report from other files. */
-const generator = '<meta name="generator" content="Signalhouse report">';
+/**
+ * Writes the digest likewise: as plain text to a name that ends in .txt, otherwise as HTML. Without `since`, it begins where the
+ * one ends that it replaces, or seven days before the end of the data.
+ */
+export async function writeDigest(
+  setup: Setup,
+  { out, since, force }: { readonly out: string; readonly since: Iso | null; readonly force: boolean },
+): Promise<Shown & { readonly path: string; readonly bytes: number }> {
+  const path = resolve(out);
+  await refuseOther(path, force);
+  const { text, html, ...shown } = await makeDigest(setup, { since: since ?? (await endOfDigest(path)) });
+  const content = path.endsWith('.txt') ? text : html;
+  await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(content));
+  recordExport(setup, { tables: ['digest'], format: extname(path).slice(1), rows: 0, file: path });
+  return { path, bytes: Buffer.byteLength(content), asOf: shown.asOf, since: shown.since };
+}
+
+/** The digest of a published file: signals.duckdb, or the one named, which shows less. */
+export async function makeDigest(
+  setup: Setup,
+  { since, file }: { readonly since: Iso | null; readonly file?: string | undefined },
+): Promise<Shown & Digest> {
+  const { digestOf } = await import('../report/digest.js');
+  const data = await withPublished(setup, file, (snapshot) => readReport(snapshot, since));
+  return { ...digestOf(data, setup.programVersion), asOf: data.header.as_of, since: data.header.since };
+}
+
+/** Up to when the data of a digest go; null where there is none. */
+export async function endOfDigest(path: string): Promise<Iso | null> {
+  const [, end] = /Data up to (\d{4}-\d\d-\d\dT[\d:.]+Z)\./.exec(await contentOf(path)) ?? [];
+  return end === undefined ? null : iso(Date.parse(end));
+}
+
+/** What tells reports and digests from other files. */
+const ours =
+  /<meta name="generator" content="Signalhouse (report|digest)">|: digest of [\s\S]*\nData up to .*\.\n$/;
 
 async function refuseOther(path: string, force: boolean): Promise<void> {
   const found = await stat(path).catch(() => null);
@@ -53,19 +88,15 @@ async function refuseOther(path: string, force: boolean): Promise<void> {
     return;
   }
   if (found.isDirectory()) throw notWritten('is a directory; name a file in it, such as report.html', path);
-  if (force || (await startOf(path)).includes(generator)) return;
+  if (force || ours.test(await contentOf(path))) return;
   throw notWritten('exists and is not a report; name another file, or pass --force to replace it', path);
 }
 
-async function startOf(path: string): Promise<string> {
-  const file = await open(path).catch(() => null);
-  if (file === null) return '';
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
+/** The text of a file that may be a report; '' where there is none, or it is larger than any. */
+async function contentOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null);
+  if (!found?.isFile() || found.size > 20_000_000) return '';
+  return readFile(path, 'utf8').catch(() => '');
 }
 
 function notWritten(problem: string, path: string): UsageError {

@@ -20,6 +20,7 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
+import { digestProblems } from './digest.js';
 import { factsReader, readFacts, runReader } from './facts.js';
 import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
@@ -146,6 +147,7 @@ export function serveProblems(
   const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
   return [
     ...notificationProblems(config, secrets, named),
+    ...digestProblems(config, secrets, named),
     ...(hasLake ? lakeProblems(config.lake, lake, named) : []),
   ];
 }

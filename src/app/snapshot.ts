@@ -16,6 +16,15 @@ import { readingLimitsOf, type Setup } from './setup.js';
 /** The published snapshot, for reading. Throws StorageError when there is none. */
 export const withSnapshot = reading(openPublished);
 
+/** Another published file of the data directory by its name, for reading; signals.duckdb without one. */
+export function withPublished<T>(
+  setup: Setup,
+  file: string | undefined,
+  work: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
+  return reading((dataDir, limits) => openPublished(dataDir, limits, file))(setup, work);
+}
+
 /**
  * The snapshot with everything, for the commands of those who run the worker: it is recovery.duckdb where the published
  * file leaves anything out. Throws StorageError when there is none, or this user may not read it.

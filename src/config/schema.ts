@@ -299,12 +299,17 @@ const push = section({
     ),
 });
 
+const mailAddress = z
+  .string()
+  .trim()
+  .regex(/^([^<>\r\n]*<)?[^\s@<>,;"]+@[^\s@<>,;"]+>?$/, 'must be an e-mail address');
+
 const job = z.strictObject({
   name: text.describe('Shown on the status page and in metrics; used in POST /jobs/NAME/run.'),
   run: z
-    .enum(['sync', 'push', 'sync+push', 'export', 'lake'])
+    .enum(['sync', 'push', 'sync+push', 'export', 'digest', 'lake'])
     .describe(
-      'sync, push, sync+push, export (writes every table to reports/NAME in the data directory), or lake (publishes the published file to the lake).',
+      'sync, push, sync+push, export (writes every table to reports/NAME in the data directory), digest (what is new, grew, waits, was decided and is at risk since the last one, to reports/NAME and to those below), or lake (publishes the published file to the lake).',
     ),
   cron: text.describe(
     'Minute, hour, day, month and weekday; if both day and weekday are given, both must match.',
@@ -330,6 +335,21 @@ const job = z.strictObject({
     .optional()
     .describe('Maximum number of minutes of a run, likewise.')
     .meta({ example: 50 }),
+  to: z
+    .array(mailAddress)
+    .min(1)
+    .optional()
+    .describe('digest: the addresses that it is sent to, by serve.notify.email.server.')
+    .meta({ example: ['product@example.com'] }),
+  webhook: z
+    .boolean()
+    .optional()
+    .describe('digest: whether it is posted to SIGNALHOUSE_WEBHOOK_URL.')
+    .meta({ example: true }),
+  file: text
+    .optional()
+    .describe('digest: the published file that it reads, and so what it shows (default signals.duckdb).')
+    .meta({ example: 'signals-strict.duckdb' }),
 });
 
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
@@ -341,11 +361,6 @@ const freshness = z.union(
   [hours, z.partialRecord(z.enum(['default', 'stale', ...resources.lists.map(({ name }) => name)]), hours)],
   `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}; and stale, a share`,
 );
-
-const mailAddress = z
-  .string()
-  .trim()
-  .regex(/^([^<>\r\n]*<)?[^\s@<>,;"]+@[^\s@<>,;"]+>?$/, 'must be an e-mail address');
 
 /** The query is nodemailer's own option for a connection without encryption. */
 function isMailServer(address: string): boolean {

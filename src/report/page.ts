@@ -4,7 +4,7 @@ import { estimateText } from '../base/freshness-estimate.js';
 import { Html, html, type Piece } from '../base/html.js';
 import { moment } from './elements.js';
 import type { ReportData } from './read.js';
-import { sectionsOf } from './sections.js';
+import { type Section, sectionsOf } from './sections.js';
 
 /**
  * The report as one HTML file: it has no script and loads nothing. What it may do is in its policy as well, so that no
@@ -15,40 +15,64 @@ export async function reportPage(
   version: string,
   /** Whether there is a page for sheets on the same server. */
   hasSheets = false,
-): Promise<{ readonly html: string; readonly policy: string }> {
+): Promise<Page> {
   const { header } = data;
-  const title = `${header.organization ?? 'Signalhouse'}: report`;
-  const style = readFileSync(new URL('assets/report.css', import.meta.url), 'utf8');
   const sections = await sectionsOf(data, (topic, id) =>
     hasSheets ? html`<a href="/sheets?topic=${id}">${topic}</a>` : topic,
   );
+  return documentPage({
+    title: `${header.organization ?? 'Signalhouse'}: report`,
+    kind: 'Signalhouse report',
+    heading: header.organization ?? 'Signalhouse',
+    intro: dates(data),
+    sections,
+    footer: html`Made by Signalhouse ${version} from the published file. Dates and weeks are UTC; a week starts on Monday. Every
+number comes from a view that you can query: see docs/schema.md.${data.freshness && html` Checked at random: ${estimateText(data.freshness)}.`}`,
+  });
+}
+
+interface Page {
+  readonly html: string;
+  readonly policy: string;
+}
+
+/** A page of sections, in the look of the report. */
+export function documentPage(page: {
+  readonly title: string;
+  /** What tells it from other files. */
+  readonly kind: string;
+  readonly heading: string;
+  readonly intro: Piece;
+  readonly sections: readonly Section[];
+  readonly footer: Piece;
+}): Page {
+  const style = readFileSync(new URL('assets/report.css', import.meta.url), 'utf8');
   const policy = policyFor(style);
-  const page = html`<!doctype html>
+  const text = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="generator" content="Signalhouse report">
+<meta name="generator" content="${page.kind}">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${title}</title>
+<title>${page.title}</title>
 <style>${new Html(style)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
-<h1>${header.organization ?? 'Signalhouse'}</h1>
-<p>${dates(data)}</p>
+<h1>${page.heading}</h1>
+<p>${page.intro}</p>
 </header>
 <main id="main" tabindex="-1">
-${sections.map(({ id, heading, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>\n`)}</main>
-<footer><p>Made by Signalhouse ${version} from the published file. Dates and weeks are UTC; a week starts on Monday. Every
-number comes from a view that you can query: see docs/schema.md.${data.freshness && html` Checked at random: ${estimateText(data.freshness)}.`}</p></footer>
+${page.sections.map(({ id, heading, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>\n`)}</main>
+<footer><p>${page.footer}</p></footer>
 </body>
 </html>
 `;
-  return { html: page.text, policy };
+  return { html: text.text, policy };
 }
 
 /** The browser may use the report's own style sheet, and nothing else. */

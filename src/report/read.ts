@@ -16,6 +16,7 @@ export interface ReportData {
   readonly backlog: readonly BacklogCount[];
   readonly backlogWeeks: readonly BacklogWeek[];
   readonly growing: readonly GrowingTopic[];
+  readonly newTopics: readonly NewTopic[];
   readonly waiting: readonly WaitingBucket[];
   readonly longestWaiting: readonly WaitingConversation[];
   readonly responseTimes: readonly ResponseMonth[];
@@ -73,6 +74,13 @@ interface GrowingTopic extends Found {
   readonly messages: number;
   readonly before: number;
   readonly momentum: number;
+  readonly companies: number;
+}
+
+interface NewTopic extends Found {
+  readonly topic_id: string;
+  readonly title: string | null;
+  readonly priority: string | null;
   readonly companies: number;
 }
 
@@ -193,6 +201,7 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     backlog: await rows('backlog'),
     backlogWeeks: await rows('backlog_weeks'),
     growing: await rows('growing'),
+    newTopics: await rows('new_topics', from),
     waiting: await rows('waiting'),
     longestWaiting: await rows('longest_waiting'),
     responseTimes: await rows('response_times'),

@@ -18,7 +18,7 @@ import {
 } from './elements.js';
 import type { ReportData } from './read.js';
 
-interface Section {
+export interface Section {
   readonly id: string;
   readonly heading: string;
   readonly content: Piece;

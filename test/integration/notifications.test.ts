@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -156,4 +156,51 @@ it('a job that fails is told of by every channel, once, and the log tells no sec
   const again = await pulling.start(['serve', '--once'], { ...env, SIGNALHOUSE_API_KEY: 'svc_nobody' }).ended;
   expect([again.stdout, mails, posts]).toEqual([expect.stringContaining('Nothing is due'), [], []]);
   for (const { stdout, stderr } of [refused, fine, again]) expect(stdout + stderr).not.toContain('SECRET');
+});
+
+it('a digest goes to the people of its job and shows what its file shows; the next one begins where it ended', async () => {
+  const { pulling, env } = notified();
+  const digest = {
+    ...{ name: 'weekly', run: 'digest', cron: '0 8 * * 1', file: 'signals-strict.duckdb' },
+    ...{ to: ['product@example.com'], webhook: true },
+  };
+  const email = {
+    server: `smtp://${secrets.user}@localhost:${portOf(smtp.server)}`,
+    ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
+  };
+  const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }, digest];
+  const publish = { also: [{ file: 'signals-strict.duckdb', profile: 'strict' }] };
+  pulling.set({
+    publish,
+    serve: { jobs, notify: { webhookFormat: 'slack', email } },
+  });
+  const done = await pulling.start(['serve', '--once'], env).ended;
+  expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/sent by e-mail and\s+webhook/)]);
+  const [mail = ''] = mails.splice(0);
+  expect(mail).toMatch(/^To: product@example.com\r?$/m);
+  expect(mail).toMatch(/^Content-Type: text\/plain/m);
+  expect(mail).toMatch(/^Content-Type: text\/html/m);
+  const [[, { text }] = [null, { text: '' }]] = posts.splice(0) as [string, { text: string }][];
+  expect(text).toMatch(/digest of [\s\S]*\n\nNew topics: /);
+  // The strict profile has no titles and names.
+  const titles = [...sandbox.world.topics.values()].map(({ title }) => title);
+  expect(titles.filter((title) => mail.includes(title) || text.includes(title))).toEqual([]);
+  const [, end] = /Data up to (\S+)\./.exec(text) ?? [];
+  const kept = readFileSync(join(pulling.dataDir, 'reports', 'weekly', 'digest.html'), 'utf8');
+  expect(kept).toContain(`Data up to ${end}.`);
+
+  // One that did not arrive is not the last one.
+  const second = { ...digest, name: 'second' };
+  pulling.set({ publish, serve: { jobs: [second], notify: { webhookFormat: 'slack', email } } });
+  hookStatus = 403;
+  const failed = await pulling.start(['serve', '--once'], env).ended;
+  hookStatus = 200;
+  expect([failed.code, failed.stdout]).toEqual([3, expect.stringMatching(/webhook:\s+it\s+answered\s+403/)]);
+  expect(existsSync(join(pulling.dataDir, 'reports', 'second', 'digest.html'))).toBe(false);
+  posts.splice(0);
+  mails.splice(0);
+
+  pulling.set({ serve: { jobs: [{ ...digest, run: 'export', file: 'other.duckdb' }] } });
+  const wrong = await pulling.start(['serve', '--once'], env).ended;
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('serve.jobs[0].to')]);
 });

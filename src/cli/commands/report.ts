@@ -10,20 +10,26 @@ export const report = command({
   examples: [
     ['signalhouse report --out report.html', 'Open it in a browser; it needs no network'],
     ['signalhouse report --since 2026-11-01', 'What changed this month'],
+    ['signalhouse report --digest --out digest.txt', 'What is new since the last digest'],
   ],
   flags: {
-    out: text.default('report.html').describe('File to write (default report.html)'),
+    out: text
+      .optional()
+      .describe('File to write (default report.html or digest.html); .txt for a digest as text'),
+    digest: toggle.describe('One short page instead: what is new, grew, waits, was decided and is at risk'),
     since: text
       .optional()
       .describe(
-        'Show what changed and what was pushed since this date (default: 7 days before the end of the data)',
+        'What changed since this date (default: 7 days before the end of the data; for a digest, the end of the one that is replaced)',
       ),
-    force: toggle.describe('Replace a file that is not a report'),
+    force: toggle.describe('Replace a file that is not a report or digest'),
   },
-  async run({ out, since, force }, context) {
-    const { momentFrom, writeReport } = await import('../../app/report.js');
+  async run({ out, digest, since, force }, context) {
+    const { momentFrom, writeDigest, writeReport } = await import('../../app/report.js');
     const from = since === undefined ? null : momentFrom(since, '--since');
-    const done = await writeReport(await setUp(context), { out, since: from, force });
+    const name = out ?? (digest ? 'digest.html' : 'report.html');
+    const write = digest ? writeDigest : writeReport;
+    const done = await write(await setUp(context), { out: name, since: from, force });
     return answer(context, done, ({ path, bytes: size, asOf }) => {
       return `${path}: ${bytes(size)}${asOf === null ? '; there are no data yet' : ''}`;
     });

@@ -39,8 +39,8 @@ export function delivering(clock: Clock, timeoutMs: number, attempt: Deliver): D
 
 /** A notification, before a channel gives it its form. */
 export interface Message {
-  readonly event: Exclude<Level, 'ok'> | 'recovered' | 'test';
-  readonly kind: Subject['kind'] | 'test';
+  readonly event: Exclude<Level, 'ok'> | 'recovered' | 'test' | 'digest';
+  readonly kind: Subject['kind'] | 'test' | 'digest';
   /** The job or resource. */
   readonly subject: string;
   /** The worker that sends it, e.g. the name of its organization. */
@@ -48,6 +48,8 @@ export interface Message {
   /** What happened, in a few words: `job nightly failed`. */
   readonly title: string;
   readonly detail: string;
+  /** The same as a page, where the channel can show one. */
+  readonly html?: string | undefined;
   readonly since: string;
 }
 
@@ -73,6 +75,8 @@ const phrases = {
   recovered: 'has recovered',
 } as const;
 
-export function lineOf({ from, title, detail }: Message): string {
+export function lineOf({ event, from, title, detail }: Message): string {
+  // A digest says itself what it is, and of whom.
+  if (event === 'digest') return detail;
   return `[${from}] ${title}: ${detail}`;
 }

@@ -93,8 +93,9 @@ async function send(
   try {
     const { rejected } = await transport.sendMail({
       ...{ from, to: [...to], signal, xMailer: false },
-      subject: oneLine(`[${message.from}] ${message.title}`),
+      subject: oneLine(message.event === 'digest' ? message.title : `[${message.from}] ${message.title}`),
       text: textOf(message),
+      ...(message.html !== undefined && { html: message.html }),
       headers: { 'Auto-Submitted': 'auto-generated' },
     });
     if (rejected.length === 0) return null;
@@ -127,6 +128,7 @@ function failed(error: unknown): DeliveryError {
 }
 
 function textOf({ detail, since, event, kind, subject }: Message): string {
+  if (event === 'digest') return detail;
   return `${detail}\n\nSince ${since}.\n\n-- \nSignalhouse: ${kind} ${subject}, ${event}.\ndocs/operations.md says what to do.\n`;
 }
 

@@ -66,12 +66,14 @@ function slack(message: Message): object {
   const { event, subject, kind, since, detail } = message;
   // Slack reads three characters as markup: the text of an error must not notify a whole channel.
   const text = lineOf(message).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  if (event === 'digest') return { text };
   return { text, event, subject, kind, since, detail };
 }
 
 /** For programs: every part as it is. */
 function json(message: Message): object {
-  return { ...message, text: lineOf(message) };
+  const { html: _, ...rest } = message;
+  return { ...rest, text: lineOf(message) };
 }
 
 /**
@@ -80,18 +82,25 @@ function json(message: Message): object {
  */
 function teams({ from, title, detail, event, since }: Message): object {
   const bad = { failed: 'attention', stale: 'attention', incomplete: 'warning' };
-  const colors = { ...bad, recovered: 'good', test: 'accent' };
+  const colors = { ...bad, recovered: 'good', test: 'accent', digest: 'accent' };
   const text = (run: object) => ({ type: 'RichTextBlock', inlines: [{ type: 'TextRun', ...run }] });
+  const lines =
+    event === 'digest'
+      ? detail
+          .trimEnd()
+          .split('\n\n')
+          .map((part, at) => text({ text: part, ...(at === 0 && { weight: 'bolder' }) }))
+      : [
+          text({ text: `[${from}] ${title}`, weight: 'bolder', size: 'medium', color: colors[event] }),
+          text({ text: detail }),
+          text({ text: `since ${since}`, isSubtle: true, size: 'small' }),
+        ];
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
     version: '1.4',
     fallbackText: `[${from}] ${title}`,
-    body: [
-      text({ text: `[${from}] ${title}`, weight: 'bolder', size: 'medium', color: colors[event] }),
-      text({ text: detail }),
-      text({ text: `since ${since}`, isSubtle: true, size: 'small' }),
-    ],
+    body: lines,
   };
   return {
     type: 'message',

@@ -53,6 +53,7 @@ const commandOf: Readonly<Record<JobKind, string>> = {
   push: 'signalhouse push',
   'sync+push': 'signalhouse sync --push',
   export: 'signalhouse doctor',
+  digest: 'signalhouse report --digest',
   lake: 'signalhouse lake publish',
 };
 

@@ -3,7 +3,7 @@ import type { Problem } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { cronProblem, nextRun, type Timetable } from './cron.js';
 
-const jobKinds = ['sync', 'push', 'sync+push', 'export', 'lake'] as const;
+const jobKinds = ['sync', 'push', 'sync+push', 'export', 'digest', 'lake'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
 export interface Job extends Timetable {
@@ -14,6 +14,12 @@ export interface Job extends Timetable {
   readonly catchUp?: boolean | undefined;
   readonly maxRequests?: number | undefined;
   readonly maxMinutes?: number | undefined;
+  /** Of a digest: the published file that it reads, so that it shows no more than that. */
+  readonly file?: string | undefined;
+  /** Of a digest: to whom it goes by e-mail. */
+  readonly to?: readonly string[] | undefined;
+  /** Of a digest: whether it is posted to the webhook. */
+  readonly webhook?: boolean | undefined;
   /** What to do when a run is due while another run is not finished: jobs share the warehouse. */
   readonly overlap: 'wait' | 'skip';
 }

@@ -65,6 +65,7 @@ const doing: Readonly<Record<Job['run'], string>> = {
   push: 'sends the changes that wait in the queue',
   'sync+push': 'reads what has changed, and sends the changes that wait in the queue',
   export: 'writes every table to files',
+  digest: 'makes the digest, and sends it',
   lake: 'publishes to the lake',
 };
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type DuckDBConnection, type DuckDBResult, ResultReturnType } from '@duckdb/node-api';
 import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
@@ -205,9 +205,13 @@ export interface ReadingLimits extends Limits {
   readonly spillLimit?: string | undefined;
 }
 
-/** Opens the published snapshot of a data directory. Raises StorageError when there is none or it does not open. */
-export async function openPublished(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
-  return new Snapshot(await openSealed(publishedIn(dataDir), limits));
+/** Opens a published snapshot of a data directory: signals.duckdb, or `file`. Raises StorageError when there is none or it does not open. */
+export async function openPublished(
+  dataDir: string,
+  limits: ReadingLimits,
+  file?: string,
+): Promise<Snapshot> {
+  return new Snapshot(await openSealed(publishedIn(dataDir, file), limits));
 }
 
 /**
@@ -373,12 +377,12 @@ async function openSealed(
   }
 }
 
-/** The path of a data directory's published snapshot. Raises StorageError when there is none yet. */
-export function publishedIn(dataDir: string): string {
-  const { published } = filesOf(dataDir);
+/** The path of a data directory's published snapshot, or of another published file. Raises StorageError when there is none yet. */
+export function publishedIn(dataDir: string, file = 'signals.duckdb'): string {
+  const published = join(dataDir, file);
   if (existsSync(published)) return published;
   const holder = currentHolder(dataDir);
-  throw new StorageError(`nothing was published in ${dataDir} yet: there is no signals.duckdb`, {
+  throw new StorageError(`nothing was published in ${dataDir} yet: there is no ${file}`, {
     hint: holder
       ? `${holder.command} (process ${holder.pid}) is running, and publishes at its end and every sync.publishEveryMinutes: try again then.`
       : 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',

@@ -28,6 +28,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
       { week, priority: 'high', state: 'open', open: 5 + (index % 4), new: 2, reopened: 1, closed: 1 },
       { week, priority: null, state: text, open: index, new: 1, reopened: 0, closed: 0 },
     ]),
+    newTopics: [{ topic_id: 't1', title: text, priority: 'high', companies: 4, found }],
     growing: [
       {
         ...{ topic_id: 't1', title: text, priority: 'high' },
@@ -112,6 +113,7 @@ export const emptyReport: ReportData = {
     backlogWeeks: [],
     responseTimes: [],
     growing: [],
+    newTopics: [],
     waiting: [],
     longestWaiting: [],
     serviceLevels: [],

@@ -1,0 +1,93 @@
+import { html } from '../base/html.js';
+import { count, counted } from '../base/units.js';
+import { day, plain, wait } from './elements.js';
+import { documentPage } from './page.js';
+import type { ReportData } from './read.js';
+
+/** What there is to know in a minute: each part has its number, its first rows as sentences, and what they are. */
+interface Part {
+  readonly heading: string;
+  readonly found: number;
+  readonly lines: readonly string[];
+}
+
+export interface Digest {
+  readonly title: string;
+  /** For programs and people without HTML. */
+  readonly text: string;
+  readonly html: string;
+}
+
+/** Rows that a part shows. */
+const most = 5;
+
+/**
+ * The digest of a report's numbers since `data.header.since`: one short page as HTML and as plain text. `version` is that of
+ * the program.
+ */
+export function digestOf(data: ReportData, version: string): Digest {
+  const { organization, as_of: asOf, since } = data.header;
+  const name = organization ?? 'Signalhouse';
+  const title = `${name}: digest of ${day(since)} to ${day(asOf)}`;
+  const upTo = `Data up to ${asOf ?? 'no time: there are none yet'}.`;
+  const parts = partsOf(data);
+  const shown = (heading: string, found: number) => `${heading}: ${found === 0 ? 'nothing' : count(found)}`;
+  const text = [
+    title,
+    ...parts.map(({ heading, found, lines }) =>
+      [shown(heading, found), ...lines.map((line) => `  - ${line}`), ...moreLine(found, lines)].join('\n'),
+    ),
+    upTo,
+  ].join('\n\n');
+  const page = documentPage({
+    title,
+    kind: 'Signalhouse digest',
+    heading: name,
+    intro: html`Digest of ${day(since)} to ${day(asOf)}`,
+    sections: parts.map(({ heading, found, lines }, at) => ({
+      id: `part-${at}`,
+      heading: shown(heading, found),
+      content:
+        lines.length === 0
+          ? null
+          : html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>${moreLine(found, lines).map((line) => html`<p class="quiet">${line.trim()}</p>`)}`,
+    })),
+    footer: html`${upTo} Made by Signalhouse ${version}.`,
+  });
+  return { title, text: `${text}\n`, html: page.html };
+}
+
+function moreLine(found: number, lines: readonly string[]): string[] {
+  return found > lines.length && lines.length > 0 ? [`  and ${count(found - lines.length)} more`] : [];
+}
+
+function partsOf(data: ReportData): Part[] {
+  const part = <Row extends { readonly found: number }>(
+    heading: string,
+    rows: readonly Row[],
+    line: (row: Row) => string,
+  ): Part => ({ heading, found: rows[0]?.found ?? 0, lines: rows.slice(0, most).map(line) });
+  const of = (priority: string | null) => (priority === null ? '' : `${plain(priority)}, `);
+  const companies = (number: number) => counted(number, 'company', 'companies');
+  return [
+    part('New topics', data.newTopics, ({ title, topic_id: id, priority, companies: all }) => {
+      return `${title ?? id} (${of(priority)}${companies(all)})`;
+    }),
+    part('Topics that grew', data.growing, ({ title, topic_id: id, messages, before }) => {
+      return `${title ?? id}: ${counted(messages, 'message')} in 7 days, ${count(before)} in the 7 before`;
+    }),
+    part('Conversations that wait for us', data.longestWaiting, (row) => {
+      const who = row.name === null ? '' : `, ${row.name}`;
+      return `${row.title ?? row.group_id} (for ${wait(row.hours)}${row.is_vip ? ', VIP' : ''}${who})`;
+    }),
+    part('Decisions', data.latestChanges, (row) => {
+      const by = row.changed_by === null ? '' : ` by ${row.changed_by}`;
+      return `${row.title ?? row.topic_id}: ${row.field} from ${plain(row.before)} to ${plain(row.after)}${by}, ${day(row.changed_at)}`;
+    }),
+    part('Companies at risk', data.companies, (row) => {
+      const waiting =
+        row.waiting === 0 ? '' : `, ${counted(row.waiting, 'conversation waits', 'conversations wait')}`;
+      return `${row.name ?? row.company_id}${row.is_vip ? ' (VIP)' : ''}: ${counted(row.messages, 'message')} in 28 days, ${count(row.before)} in the 28 before${waiting}`;
+    }),
+  ];
+}
