@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type ExplainedKind, serveAssistant as serve } from '../assistant/server.js';
 import { count } from '../base/units.js';
 import type { Snapshot } from '../warehouse/read/query.js';
+import { recordRead } from './audit.js';
 import { candidates, type Explanation, explainEntity } from './explain.js';
 import { assistantLimitsOf, type Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
@@ -41,6 +42,7 @@ export async function serveAssistant(
   await serve(
     {
       ...{ version, log, explain },
+      recordRead: (tool, rows) => recordRead(setup, { by: tool, rows }),
       cookbook: await readFile(cookbook, 'utf8'),
       withSnapshot: (work) => withSnapshot(setup, work, limits),
     },

@@ -8,7 +8,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
 
 /**
- * The record of who exported what. Exports read the published file and take no lock, so they write a line to a file beside
+ * The record of who exported and read what. Both read the published file and take no lock, so they write a line to a file beside
  * it; the next command that writes to the warehouse moves the lines into ops.audit. A line may be there twice: its id tells.
  */
 
@@ -25,21 +25,44 @@ function auditPath(dataDir: string): string {
   return join(dataDir, 'audit.journal');
 }
 
+/** What was shown to somebody, without the content and without the text of the query, which may name people. */
+export interface ReadRecord {
+  /** `sql`, `report`, or the tool of an assistant. */
+  readonly by: string;
+  /** How many rows were shown; null for a page. */
+  readonly rows: number | null;
+}
+
 /** Records an export. A data directory that cannot be written to is warned of; the export is done all the same. */
-export function recordExport(
-  { config, log, clock = systemClock }: Setup,
-  details: ExportRecord,
+export function recordExport(setup: Setup, details: ExportRecord, requestedBy?: string): void {
+  record(setup, 'export', details, requestedBy, (error) =>
+    setup.log.warn({ err: error }, 'the export could not be recorded in audit.journal'),
+  );
+}
+
+/** Records that somebody read. Who may only read the data directory leaves no record: there is nowhere to write it. */
+export function recordRead(setup: Setup, details: ReadRecord, requestedBy?: string): void {
+  record(setup, 'read', details, requestedBy, (error) =>
+    setup.log.debug({ err: error }, 'what was read could not be recorded in audit.journal'),
+  );
+}
+
+function record(
+  { config, clock = systemClock }: Setup,
+  action: 'export' | 'read',
+  details: unknown,
   requestedBy = osUser(),
+  onFailure: (error: unknown) => void,
 ): void {
   const now = new Date(clock.now());
-  const record: AuditRecord = {
-    ...{ id: recordId(now), at: now.toISOString(), action: 'export', entityType: null, entities: null },
+  const line: AuditRecord = {
+    ...{ id: recordId(now), at: now.toISOString(), action, entityType: null, entities: null },
     ...{ requestedBy, reason: null, details },
   };
   try {
-    new Journal(auditPath(config.dataDir)).append([record]);
+    new Journal(auditPath(config.dataDir)).append([line]);
   } catch (error) {
-    log.warn({ err: error }, 'the export could not be recorded in audit.journal');
+    onFailure(error);
   }
 }
 

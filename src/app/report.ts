@@ -6,7 +6,7 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
-import { recordExport } from './audit.js';
+import { recordExport, recordRead } from './audit.js';
 import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
 import { withPublished, withSnapshot } from './snapshot.js';
@@ -141,7 +141,7 @@ const remembered = 8;
 export function reportSource(
   setup: Setup,
   hasSheets: boolean,
-): (since: string | null) => Promise<Report | null> {
+): (since: string | null, reader: string | null) => Promise<Report | null> {
   let version = '';
   let made = new Map<string, Report>();
   const inTurn = oneAtATime();
@@ -160,8 +160,10 @@ export function reportSource(
     return fresh;
   }
 
-  return (since) => {
+  return async (since, reader) => {
     const from = since === null ? null : momentFrom(since, 'since');
-    return inTurn(() => report(from));
+    const made = await inTurn(() => report(from));
+    if (made) recordRead(setup, { by: 'report', rows: null }, reader ?? 'somebody without a login');
+    return made;
   };
 }

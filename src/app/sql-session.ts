@@ -11,6 +11,7 @@ import {
 } from '../warehouse/read/catalog.js';
 import { openPublished, type Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
+import { recordRead } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
 /** A table, view or macro, and what it answers or holds, in a sentence. */
@@ -91,6 +92,11 @@ export class SqlSession {
     const columns = await allColumns(this.snapshot);
     const relations = await relationsOf(this.snapshot);
     return new Map(relations.map(({ label }) => [label, columns.get(label) ?? []]));
+  }
+
+  /** Records how many rows a statement has shown. */
+  shown(rows: number): void {
+    recordRead(this.#setup, { by: 'sql', rows });
   }
 
   close(): void {

@@ -30,6 +30,8 @@ export interface AssistantOptions {
   readonly withSnapshot: <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>;
   /** Explains a topic, company, person or conversation by its id or title, in a few lines. */
   readonly explain: (snapshot: Snapshot, kind: ExplainedKind, what: string) => Promise<string>;
+  /** Called with the name of a tool and the rows that it has shown. */
+  readonly recordRead: (tool: string, rows: number) => void;
   /** The text of docs/cookbook.md, whose questions become prompts. */
   readonly cookbook: string;
   readonly version: string;
@@ -128,6 +130,7 @@ function addCatalogTools(server: McpServer, run: Run): void {
 /** The tools whose answers hold texts from outside. */
 function addDataTools(server: McpServer, run: Run, options: AssistantOptions): void {
   const add = toolsOf(server, run);
+  const shown = (tool: string) => (number: number) => options.recordRead(tool, number);
   const rowsWanted = (most: number, usual: number) =>
     z.number().int().min(1).max(most).default(usual).describe(`Maximum number of rows, at most ${most}`);
   const cellWanted = z
@@ -147,7 +150,7 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
       max_cell: cellWanted,
     },
     async (snapshot, { sql, max_rows: rows, max_cell: cell }) =>
-      dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell })),
+      dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell, onShown: shown('query') })),
   );
   add(
     'explain',
@@ -157,7 +160,11 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
       kind: z.enum(explainedKinds).default('topic'),
       what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
     },
-    async (snapshot, { kind, what }) => dataAhead + (await options.explain(snapshot, kind, what.trim())),
+    async (snapshot, { kind, what }) => {
+      const text = await options.explain(snapshot, kind, what.trim());
+      options.recordRead('explain', 1);
+      return dataAhead + text;
+    },
   );
   add(
     'search_messages',
@@ -172,7 +179,7 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
     async (snapshot, { words, since = null, max_rows: rows, max_cell: cell }) => {
       const query = sqlFile('assistant/search_messages');
       const found = await snapshot.bound(query, { words, since, limit: rows + 1 });
-      return dataAhead + (await tableText(found, { rows, cell }));
+      return dataAhead + (await tableText(found, { rows, cell, onShown: shown('search_messages') }));
     },
   );
 }
@@ -257,6 +264,8 @@ export interface Bounds {
   readonly rows: number;
   /** The longest text of one value. */
   readonly cell: number;
+  /** Called with how many rows are in the answer. */
+  readonly onShown?: (rows: number) => void;
 }
 
 /** The most characters of one answer. */
@@ -266,7 +275,10 @@ const mostCharacters = 30_000;
  * The first rows of an answer as a Markdown table, within bounds. Reads no further than it shows, and says when there is
  * more and how to get it.
  */
-export async function tableText({ columns, rows }: Answer, { rows: most, cell }: Bounds): Promise<string> {
+export async function tableText(
+  { columns, rows }: Answer,
+  { rows: most, cell, onShown }: Bounds,
+): Promise<string> {
   if (columns.length === 0) return 'Done; the statement returns no rows.';
   const lines = [row(columns.map(({ name }) => name)), row(columns.map(() => '---'))];
   let length = 0;
@@ -283,6 +295,7 @@ export async function tableText({ columns, rows }: Answer, { rows: most, cell }:
     length += line.length + 1;
     shown += 1;
   }
+  onShown?.(shown);
   if (shown === 0 && why === '') return `No rows. Columns: ${columns.map(({ name }) => name).join(', ')}.`;
   const total =
     why === '' ? `${counted(shown, 'row')}.` : `The first ${count(shown)} rows; there are more (${why}).`;

@@ -290,3 +290,15 @@ it('the assistant says what to do before the first sync, prints nothing else, an
 function transport(env: Readonly<Record<string, string>>): StdioClientTransport {
   return new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], env: { ...env } });
 }
+
+it('who read what is recorded, without what they asked, and is in the audit after the next publication', async () => {
+  await pulling.run(['sql', 'SELECT id FROM topics LIMIT 7']);
+  await pulling.run(['rebuild']);
+  const read = await rows('SELECT requested_by, details FROM audit WHERE action = \'read\' ORDER BY "at"');
+  const details = read.map((row) => row.details);
+  expect(details).toContainEqual({ by: 'sql', rows: 7 });
+  expect(details).toContainEqual({ by: 'query', rows: expect.any(Number) });
+  expect(details).toContainEqual({ by: 'search_messages', rows: expect.any(Number) });
+  expect(read.every((row) => typeof row.requested_by === 'string')).toBe(true);
+  expect(JSON.stringify(read)).not.toContain('SELECT');
+});

@@ -45,7 +45,10 @@ export const sql = command({
       .describe(`Maximum number of rows (default for table and vertical: ${tableLimit})`),
   },
   async run({ query, file, format: asked, limit: most }, context) {
-    const { withSnapshot: ask } = await import('../../app/snapshot.js');
+    const [{ withSnapshot: ask }, { recordRead }] = await Promise.all([
+      import('../../app/snapshot.js'),
+      import('../../app/audit.js'),
+    ]);
     const isShown = process.stdout.isTTY === true;
     const format = asked ?? (context.json ? 'json' : isShown ? 'auto' : 'table');
     const limit = most ?? (isForPeople(format) ? tableLimit : Number.POSITIVE_INFINITY);
@@ -56,7 +59,8 @@ export const sql = command({
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
     if (statementsIn(source).length === 0) throw noQuery('contains no statement');
-    await ask(await setUp(context), async (snapshot) => {
+    const setup = await setUp(context);
+    await ask(setup, async (snapshot) => {
       // A pager asks for keys, so somebody has to be there.
       const output = canAsk() ? pagedOutput() : plainOutput(tableWidth());
       const release = onDeath((signal) => {
@@ -65,16 +69,19 @@ export const sql = command({
         return true;
       });
       let answers = 0;
+      let rows = 0;
       let note = '';
       try {
         for await (const answer of snapshot.answers(source)) {
           if (answers++ > 0 && !isForPeople(format)) throw oneAtATime(format);
           if (answers > 1 && !(await output.write('\n'))) break;
           const { printed, more } = await printAnswer(answer, { format, limit, output });
+          rows += printed;
           if (more)
             note += `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`;
         }
       } finally {
+        recordRead(setup, { by: 'sql', rows });
         await output.end();
         release();
         process.stderr.write(note);

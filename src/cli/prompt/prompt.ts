@@ -269,12 +269,15 @@ export class Prompt {
     await this.#refresh();
     const started = performance.now();
     let answers = 0;
+    let rows = 0;
     for await (const answer of this.#session.snapshot.answers(sql)) {
       answers++;
       const { printed, more } = await printAnswer(answer, { format, limit: this.#limit, output });
+      rows += printed;
       if (more) await output.write(`(the first ${counted(printed, 'row')}; .maxrows N shows more)\n`);
       else if (isForPeople(format)) await output.write(`(${counted(printed, 'row')})\n`);
     }
+    this.#session.shown(rows);
     if (answers === 0) await output.write('Done.\n');
     const ms = performance.now() - started;
     if (this.#isTimed) await output.write(`Time: ${ms < 10_000 ? `${Math.round(ms)} ms` : duration(ms)}\n`);

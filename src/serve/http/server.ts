@@ -28,9 +28,10 @@ const defaultLimits = {
   connections: 256,
 };
 
-/** The report since a date, and what a browser may do with it; null when nothing was published yet. */
+/** The report since a date for a reader, and what a browser may do with it; null when nothing was published yet. */
 type ReportSource = (
   since: string | null,
+  reader: string | null,
 ) => Promise<{ readonly html: string; readonly policy: string } | null>;
 
 export interface ServerOptions {
@@ -209,8 +210,9 @@ function pages(app: FastifyInstance, options: ServerOptions) {
 
   const { report } = options;
   if (report) {
-    app.get<{ Querystring: { since?: string | string[] } }>('/report', async ({ query }, reply) => {
-      const made = await report(query.since === undefined ? null : String(query.since));
+    app.get<{ Querystring: { since?: string | string[] } }>('/report', async ({ query, person }, reply) => {
+      const since = query.since === undefined ? null : String(query.since);
+      const made = await report(since, person?.name ?? null);
       if (made === null) {
         const message = 'Nothing was published yet: the report needs a first sync.';
         return reply.code(503).header('retry-after', retryAfter).send({ code: 'not_ready', message });

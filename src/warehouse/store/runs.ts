@@ -123,6 +123,7 @@ const kinds = {
   runs: Number.POSITIVE_INFINITY,
   scans: 90,
   audits: 90,
+  reads: Number.POSITIVE_INFINITY,
   attempts: Number.POSITIVE_INFINITY,
   rejected: Number.POSITIVE_INFINITY,
   drift: Number.POSITIVE_INFINITY,

@@ -10,6 +10,7 @@ async function filled() {
   await warehouse.run(`
     INSERT INTO ops.requests BY NAME SELECT * FROM (VALUES ('old', ${ago(31)}), ('young', ${ago(29)})) t(path, "at");
     INSERT INTO ops.audits BY NAME SELECT * FROM (VALUES ('old', ${ago(91)}), ('young', ${ago(89)})) t(resource, "at");
+    INSERT INTO ops.audit BY NAME SELECT * FROM (VALUES ('read', ${ago(101)}), ('read', ${ago(99)}), ('export', ${ago(500)})) t(action, "at");
     INSERT INTO ops.runs BY NAME SELECT * FROM (VALUES
       ('01', 'sync', 'done', ${ago(500)}), ('02', 'sync', 'done', ${ago(400)}), ('03', 'sync', 'failed', ${ago(300)}),
       ('04', 'push', 'done', ${ago(200)}), ('05', 'sync', 'done', ${ago(99)}), ('06', 'rebuild', 'done', ${ago(450)})
@@ -35,7 +36,7 @@ async function filled() {
 test('records older than their retention are removed, except those that the status needs', async () => {
   const warehouse = await filled();
   expect(await warehouse.trim(keep, now)).toEqual({
-    ...{ requests: 1, runs: 2, scans: 3, audits: 1, attempts: 1 },
+    ...{ requests: 1, runs: 2, scans: 3, audits: 1, reads: 1, attempts: 1 },
     ...{ rejected: 1_501, drift: 301 },
   });
   const left = async (sql: string) => (await warehouse.all<{ x: string }>(sql)).map(({ x }) => x);
@@ -49,7 +50,7 @@ test('records older than their retention are removed, except those that the stat
   ]);
   expect(await left('SELECT id AS x FROM ops.changes')).toHaveLength(2);
   expect(await warehouse.trim(keep, now)).toEqual({
-    ...{ requests: 0, runs: 0, scans: 0, audits: 0, attempts: 0, rejected: 0, drift: 0 },
+    ...{ requests: 0, runs: 0, scans: 0, audits: 0, reads: 0, attempts: 0, rejected: 0, drift: 0 },
   });
   const rejected = await left(
     'SELECT left(id, 1) || count(*) AS x FROM ops.rejected_records GROUP BY left(id, 1) ORDER BY 1',
