@@ -111,6 +111,7 @@ export function limitsOf(config: Config) {
     memoryLimit: isAuto ? autoLimit('worker') : warehouse.memoryLimit,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
+    publishKeep: publish.keep,
     businessHours: analysis.businessHours,
   };
 }

@@ -29,6 +29,8 @@ export interface OpenOptions extends Limits {
   readonly publishMode?: number;
   /** What is published, and what each file leaves out and masks; signals.duckdb with everything when absent. */
   readonly publications?: Publications;
+  /** How many earlier contents of signals.duckdb are kept; none when absent. */
+  readonly publishKeep?: number;
   /** When the organization is at work; the default of the view when absent. */
   readonly businessHours?: BusinessHours;
   readonly log?: Log;
@@ -89,6 +91,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           writes: !reading,
           publishMode: options.publishMode ?? 0o600,
           publications: options.publications ?? onlyFullFile,
+          publishKeep: options.publishKeep ?? 0,
           businessHours: options.businessHours,
           viewsDir: join(folder, 'views'),
           log,
