@@ -39,7 +39,8 @@ export async function encryptDataDir(
   if (warehouse) await warehouse.encrypt(encryptionKey);
   return withWarehouse(setup, options, async (now) => {
     // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
-    const published = await now.publish();
+    // The file that it replaces has the old key.
+    const published = await now.publish({ keepReplaced: false });
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });

@@ -40,7 +40,7 @@ export async function finishForgetting(
   for (const step of waiting.filter((one) => hasLake || one !== 'lake')) {
     if (step === 'files') await cleanFiles(config, warehouse.forgotten, log, { dryRun: false });
     if (step === 'compact') await warehouse.compactNow();
-    if (step === 'publish') await warehouse.publish();
+    if (step === 'publish') await warehouse.publish({ keepReplaced: false });
     if (step === 'lake' && !(await isDone(forgetInLake, log))) continue;
     await warehouse.completeStep(step, new Date(clock.now()));
   }
@@ -61,7 +61,7 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 
 /**
  * Removes what was forgotten from the files of the data directory: lines of the journal are rewritten, and reports and sheets
- * that hold any of it are deleted, as are logs that other programs left beside published files. Returns their names, relative
+ * that hold any of it are deleted, as are kept snapshots, as are logs that other programs left beside published files. Returns their names, relative
  * to the directory.
  */
 export async function cleanFiles(
@@ -96,7 +96,8 @@ export async function cleanFiles(
         `${name} has some of what was forgotten: publications leave it out, and you have to delete it there`,
       );
   }
-  const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
+  // A database cannot be searched like a text: every kept snapshot may have it.
+  const kept = ['reports', 'snapshots', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {
     for (const path of filesUnder(join(dataDir, name))) {
       // It may have gone with the other one of its pair.

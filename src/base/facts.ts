@@ -22,6 +22,13 @@ export interface Facts {
   >;
   /** Logs that programs which opened a published file for writing left beside it; absent when there is none. */
   readonly foreignLogs?: readonly string[];
+  /** Earlier contents of the published file (`publish.keep`), the newest first; absent when there is none. */
+  readonly keptSnapshots?: readonly {
+    /** The day on which it was published, in UTC. */
+    readonly day: string;
+    readonly path: string;
+    readonly bytes: number;
+  }[];
   /** When the snapshot that analysts read was published; null before the first time. */
   readonly publishedAt: Iso | null;
   /** Null as long as nothing is published. */

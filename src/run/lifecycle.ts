@@ -27,6 +27,7 @@ import { type RequestCounts, RunTally, requestRecord } from './tally.js';
 /** The settings that every run uses, in the shape of the configuration. */
 export interface RunSettings {
   readonly sync: { readonly publishEveryMinutes: number };
+  readonly publish?: { readonly keep: number };
   readonly retention: Retention;
   readonly tuning?: { readonly batch?: BatchLimits; readonly compactWhen?: CompactWhen };
 }
@@ -208,8 +209,9 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
     const compactWhen = unlessStopped(options.stop, parts.config.tuning?.compactWhen);
-    const { path, bytes, ms, userViews, attributes } = await warehouse.publish({ compactWhen });
+    const { path, bytes, ms, userViews, attributes, notKept } = await warehouse.publish({ compactWhen });
     context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
+    if (notKept !== null) context.notes.push(notKept);
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
     return { report, error, published: { path, bytes, ms, userViews } };
   });
@@ -220,7 +222,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
  * of them alone takes for old stays. Returns a note when it deletes nothing, because no answer confirms the time.
  */
 async function trim<Settings extends RunSettings>(
-  { warehouse, clock, config: { retention } }: RunParts<Settings>,
+  { warehouse, clock, config: { retention, publish } }: RunParts<Settings>,
   endedAt: Date,
 ): Promise<string | null> {
   const bounds = clock.bounds ? clock.bounds() : { earliest: endedAt };
@@ -230,9 +232,15 @@ async function trim<Settings extends RunSettings>(
   await warehouse.trim(retention, bounds.earliest);
   const { deletedContentDays } = retention;
   if (deletedContentDays === undefined || deletedContentDays === 'never') return null;
-  const before = new Date(bounds.earliest.getTime() - deletedContentDays * 86_400_000);
-  await warehouse.expireDeleted(before, endedAt);
-  return null;
+  const daysAgo = (days: number) => new Date(bounds.earliest.getTime() - days * 86_400_000);
+  // What is dropped so much earlier is in none of the last snapshots when it is due.
+  const earlier = Math.min(publish?.keep ?? 0, deletedContentDays);
+  await warehouse.expireDeleted(daysAgo(deletedContentDays - earlier), endedAt);
+  if (!publish?.keep) return null;
+  const day = daysAgo(earlier).toISOString().slice(0, 10);
+  const removed = await warehouse.expireSnapshots({ day, before: daysAgo(deletedContentDays) });
+  if (removed.length === 0) return null;
+  return `the snapshots of ${removed.join(', ')} were removed: they had content that retention.deletedContentDays drops`;
 }
 
 function contextOf<Settings extends RunSettings>(

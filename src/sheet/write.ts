@@ -178,7 +178,8 @@ export async function writeSheetFile(
   }
 }
 
-function refuseExisting(path: string, { overwrite }: WriteOptions): void {
+/** Raises UsageError when the file is there already (without `overwrite`). */
+export function refuseExisting(path: string, { overwrite }: WriteOptions): void {
   if (!overwrite && existsSync(path))
     throw new UsageError(`${path} already exists`, [], { hint: 'Name another file, or pass --force.' });
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
@@ -13,6 +14,7 @@ import {
   writeAttributes,
 } from './attributes.js';
 import type { Fingerprints } from './forget/fingerprints.js';
+import { type Keep, keepPublished } from './kept-snapshots.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
@@ -39,6 +41,8 @@ export interface Published {
   readonly attributes: PublishedAttributes | null;
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
+  /** What went wrong with keeping the file that was replaced (`publish.keep`); null when nothing did. */
+  readonly notKept: string | null;
 }
 
 /** What is published besides signals.duckdb, and what each file leaves out and masks. */
@@ -54,6 +58,7 @@ interface PublishParts extends Omit<ViewParts, 'attributes'> {
   readonly dataDir: string;
   readonly mode: number;
   readonly publications: Publications;
+  readonly keep: Keep;
   readonly models: Models;
   readonly columns: Columns;
   readonly readAttributes: () => Promise<AttributeFile | null>;
@@ -106,7 +111,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   let tried: readonly TriedView[] = [];
   let attributes: PublishedAttributes | null = null;
   let copied: Copied | undefined;
-  let removedLogs: string[];
+  let replaced: Replaced;
   try {
     const file = await parts.readAttributes();
     attributes = file && (await matchAttributes(session, file, parts.forgotten));
@@ -129,7 +134,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
       syncFile(temporary);
       chmodSync(temporary, mode);
     }
-    removedLogs = replaceFiles(dataDir, outputs);
+    replaced = replaceFiles(parts, outputs);
   } catch (error) {
     remove();
     throw storageFault(error, dataDir);
@@ -139,7 +144,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { tables = 0, userViews = [] } = copied ?? {};
   return {
     ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-    ...{ tables, userViews, attributes, removedLogs },
+    ...{ tables, userViews, attributes, ...replaced },
   };
 }
 
@@ -158,6 +163,8 @@ function outputsOf({ dataDir, mode, publications: { main, also } }: PublishParts
     : [...others, first, output(recovery, policyOf(onlyFullFile.main), 0o600)];
 }
 
+type Replaced = Pick<Published, 'removedLogs' | 'notKept'>;
+
 /**
  * Renames the finished files to their names, and removes those that are no longer published. Their names are written down
  * before, so that a kill in the middle leaves no file that nobody knows: the next publication removes it.
@@ -165,18 +172,25 @@ function outputsOf({ dataDir, mode, publications: { main, also } }: PublishParts
  * The log of a program that opened a published file for writing goes before the file that it belongs to does: it must never
  * lie beside a new one. Returns the names of such logs.
  */
-function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
+function replaceFiles(
+  { dataDir, keep, mode, publications }: PublishParts,
+  outputs: readonly Output[],
+): Replaced {
   const { published, recovery } = filesOf(dataDir);
   const list = join(dataDir, 'published.json');
-  const before = namesIn(list);
+  const { files: before, shows: shown } = readList(list);
   const paths = outputs.map(({ path }) => path);
   const now = paths.filter((path) => path !== published && path !== recovery).map((path) => basename(path));
-  const write = (names: readonly string[]) =>
-    writeAtomicallySync(list, `${JSON.stringify({ files: names })}\n`, { mode: 0o600 });
-  if (now.some((name) => !before.includes(name))) write([...new Set([...before, ...now])]);
+  const shows = showsText(publications.main);
+  const isSame = shown === shows;
+  if (!isSame || now.some((name) => !before.includes(name)))
+    writeList(list, { files: [...new Set([...before, ...now])], shows: isSame ? shows : undefined });
   const logs = () => [...new Set([...paths.flatMap(logsOf), ...foreignLogs(dataDir)])];
   const removed = logs();
   for (const log of removed) rmSync(log, { force: true });
+  // What a file shows that has everything, it may show tomorrow; a masked one is kept beside files of the same settings only.
+  const isKeepable = shows === undefined || isSame;
+  const notKept = keepPublished(dataDir, isKeepable ? keep : { most: 0, replaced: false }, mode);
   // The full one first: until it is there, an older one may be the only one to recover from.
   for (const { temporary, path } of outputs.toReversed()) moveFile(temporary, path);
   // A program that still has the old file open may have made another one meanwhile.
@@ -184,31 +198,59 @@ function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
   if (!paths.includes(recovery)) rmSync(recovery, { force: true });
   const stale = before.filter((name) => !now.includes(name));
   for (const name of stale) rmSync(join(dataDir, name), { force: true });
-  if (stale.length > 0 && now.length > 0) write(now);
-  if (stale.length > 0 && now.length === 0) rmSync(list);
-  return removed.map((log) => basename(log));
+  if (!isSame || stale.length > 0) writeList(list, { files: now, shows });
+  return { removedLogs: removed.map((log) => basename(log)), notKept };
+}
+
+/**
+ * Stands for what signals.duckdb leaves out and masks; undefined for one with everything. The settings are compared as they
+ * are written: another text may mean the same, and then only snapshots are kept that could have been.
+ */
+function showsText(settings: PrivacySettings): string | undefined {
+  if (policyOf(settings).isFull) return undefined;
+  const { profile, exclude, mask } = settings;
+  const masks = Object.entries(mask).sort(([one], [other]) => (one < other ? -1 : 1));
+  const text = JSON.stringify([profile, [...exclude].sort(), masks]);
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Logs beside published files: only a program that opened one for writing leaves them. */
 export function foreignLogs(dataDir: string): string[] {
   const { published, recovery } = filesOf(dataDir);
-  const others = namesIn(join(dataDir, 'published.json')).map((name) => join(dataDir, name));
+  const others = readList(join(dataDir, 'published.json')).files.map((name) => join(dataDir, name));
   return [published, recovery, ...others].flatMap(logsOf);
 }
 
-/** The files beside signals.duckdb that the last publication left; only names that can be files of the data directory. */
-function namesIn(list: string): string[] {
-  if (!existsSync(list)) return [];
+/** What published.json says. */
+interface PublishedList {
+  /** The files beside signals.duckdb that the last publication left. */
+  readonly files: readonly string[];
+  /** What signals.duckdb leaves out and masks (see `showsText`). */
+  readonly shows?: string | undefined;
+}
+
+/** Writes published.json, or removes it when it says nothing. */
+function writeList(list: string, content: PublishedList): void {
+  if (content.files.length === 0 && content.shows === undefined) rmSync(list, { force: true });
+  else writeAtomicallySync(list, `${JSON.stringify(content)}\n`, { mode: 0o600 });
+}
+
+/** Only names that can be files of the data directory. */
+function readList(list: string): PublishedList {
+  if (!existsSync(list)) return { files: [] };
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(list, 'utf8'));
   } catch {
-    return [];
+    return { files: [] };
   }
-  const files: unknown = isObject(content) ? content.files : undefined;
-  return Array.isArray(files)
-    ? files.filter((name) => typeof name === 'string' && publishedFileName.test(name))
-    : [];
+  const { files, shows } = isObject(content) ? content : {};
+  return {
+    files: Array.isArray(files)
+      ? files.filter((name) => typeof name === 'string' && publishedFileName.test(name))
+      : [],
+    shows: typeof shows === 'string' ? shows : undefined,
+  };
 }
 
 interface Copied extends Pick<Published, 'tables' | 'userViews'> {

@@ -21,6 +21,7 @@ import {
   storeRecord,
 } from './forget/records.js';
 import { stripJson } from './forget/strip.js';
+import { removeExpired } from './kept-snapshots.js';
 import { append } from './load/append.js';
 import type { Batch, Counts, Merged } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
@@ -62,6 +63,8 @@ interface Parts {
   readonly publications: Publications;
   readonly analysis: Analysis | undefined;
   readonly readAttributes: () => Promise<AttributeFile | null>;
+  /** How many earlier contents of the published file are kept. */
+  readonly publishKeep: number;
   readonly viewsDir: string;
   readonly log: Log;
   /** What was forgotten. */
@@ -202,24 +205,30 @@ export class Warehouse {
 
   /**
    * Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. With `compactWhen`, compacts the live
-   * file before, where that is worth it: what is published is then as small, and is not written twice.
+   * file before, where that is worth it: what is published is then as small, and is not written twice. The file that is
+   * replaced is kept, as `publish.keep` says, unless `keepReplaced` is false or it still has what is being forgotten.
    */
-  async publish({ compactWhen }: Closing = {}): Promise<Published> {
+  async publish({
+    compactWhen,
+    keepReplaced = true,
+  }: Closing & { readonly keepReplaced?: boolean } = {}): Promise<Published> {
     await this.merge();
     if (this.#hasLearned) await this.#removeForgotten();
-    const { publishMode: mode } = this.#parts;
+    const { publishMode: mode, publishKeep: most } = this.#parts;
+    const keep = { most, replaced: most > 0 && keepReplaced && (await this.pendingSteps()).length === 0 };
     const limit = this.#session.memoryLimit;
     // On one thread: each would take memory of its own.
     if (compactWhen && (await this.#compact(compactWhen))) await this.#session.reopen(limit);
     const freeMemory = () => this.#freeMemory();
     const published = await this.#onAllThreads(() =>
-      publish(this.#session, { ...this.#parts, mode, freeMemory }),
+      publish(this.#session, { ...this.#parts, mode, keep, freeMemory }),
     );
     for (const name of published.removedLogs)
       this.#parts.log.warn(
         { name },
         `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
       );
+    if (published.notKept !== null) this.#parts.log.warn(published.notKept);
     return published;
   }
 
@@ -304,6 +313,14 @@ export class Warehouse {
   expireDeleted(before: Date, now: Date): Promise<RowCounts> {
     const { models, forgotten } = this.#parts;
     return this.#repeatably(() => expireDeleted(this.#session, models, forgotten, { before, now }));
+  }
+
+  /**
+   * Removes kept snapshots up to a day that still have content of what the API deleted before a time. Returns the days of
+   * those that were removed.
+   */
+  expireSnapshots(of: { readonly day: string; readonly before: Date }): Promise<string[]> {
+    return this.#repeatably(() => removeExpired(this.#session, this.#parts.dataDir, of));
   }
 
   #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<RowCounts> {

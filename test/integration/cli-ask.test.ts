@@ -140,20 +140,23 @@ describe('sql', () => {
     expect(stderr).toContain('signalhouse sync');
   });
 
-  it('prints vertically on request, and on a terminal what is wider than it; long output goes through the pager', async () => {
-    const wide = "SELECT 1 AS n, repeat('many words ', 8) AS text";
+  it('prints vertically on request, and on a terminal what does not fit; long output goes through the pager', async () => {
+    const ids = ['x', 'y'].map((letter) => letter.repeat(36));
+    const wide = `SELECT 1 AS n, repeat('many words ', 8) AS text, '${ids[0]}' AS one, '${ids[1]}' AS two`;
     expect((await sql([wide, '--format', 'vertical'])).stdout).toBe(
-      `-[ RECORD 1 ]${'-'.repeat(47)}\nn    | 1\ntext | ${'many words '.repeat(8).trim()}\n`,
+      `-[ RECORD 1 ]${'-'.repeat(47)}\nn    | 1\ntext | ${'many words '.repeat(8).trim()}\none  | ${ids[0]}\ntwo  | ${ids[1]}\n`,
     );
     const terminal = new Terminal(['sql', `${wide}; FROM range(30) t(n)`], {
       env: { ...env, PAGER: "sed 's/^/> /'" },
     });
     expect(await terminal.ended).toBe(0);
-    expect(terminal.text.trim().split('\n').slice(0, 8)).toEqual([
+    expect(terminal.text.trim().split('\n').slice(0, 10)).toEqual([
       `> -[ RECORD 1 ]${'-'.repeat(47)}`,
       '> n    | 1',
       `> text | ${'many words '.repeat(7).slice(0, -7)}`,
       '>      | words many words',
+      `> one  | ${ids[0]}`,
+      `> two  | ${ids[1]}`,
       '> ',
       '>  n',
       '> --',
@@ -193,9 +196,11 @@ describe('the prompt of sql', () => {
     expect(await terminal.until(ready)).toContain('read-only');
     await terminal.enter('SELECT count(*) > 0 AS filled', /signals-> $/);
     expect(await terminal.enter('FROM topics; -- all', ready)).toContain('\nfilled\n------\ntrue\n(1 row)\n');
-    expect(await terminal.enter("SELECT 1 AS n, repeat('many words ', 8) AS text;", ready)).toContain(
-      '\ntext | many',
+    // A text is cut to fit; many columns are shown vertically.
+    expect(await terminal.enter("SELECT 1 AS n, repeat('many words ', 8) AS text;", ready)).toMatch(
+      /\n1 {2}many words .*…\n/,
     );
+    expect(await terminal.enter('FROM topics LIMIT 1;', ready)).toMatch(/RECORD 1.*\npriority +\| /s);
     expect(await terminal.enter('SELECT 1 = = 2;', ready)).toContain(
       'syntax error at or near "="\nLINE 1: SELECT 1 = = 2\n                   ^\n',
     );

@@ -2,6 +2,7 @@ import type { Command, Group } from '../command.js';
 import { changes } from './changes.js';
 import { config } from './config.js';
 import { demo } from './demo.js';
+import { diffCommand } from './diff.js';
 import { doctor } from './doctor.js';
 import { encrypt } from './encrypt.js';
 import { explain } from './explain.js';
@@ -30,6 +31,7 @@ export const commands: readonly (Command | Group)[] = [
   explain,
   sql,
   exportCommand,
+  diffCommand,
   report,
   lake,
   mcp,

@@ -38,7 +38,7 @@ export const sql = command({
       .enum(answerFormats, `must be one of ${answerFormats.join(', ')}`)
       .optional()
       .describe(
-        'table, vertical, csv, json or markdown (default: a table; on a terminal vertical when it is wider)',
+        'table, vertical, csv, json or markdown (default: a table; on a terminal vertical where its columns do not fit)',
       ),
     limit: whole()
       .optional()

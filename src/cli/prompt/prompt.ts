@@ -1,4 +1,4 @@
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface, type Interface, type Key } from 'node:readline';
 import type { DescribedRelation, ListedRelation, SqlSession } from '../../app/sql-session.js';
 import { cut, widthOf } from '../../base/display-width.js';
 import { splitSql } from '../../base/sql-text.js';
@@ -9,6 +9,7 @@ import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../t
 import { pad, printable, wrap } from '../text/layout.js';
 import { completions } from './completion.js';
 import { History } from './history.js';
+import { HistorySearch } from './history-search.js';
 
 export interface PromptOptions {
   readonly format: AnswerFormat | 'auto';
@@ -18,7 +19,8 @@ export interface PromptOptions {
 }
 
 const help = String.raw`Statements end with ; and may have several lines. Tab completes tables, columns
-and keywords. Ctrl-C stops the statement that is running, or clears the line.
+and keywords. Ctrl-R searches what was entered before; again, further back.
+Ctrl-C stops the statement that is running, or clears the line.
   \d             list tables and views      \d NAME       describe one
   .tables        their names                .schema NAME  the SQL that creates one
   ;  \g          run the statement          \G  \gx       the same, printed vertically
@@ -27,7 +29,7 @@ and keywords. Ctrl-C stops the statement that is running, or clears the line.
   \c             read the newest file       \r            forget unfinished lines
   \?  help       show this help             \q            leave (also Ctrl-D, exit)
 Formats: auto, ${answerFormats.join(', ')}. Auto prints rows vertically
-that are wider than the terminal. Nothing is written, and no other file is read.`;
+whose columns do not fit. Nothing is written, and no other file is read.`;
 
 const commands =
   String.raw`\d \dt \dv \x \timing \c \r \g \G \gx \? \q .tables .schema .mode .maxrows .timer .help .quit .exit`.split(
@@ -54,6 +56,9 @@ export class Prompt {
   #stop: (() => void) | undefined;
   /** What the arrow keys go through. */
   #shownHistory: string[] = [];
+  /** The search that Ctrl-R began, and what the one before looked for. */
+  #search: HistorySearch | undefined;
+  #lastWanted = '';
   /** What Tab completes; read when it is needed, and again for another file. */
   #relations: Map<string, readonly string[]> | undefined;
 
@@ -75,6 +80,7 @@ export class Prompt {
       this.#shownHistory = lines;
       this.#showHistory();
     });
+    this.#searchKeys();
     this.#terminal.on('line', (line) => this.#take({ line }));
     this.#terminal.on('SIGINT', () => this.#take('interrupt'));
     this.#terminal.on('close', () => this.#take('end'));
@@ -109,6 +115,72 @@ export class Prompt {
     this.#terminal.close();
   }
 
+  /** Sees each key before the terminal does, and keeps those of a search from it. */
+  #searchKeys(): void {
+    const [own] = process.stdin.listeners('keypress').slice(-1) as ((text?: string, key?: Key) => void)[];
+    if (!own) return;
+    const first = (text?: string, key: Key = {}) => {
+      if (!this.#isSearching(text, key)) own(text, key);
+    };
+    process.stdin.off('keypress', own).on('keypress', first);
+    this.#terminal.on('close', () => process.stdin.off('keypress', first));
+  }
+
+  /** Whether a key belongs to a search: it begins one, goes on with it, or ends it. Others end it and are the line's. */
+  #isSearching(text: string | undefined, key: Key): boolean {
+    const isControl = (name: string) => key.ctrl === true && key.name === name;
+    const search = this.#search;
+    if (!search) {
+      // While a statement runs, what is typed is for later.
+      if (!isControl('r') || this.#stop) return false;
+      this.#search = new HistorySearch(this.#history.entries, this.#terminal.line);
+      this.#showSearch(this.#search);
+      return true;
+    }
+    if (isControl('r')) search.further(this.#lastWanted);
+    else if (key.name === 'backspace' || isControl('h')) search.erase();
+    else if (isControl('g')) {
+      this.#endSearch(search.before);
+      return true;
+    } else if (key.name === 'escape') {
+      this.#endSearch(search.line, search.column);
+      return true;
+    } else if (text !== undefined && !key.ctrl && !key.meta && /^[^\p{Cc}]+$/u.test(text)) search.type(text);
+    else {
+      this.#endSearch(search.line, search.column);
+      return false;
+    }
+    this.#showSearch(search);
+    return true;
+  }
+
+  #showSearch({ prompt, line, column }: HistorySearch): void {
+    this.#terminal.setPrompt(prompt);
+    this.#setLine(line, column);
+  }
+
+  #endSearch(line: string, column = line.length): void {
+    this.#lastWanted = this.#search?.wanted || this.#lastWanted;
+    this.#search = undefined;
+    this.#terminal.setPrompt(this.#promptText());
+    this.#setLine(line, column);
+  }
+
+  /** Puts a text into the line, and the cursor to a place in it. */
+  #setLine(line: string, column: number): void {
+    this.#terminal.write(null, { ctrl: true, name: 'e' });
+    this.#terminal.write(null, { ctrl: true, name: 'u' });
+    this.#terminal.write(line);
+    // One step for a character, which may be two units.
+    for (const _ of line.slice(column)) this.#terminal.write(null, { name: 'left' });
+    this.#terminal.prompt(true);
+  }
+
+  /** What stands before the line: the quote that is open, if one is. */
+  #promptText(): string {
+    return this.#lines === '' ? 'signals=> ' : `signals${splitSql(this.#lines).open ?? '-'}> `;
+  }
+
   #take(typed: Typed): void {
     if (typed === 'interrupt') {
       // The whole line is removed, and the prompt shown again below.
@@ -128,8 +200,7 @@ export class Prompt {
     for (;;) {
       const next = this.#typed.shift();
       if (next !== undefined) return next;
-      const { open } = splitSql(this.#lines);
-      this.#terminal.setPrompt(this.#lines === '' ? 'signals=> ' : `signals${open ?? '-'}> `);
+      if (!this.#search) this.#terminal.setPrompt(this.#promptText());
       // What was typed while a statement ran is in the line already.
       this.#terminal.prompt(true);
       await new Promise<void>((resolve) => {

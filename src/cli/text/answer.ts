@@ -1,6 +1,7 @@
+import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import type { Output } from '../pager.js';
-import { fullWidth, printable, record, table } from './layout.js';
+import { leastWidth, printable, record, table } from './layout.js';
 
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
@@ -16,7 +17,7 @@ interface PrintableAnswer {
 }
 
 interface PrintOptions {
-  /** `auto` is a table, or vertical when a row is wider than the terminal. */
+  /** `auto` is a table, or vertical when its columns do not fit the terminal. */
   readonly format: AnswerFormat | 'auto';
   /** The most rows that are printed. */
   readonly limit: number;
@@ -83,7 +84,16 @@ function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[],
 /** A BIGINT has 20 characters at most. */
 const mostDigits = 20;
 
-/** A table: all rows at its end. With `otherwise`, that form is used when a row is wider than the terminal. */
+/** The beginning of a text that says what it is about. */
+const leastText = 16;
+
+/** An id or an address that is longer is cut as texts are. */
+const longestWord = 40;
+
+/**
+ * A table: all rows at its end. With `otherwise`, only texts are cut to fit the terminal, no name of a column, number, time
+ * or id; where that is not enough, the other form is used.
+ */
 function tableForm(columns: readonly AnswerColumn[], width: number | undefined, otherwise?: Form): Form {
   const shown: Row[] = [];
   // A number that is cut reads as another number. For programs that set COLUMNS, tables stay as they were.
@@ -98,11 +108,17 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
       shown.push(row);
       return '';
     },
-    end() {
+    end(rows) {
       const cells = shown.map((row) => row.map((value) => textOf(value, 'NULL')));
-      if (otherwise && width !== undefined && fullWidth(heads, cells) > width)
-        return shown.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(shown.length);
-      return `${table(heads, cells, width)}\n`;
+      if (!otherwise || width === undefined) return `${table(heads, cells, width)}\n`;
+      const fitting = columns.map(({ name, type }, at) => {
+        const longest = Math.max(0, ...cells.map((row) => widthOf(row[at] ?? '')));
+        const isProse = texts.test(type) && cells.some((row) => /\s/.test(row[at] ?? ''));
+        const needed = isProse || longest > longestWord ? leastText : longest;
+        return { name, right: numbers.test(type), least: Math.max(widthOf(name), needed) };
+      });
+      if (leastWidth(fitting, cells) <= width) return `${table(fitting, cells, width)}\n`;
+      return shown.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(rows);
     },
   };
 }
@@ -132,6 +148,9 @@ interface AnswerColumn {
 type Row = readonly Json[];
 
 const numbers = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/;
+
+/** What may be cut: texts, and what has parts. */
+const texts = /^(VARCHAR|JSON|BLOB|STRUCT|MAP|UNION)|\[\d*\]$/;
 
 /** A row as a line of CSV (RFC 4180): an empty field is NULL, a quoted one an empty text. */
 function csvLine(row: readonly Json[]): string {

@@ -101,9 +101,10 @@ export function countsTable(
   return rows.length === 0 ? '' : table([name, `${what}#`], rows, wide);
 }
 
-/** The width of a table in which nothing is cut. */
-export function fullWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number {
-  return measured(columns, rows).wanted.reduce((sum, one) => sum + one + gap, -gap);
+/** The width of a table whose columns are all as narrow as they may be. */
+export function leastWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number {
+  const { wanted } = measured(columns, rows);
+  return wanted.reduce((sum, one, at) => sum + Math.min(one, columns[at]?.least ?? narrowest) + gap, -gap);
 }
 
 /** What is printed, and the width that each column needs for it. */

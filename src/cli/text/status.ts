@@ -20,7 +20,17 @@ export function statusSummary(status: StatusReport, now: number): string {
 }
 
 function facts(status: StatusReport, now: number): Fact[] {
-  const { holder, files, foreignLogs = [], publishedAt, contents, spending, spent, verified } = status;
+  const {
+    holder,
+    files,
+    foreignLogs = [],
+    keptSnapshots = [],
+    publishedAt,
+    contents,
+    spending,
+    spent,
+    verified,
+  } = status;
   const { organization = null, left = null } = contents ?? {};
   const { published, worker } = files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
@@ -34,6 +44,7 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
         : unpublishedText(status, now),
     ],
+    ['kept', keptText(keptSnapshots)],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
     ['verified', verified && `${ago(new Date(verified.at), now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
@@ -47,6 +58,15 @@ function facts(status: StatusReport, now: number): Fact[] {
     ],
     ['left due', left && (left.due === 0 ? 'nothing' : leftText(left))],
   ];
+}
+
+/** The days of the kept snapshots, for signalhouse diff. */
+function keptText(kept: NonNullable<StatusReport['keptSnapshots']>): string | null {
+  const [newest, oldest] = [kept[0], kept.at(-1)];
+  if (newest === undefined || oldest === undefined) return null;
+  const days = newest === oldest ? newest.day : `${oldest.day} to ${newest.day}`;
+  const size = kept.reduce((sum, one) => sum + one.bytes, 0);
+  return `${counted(kept.length, 'snapshot')}, ${days}, ${bytes(size)} (publish.keep)`;
 }
 
 const whatLogDoes =

@@ -29,6 +29,7 @@ export function filesOf(dataDir: string): {
   worker: string;
   published: string;
   recovery: string;
+  snapshots: string;
   lake: string;
   pid: string;
 } {
@@ -37,6 +38,8 @@ export function filesOf(dataDir: string): {
     published: join(dataDir, 'signals.duckdb'),
     // The full snapshot, when the published file leaves anything out.
     recovery: join(dataDir, 'recovery.duckdb'),
+    // Earlier contents of the published file (see kept-snapshots.ts).
+    snapshots: join(dataDir, 'snapshots'),
     // What the lake has: hashes of rows (see lake/marker.ts).
     lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),

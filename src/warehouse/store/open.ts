@@ -34,6 +34,8 @@ export interface OpenOptions extends Limits {
   readonly analysis?: Analysis;
   /** What people know of companies, read for each publication. */
   readonly readAttributes?: () => Promise<AttributeFile | null>;
+  /** How many earlier contents of signals.duckdb are kept; none when absent. */
+  readonly publishKeep?: number;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -94,6 +96,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           publications: options.publications ?? onlyFullFile,
           analysis: options.analysis,
           readAttributes: options.readAttributes ?? (async () => null),
+          publishKeep: options.publishKeep ?? 0,
           viewsDir: join(folder, 'views'),
           log,
           forgotten,

@@ -20,21 +20,24 @@ export class PrivateFolder {
     this.file = file;
   }
 
-  /** For a file of a data directory; undefined where this user cannot write there, or the file system has no hard links. */
-  static for(dataDir: string, file: string): PrivateFolder | undefined {
+  /**
+   * For a file of a data directory, or only for what is spilled; undefined where this user cannot write there, or the file
+   * system has no hard links.
+   */
+  static for(dataDir: string, file?: string): PrivateFolder | undefined {
     const path = join(dataDir, `${prefix}${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`);
     try {
       mkdirSync(path, { mode: 0o700 });
     } catch {
       return undefined;
     }
-    const made = new PrivateFolder(path, join(path, basename(file)));
+    const made = new PrivateFolder(path, join(path, basename(file ?? 'none')));
     own.add(basename(path));
     // A closed pipe (`| head`) exits the process while the rows are read.
     process.on('exit', made.remove);
     // DuckDB goes by the path that a symbolic link leads to.
     try {
-      linkSync(realpathSync(file), made.file);
+      if (file !== undefined) linkSync(realpathSync(file), made.file);
     } catch {
       made.remove();
       return undefined;

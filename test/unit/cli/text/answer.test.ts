@@ -36,7 +36,19 @@ describe('on a terminal', () => {
     expect(await printed(['a', 'b', 'c'], [row], 'table')).toEqual(expected);
   });
 
-  it('rows are vertical when one is wider', async () => {
+  it('a text is cut to fit, and an id never', async () => {
+    const [id, title] = [
+      '3f2b9c1e-0000-4000-8000-000000000000',
+      'The export of invoices stops after a minute',
+    ];
+    const lines = await printed(['id', 'title', 'priority'], [[id, title, 'very_high']], 'auto', 70);
+    expect(lines[2]).toBe(`${id}  ${title.slice(0, 20)}…  very_high`);
+    expect((await printed(['id', 'title', 'priority'], [[id, title, 'very_high']], 'auto', 64))[0]).toContain(
+      'RECORD 1',
+    );
+  });
+
+  it('rows are vertical when the columns do not fit', async () => {
     expect(await printed(['a', 'b', 'c'], [['x', ['1', '2'], 3], row], 'auto', 67)).toEqual([
       `-[ RECORD 1 ]${'-'.repeat(47)}`,
       ...['a | x', 'b | [ "1", "2" ]', 'c | 3'],

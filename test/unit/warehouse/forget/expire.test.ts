@@ -42,6 +42,10 @@ test('what the API deleted long ago loses its content; its row, its times and it
       SELECT to_json(m)::VARCHAR AS row FROM messages m UNION ALL SELECT to_json(p)::VARCHAR FROM people p
       UNION ALL SELECT to_json(v)::VARCHAR FROM people_versions v UNION ALL SELECT to_json(d)::VARCHAR FROM raw.documents d
       UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t`);
+  const groups = () => warehouse.all('SELECT topic_id, group_id, first_seen_at FROM topic_group_versions');
+  await warehouse.refreshDerived();
+  await warehouse.run("UPDATE topic_group_versions SET first_seen_at = TIMESTAMPTZ '2025-01-01'");
+  const since = await groups();
   const before = await rows();
   expect(await warehouse.expireDeleted(at(100), at(200))).toEqual({});
   expect(await rows()).toEqual(before);
@@ -51,6 +55,9 @@ test('what the API deleted long ago loses its content; its row, its times and it
     people: 1,
     people_versions: expect.any(Number),
   });
+  // Since when a conversation is in its topic only this table knows.
+  expect(await groups()).toEqual(since);
+  expect(since).toHaveLength(1);
   const after = await rows();
   expect(after.length).toBe(before.length);
   expect(after.map(({ row }) => row).join('\n')).not.toMatch(/Secret|Castellanos|kim@/);
