@@ -41,6 +41,13 @@ FROM ${BASE}
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
   && rm -rf /var/lib/apt/lists/*
+ARG VERSION=unreleased
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Signalhouse" \
+  org.opencontainers.image.description="Keeps a local DuckDB warehouse in step with a Product-Signals API organization" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}" \
+  org.opencontainers.image.licenses="UNLICENSED"
 ENV NODE_ENV=production SIGNALHOUSE_DATA_DIR=/data
 # The C library keeps what large answers took, in one arena for each thread: without these, a night on 1,000,000 messages
 # takes 60 MB more.
