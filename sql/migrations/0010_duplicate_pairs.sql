@@ -8,7 +8,7 @@ CREATE TABLE duplicate_pairs (
   reasons VARCHAR[],
   outcome VARCHAR
 );
-COMMENT ON TABLE duplicate_pairs IS 'Pairs of topics, and of people, that look as if they were one: those that are there (see probable_duplicates), and those that were merged since, as they would be ranked today. Key: entity_type, id_1, id_2.';
+COMMENT ON TABLE duplicate_pairs IS 'The pairs of probable_duplicates, and those that were merged since. Key: entity_type, id_1, id_2.';
 COMMENT ON COLUMN duplicate_pairs.entity_type IS 'What they are: topic or person.';
 COMMENT ON COLUMN duplicate_pairs.id_1 IS 'The one whose id is the smaller (topics.id or people.id).';
 COMMENT ON COLUMN duplicate_pairs.id_2 IS 'The other one (topics.id or people.id).';

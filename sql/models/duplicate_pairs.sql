@@ -125,7 +125,7 @@ best AS (
 weighed_topics AS (
   SELECT
     pairs.*,
-    len(list_intersect(one.keywords, other.keywords)) AS keywords,
+    coalesce(len(list_intersect(one.keywords, other.keywords)), 0) AS keywords,
     abs(epoch(one.began_at) - epoch(other.began_at)) / 86400 AS days_apart,
     one.successor_topic_id = other.id OR other.successor_topic_id = one.id AS is_successor,
     if(best_1.two[1] > evidence, best_1.two[1], coalesce(best_1.two[2], 0)) AS next_1,
@@ -185,8 +185,9 @@ scored AS (
     [CASE WHEN is_same_company THEN 'same company' WHEN NOT is_same_company THEN 'different companies' END] AS facts
   FROM person_strengths
 ),
+-- Below it, hardly one of ten was right in the sandbox.
 listed AS (
-  SELECT * FROM scored WHERE score >= 0.2
+  SELECT * FROM scored WHERE score >= 0.3
 ),
 shared AS (
   SELECT

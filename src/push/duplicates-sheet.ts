@@ -14,6 +14,7 @@ export interface DuplicatesSheetOptions {
 export const duplicatesName = 'Duplicates';
 
 const pairsSql = sqlFile('push/duplicates_sheet');
+const peopleSql = sqlFile('push/duplicate_people_sheet');
 const measuredSql = "SELECT sentence FROM probable_duplicates_precision WHERE entity_type = 'topic'";
 const asOfSql = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'topics'`;
 
@@ -35,9 +36,18 @@ const columns: readonly SheetColumn[] = [
   { key: 'base_updated_at', type: 'time', width: 20, hidden: true },
 ];
 
+const ofPeople: readonly SheetColumn[] = [
+  { key: 'score', type: 'number', width: 8 },
+  text('reasons', 44),
+  ...['name', 'email', 'company'].flatMap((name) => both((n) => text(`${name}_${n}`, 24))),
+  ...both((n) => ({ key: `messages_${n}`, type: 'count', width: 10 })),
+  ...both((n) => ({ key: `person_id_${n}`, type: 'text', width: 10, faint: true })),
+];
+
 /**
  * Writes the sheet in which people decide which of two topics stays where two are probably the same: a row for each of the
- * 200 most probable pairs. Reads only the published file. Raises UsageError when there is none, and what `writeSheet` raises.
+ * 200 most probable pairs. A workbook has the people who are probably the same on a second sheet, for information. Reads
+ * only the published file. Raises UsageError when there are no pairs of topics, and what `writeSheet` raises.
  */
 export async function writeDuplicatesSheet(
   snapshot: Snapshot,
@@ -56,6 +66,12 @@ export async function writeDuplicatesSheet(
     key === pairNames.keep ? 'NULL' : `${identifier(key)}${key.endsWith('_at') ? '::VARCHAR' : ''}`,
   );
   const names = columns.map(({ key }, at) => `${list[at]} AS ${identifier(key)}`);
+  const people = {
+    name: 'People',
+    columns: ofPeople,
+    rows: cellsOf(snapshot, peopleSql, ofPeople),
+    frozenColumns: 0,
+  };
   await writeSheet(
     out,
     {
@@ -66,6 +82,7 @@ export async function writeDuplicatesSheet(
       howTo: howToDecide(measured?.sentence ?? null),
     },
     { overwrite },
+    [people],
   );
   return {
     ...{ path: out, entityType: 'topic', rows, leftOut: 0, columns: columns.map(({ key }) => key), oldest },
@@ -81,6 +98,7 @@ export function howToDecide(measured: string | null): string[] {
     '2. Where they are the same, write into the yellow column "keep" which of them stays: 1 or 2. The other one is archived, with a reason that names the one that stays. Archiving can be undone.',
     '3. Where both stay, leave the cell empty, or write both.',
     '4. Save the file, and send it: upload it at /sheets, put it into the drop folder "inbox", or run signalhouse changes import FILE, then signalhouse push --result done.xlsx.',
-    '5. You get this sheet back with the result of each row. If somebody else archived the topic in the meantime, nothing is overwritten.',
+    '5. The sheet "People" lists people who are probably the same, for information. Merging people cannot be undone: do it in the service itself.',
+    '6. You get this sheet back with the result of each row. If somebody else archived the topic in the meantime, nothing is overwritten.',
   ];
 }

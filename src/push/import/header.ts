@@ -288,7 +288,7 @@ function editable(entityType: EntityType, named: readonly Column[]): Column[] {
 /** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
 const otherColumns: ReadonlySet<string> = new Set([
   ...['archivedat', 'priorityrank', 'frompriority', 'topriority', 'topiclifecyclestate'],
-  ...['connectionstitle', 'connectionswebsite', 'primaryemail'],
+  ...['connectionstitle', 'connectionswebsite', 'primaryemail', 'name1', 'name2'],
 ]);
 
 /** Other names that are shorter than this resemble too many words: `stage` is not `state`. */
