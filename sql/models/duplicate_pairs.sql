@@ -125,7 +125,10 @@ best AS (
 weighed_topics AS (
   SELECT
     pairs.*,
-    coalesce(len(list_intersect(one.keywords, other.keywords)), 0) AS keywords,
+    CASE
+      WHEN len(one.keywords) > 0 AND len(other.keywords) > 0
+        THEN len(list_intersect(one.keywords, other.keywords))
+    END AS keywords,
     abs(epoch(one.began_at) - epoch(other.began_at)) / 86400 AS days_apart,
     one.successor_topic_id = other.id OR other.successor_topic_id = one.id AS is_successor,
     if(best_1.two[1] > evidence, best_1.two[1], coalesce(best_1.two[2], 0)) AS next_1,
@@ -141,7 +144,7 @@ topic_strengths AS (
   SELECT
     *,
     evidence * (evidence / (evidence + (next_1 + next_2) / 2))
-    * (1 + 0.5 * least(keywords, 2))
+    * if(keywords IS NULL, 1, 0.5 + 0.5 * least(keywords, 2))
     * (1 + 0.5 * least(people, 1) + 0.5 * least(companies, 1))
     * coalesce(exp(-days_apart / 90), 0.5)
     + if(is_successor, 2, 0) AS strength
@@ -187,7 +190,7 @@ scored AS (
 ),
 -- Below it, hardly one of ten was right in the sandbox.
 listed AS (
-  SELECT * FROM scored WHERE score >= 0.3
+  SELECT * FROM scored WHERE score >= 0.25
 ),
 shared AS (
   SELECT

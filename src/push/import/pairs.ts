@@ -7,8 +7,7 @@ import { named } from '../facts.js';
 import { textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
 import { blockedReason, type StoredEntity, storedEntities } from './match.js';
-import type { Edit, ParsedRow } from './rows.js';
-import { timeOf } from './rows.js';
+import { type Edit, type ParsedRow, timeOf } from './rows.js';
 import { isSameTitle } from './titles.js';
 
 /** A row of a sheet of pairs in which somebody has decided which of the two stays. */
@@ -54,9 +53,9 @@ export async function parsePairs(
     const problem =
       last === null
         ? 'goes around in a circle with other rows, so that none would stay: empty one of them'
-        : (problemOf(one.kept, one.keptTitle, stored, 'stays') ??
+        : (problemOf(one.kept, one.keptTitle, stored, 'would stay') ??
           loserProblem(one, stored) ??
-          (last === one.kept ? null : problemOf(last, null, stored, 'stays')));
+          (last === one.kept ? null : problemOf(last, null, stored, 'would stay')));
     const own = { row: one.row, baseValues: { archived: false }, baseAt: one.baseAt, reason: null };
     if (problem !== null || last === null) {
       const wrong = { row: one.row, column: pair.keep.header, value: one.text, problem: problem ?? '' };
@@ -137,22 +136,24 @@ function lastKept({ kept }: Decision, losers: ReadonlyMap<string, readonly Decis
 
 /** Why the loser of a row cannot be archived; null when it can, or when it has become one with the other already. */
 function loserProblem({ loser, kept, loserTitle }: Decision, stored: ReadonlyMap<string, StoredEntity>) {
-  return stored.get(loser)?.survivor?.id === kept ? null : problemOf(loser, loserTitle, stored, 'goes');
+  return stored.get(loser)?.survivor?.id === kept
+    ? null
+    : problemOf(loser, loserTitle, stored, 'would be archived');
 }
 
 function problemOf(
   id: string,
   title: string | null,
   stored: ReadonlyMap<string, StoredEntity>,
-  fate: 'stays' | 'goes',
+  fate: 'would stay' | 'would be archived',
 ): string | null {
   const entity = stored.get(id);
   const blocked = blockedReason(entity);
   if (blocked !== null) return `cannot be done: ${id}, which ${fate}, ${blocked}`;
-  if (fate === 'stays' && entity?.values.archived === true)
-    return `cannot be done: ${named(id, entity.title)}, which stays, is archived itself. Take it out of the archive first, or keep the other one`;
+  if (fate === 'would stay' && entity?.values.archived === true)
+    return `cannot be done: ${named(id, entity.title)}, which would stay, is archived itself. Take it out of the archive first, or keep the other one`;
   const own = entity?.title ?? null;
-  return fate === 'stays' && title !== null && own !== null && !isSameTitle(title, own)
+  return fate === 'would stay' && title !== null && own !== null && !isSameTitle(title, own)
     ? `cannot be done: the title beside ${id} is not its title, which is "${own}": put each id back beside its title`
     : null;
 }

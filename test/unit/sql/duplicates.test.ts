@@ -50,8 +50,8 @@ describe('topics', () => {
     ]);
     const [two, three] = [ln(3), ln(5 / 3)];
     const ab = (two + three) ** 2 / (two + three + three);
-    // Keywords are words too; two in common double what they say.
-    const ef = ((2 * two) ** 2 / (2 * two + two / 2)) * 2;
+    // Keywords are words too; two in common make it half as much again.
+    const ef = ((2 * two) ** 2 / (2 * two + two / 2)) * 1.5;
     const de = two ** 2 / (two + (2 * two) / 2);
     expect(await pairs()).toEqual([
       `a b ${shown(ab * Math.exp(-1))} open`,
