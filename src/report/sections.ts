@@ -339,12 +339,11 @@ function duplicates({ duplicates: rows }: ReportData, topicLink: TopicLink): Htm
     return [
       html`<p>${lead}</p>${table(
         `The most probable pairs of ${plural}${shownOf(own)}`,
-        ['one', 'the other', 'score', 'why'],
+        ['the two', 'score', 'why'],
         own.map((row) => [
-          link(row.id_1, row.name_1),
-          link(row.id_2, row.name_2),
+          html`${link(row.id_1, row.name_1)}<br>${link(row.id_2, row.name_2)}`,
           row.score?.toFixed(2) ?? '',
-          (row.reasons ?? []).filter(Boolean).join('; '),
+          html`<span class="wraps">${(row.reasons ?? []).filter(Boolean).join('; ')}</span>`,
         ]),
       )}`,
     ];
