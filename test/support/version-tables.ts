@@ -60,8 +60,8 @@ export async function analysisProblems(reader: Reader): Promise<string[]> {
     UNION ALL
     SELECT 'duplicate_pairs: ' || id_1 || ' ' || id_2
       FROM duplicate_pairs
-      LEFT JOIN (SELECT id FROM topics WHERE deleted_at IS NULL UNION ALL SELECT id FROM people WHERE deleted_at IS NULL) o ON o.id = id_1
-      LEFT JOIN (SELECT id FROM topics WHERE deleted_at IS NULL UNION ALL SELECT id FROM people WHERE deleted_at IS NULL) t ON t.id = id_2
+      LEFT JOIN (SELECT id FROM topics WHERE deleted_at IS NULL AND merged_into_id IS NULL UNION ALL SELECT id FROM people WHERE deleted_at IS NULL AND merged_into_id IS NULL) o ON o.id = id_1
+      LEFT JOIN (SELECT id FROM topics WHERE deleted_at IS NULL AND merged_into_id IS NULL UNION ALL SELECT id FROM people WHERE deleted_at IS NULL AND merged_into_id IS NULL) t ON t.id = id_2
      WHERE (outcome = 'open') <> (o.id IS NOT NULL AND t.id IS NOT NULL) OR score NOT BETWEEN 0 AND 1 OR id_1 >= id_2`);
   return rows.map(({ problem }) => problem);
 }
