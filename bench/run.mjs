@@ -1,9 +1,10 @@
-// npm run bench [-- pull budget day memory large peers growth encryption lake] [--sizes 5000,20000] [--json]: figures and ratios, as a
-// table and as JSON. --sizes are numbers of messages, for peers, growth and lake.
+// npm run bench [-- pull budget day memory large peers growth encryption lake duplicates] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// table and as JSON. --sizes are numbers of messages, for peers, growth and lake; for duplicates, a seed.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
+import { benchDuplicates } from './duplicates.mjs';
 import { benchEncryption } from './encryption.mjs';
 import { benchGrowth } from './growth.mjs';
 import { benchLake } from './lake.mjs';
@@ -25,6 +26,7 @@ const long = {
   growth: benchGrowth,
   encryption: benchEncryption,
   lake: benchLake,
+  duplicates: benchDuplicates,
 };
 
 const { values, positionals: wanted } = parseArgs({

@@ -1532,3 +1532,101 @@ SELECT
   longest_wait_hours
 FROM judged
 WHERE reason IS NOT NULL;
+
+-- From sql/views/41_probable_duplicates.sql sha256:e6cbde1653014a9b
+CREATE OR REPLACE VIEW probable_duplicates
+COMMENT 'Which topics, and which people, are probably the same? One row per pair; probable_duplicates_precision says how often such a list was right. Deleted, merged, superseded and archived ones are left out.'
+AS
+SELECT
+  row_number() OVER (PARTITION BY pairs.entity_type ORDER BY pairs.score DESC, pairs.id_1, pairs.id_2) AS place,
+  pairs.entity_type,
+  pairs.score,
+  pairs.reasons,
+  pairs.id_1,
+  coalesce(topic_1.title, person_1.display_name) AS name_1,
+  pairs.id_2,
+  coalesce(topic_2.title, person_2.display_name) AS name_2
+FROM duplicate_pairs AS pairs
+LEFT JOIN topics AS topic_1 ON pairs.entity_type = 'topic' AND topic_1.id = pairs.id_1
+LEFT JOIN topics AS topic_2 ON pairs.entity_type = 'topic' AND topic_2.id = pairs.id_2
+LEFT JOIN people AS person_1 ON pairs.entity_type = 'person' AND person_1.id = pairs.id_1
+LEFT JOIN people AS person_2 ON pairs.entity_type = 'person' AND person_2.id = pairs.id_2
+WHERE pairs.outcome = 'open';
+
+-- From sql/views/42_probable_duplicates_precision.sql sha256:0cde09f401c91ebf
+CREATE OR REPLACE VIEW probable_duplicates_precision
+COMMENT 'How good is probable_duplicates here? What this organization has merged is ranked as if it were still there. One row for topics and one for people.'
+AS
+WITH kinds AS (
+  SELECT DISTINCT 'topic' AS entity_type, 'topics' AS plural FROM topics
+  UNION ALL
+  SELECT DISTINCT 'person', 'people' FROM people
+),
+past AS (
+  SELECT entity_type, source_id FROM merges
+  UNION
+  SELECT 'topic', id FROM topics WHERE merged_into_id IS NOT NULL
+  UNION
+  SELECT 'person', id FROM people WHERE merged_into_id IS NOT NULL
+),
+-- What was merged before it was ever fetched has left no text to compare.
+seen AS (
+  SELECT 'topic' AS entity_type, source.id
+  FROM topics AS source
+  JOIN topics AS target ON target.id = source.merged_into_id
+  UNION ALL
+  SELECT 'person', source.id
+  FROM people AS source
+  JOIN people AS target ON target.id = source.merged_into_id
+),
+ranked AS (
+  SELECT
+    entity_type,
+    outcome,
+    row_number() OVER (PARTITION BY entity_type ORDER BY score DESC, id_1, id_2) AS place
+  FROM duplicate_pairs
+),
+listed AS (
+  SELECT
+    entity_type,
+    sum(CASE WHEN outcome = 'merged' THEN 1 ELSE 0 END) AS found,
+    sum(CASE WHEN outcome = 'merged' AND place <= 100 THEN 1 ELSE 0 END) AS in_first_100
+  FROM ranked
+  GROUP BY entity_type
+),
+counted AS (
+  SELECT
+    kinds.entity_type,
+    kinds.plural,
+    coalesce(past_counts.merges, 0) AS merges,
+    coalesce(seen_counts.compared, 0) AS compared,
+    CAST(coalesce(listed.found, 0) AS BIGINT) AS found,
+    CAST(coalesce(listed.in_first_100, 0) AS BIGINT) AS in_first_100
+  FROM kinds
+  LEFT JOIN (SELECT entity_type, count(*) AS merges FROM past GROUP BY entity_type) AS past_counts
+    ON past_counts.entity_type = kinds.entity_type
+  LEFT JOIN (SELECT entity_type, count(*) AS compared FROM seen GROUP BY entity_type) AS seen_counts
+    ON seen_counts.entity_type = kinds.entity_type
+  LEFT JOIN listed ON listed.entity_type = kinds.entity_type
+)
+SELECT
+  entity_type,
+  merges,
+  compared,
+  found,
+  in_first_100,
+  CASE
+    WHEN merges = 0
+      THEN 'No ' || plural || ' have been merged yet, so nobody can say how good this list is.'
+    WHEN compared = 0
+      THEN 'All past merges of ' || plural || ' (' || CAST(merges AS VARCHAR) || ') were made before the first sync and cannot be compared, so nobody can say how good this list is.'
+    ELSE 'Of ' || CAST(compared AS VARCHAR) || ' past merges of ' || plural || ', ' || CAST(in_first_100 AS VARCHAR)
+      || ' would have been in the first 100 pairs'
+      || CASE
+        WHEN merges > compared
+          THEN ' (' || CAST(merges - compared AS VARCHAR) || ' more were made before the first sync and cannot be compared)'
+        ELSE ''
+      END
+      || '.'
+  END AS sentence
+FROM counted;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import type { Change } from '../push/change.js';
 import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
+import { type DuplicatesSheetOptions, writeDuplicatesSheet } from '../push/duplicates-sheet.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
 import {
   attemptsOf,
@@ -177,8 +178,14 @@ async function titled(
 }
 
 /** `signalhouse changes sheet`. `by` is who asked for it: the user of the operating system, unless somebody is named. */
-export async function makeSheet(setup: Setup, options: EditSheetOptions, by?: string): Promise<EditSheet> {
-  const sheet = await withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
+export async function makeSheet(
+  setup: Setup,
+  options: EditSheetOptions | DuplicatesSheetOptions,
+  by?: string,
+): Promise<EditSheet> {
+  const sheet = await withFullSnapshot(setup, (snapshot) =>
+    'entityType' in options ? writeEditSheet(snapshot, options) : writeDuplicatesSheet(snapshot, options),
+  );
   const { entityType, path: file, rows } = sheet;
   const tables = [entityType === 'topic' ? 'topics' : 'companies'];
   recordExport(setup, { tables, format: 'sheet', rows, file }, by);

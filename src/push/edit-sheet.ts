@@ -24,6 +24,8 @@ export interface EditSheet {
   readonly columns: readonly string[];
   /** As of when its values are: when the list was last read (ISO 8601). */
   readonly oldest: string | null;
+  /** Of a sheet of duplicates: how good such a list was for what was merged in the past, as a sentence. */
+  readonly measured?: string | null;
 }
 
 const queries: Readonly<Record<EntityType, string>> = {
@@ -152,7 +154,8 @@ async function moreColumns(
   }));
 }
 
-async function* cellsOf(
+/** The rows of a query, as cells of these columns. */
+export async function* cellsOf(
   snapshot: Snapshot,
   sql: string,
   columns: readonly SheetColumn[],

@@ -8,6 +8,7 @@ import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, type EntityType, fieldsOf, type Status } from './change.js';
 import { colleagues } from './contested.js';
+import { duplicatesName, howToDecide } from './duplicates-sheet.js';
 import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
 import { type EntityFacts, factsAbout, noteFor, type Reference } from './facts.js';
 import { textOf } from './import/cells.js';
@@ -122,14 +123,19 @@ async function resultSheet(
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
   return {
-    ...{ name: table.name, grid, columns: columns.map(({ column }) => column), hasNotes: true },
+    ...{
+      name: header.pair ? duplicatesName : table.name,
+      grid,
+      columns: columns.map(({ column }) => column),
+      hasNotes: true,
+    },
     cells: (row) => {
       const result = resultOf(row);
       return columns.map(({ cell }) => cell(row, result));
     },
     // As far as the result, where that leaves room on a laptop for what is beside it.
     frozenColumns: at <= 2 ? at + 1 : 1,
-    howTo: [...howTo(table), ...howToRead],
+    howTo: [...(header.pair ? howToDecide(null) : howTo(table)), ...howToRead],
   };
 }
 
@@ -147,7 +153,7 @@ interface ResultColumn {
 
 /** The columns of the file as they are in a sheet to edit, and beside the title what became of each row. */
 function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => string | null): ResultColumn[] {
-  const { entityType, id, title, edited, results } = header;
+  const { entityType, id, title, edited, results, pair } = header;
   const own = new Set(grid.columns.flatMap((name, at) => (results.includes(at) ? [] : [name.toLowerCase()])));
   const [resultName, reasonName] =
     resultNames.find((names) => !names.some((one) => own.has(one))) ?? resultNames[1];
@@ -161,7 +167,7 @@ function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => st
   );
   // The name of a company stands in a column to edit, beside the hidden one that says whose row it is.
   const name = edited.find(({ field }) => field.name === 'name' && title !== null);
-  const beside = name?.at ?? title?.at ?? id.at;
+  const beside = pair?.keep.at ?? name?.at ?? title?.at ?? id.at;
   const added: ResultColumn[] = [
     ...(title === null
       ? [
@@ -199,10 +205,12 @@ const toneOf: Readonly<Partial<Record<RowResult['result'], Tone>>> = {
 };
 
 /** How a column looks in a sheet to edit; nothing for a column that the person added. */
-function lookOf({ entityType, id, isKeyTitle, edited, baseAt }: Header) {
+function lookOf({ entityType, id, isKeyTitle, edited, baseAt, pair }: Header) {
   const context = new Map(sheetTables[entityType].context.map((column) => [column.key, column]));
   return (at: number, key: string): Partial<SheetColumn> => {
     const one = edited.find((column) => column.at === at);
+    if (at === pair?.keep.at) return { width: 10, edited: {} };
+    if (pair?.ids.some((place) => place.at === at)) return { width: 10, wrap: false, faint: true };
     if (one) {
       const { sql: _, key: __, ...looks } = editedColumns(one.field).edited;
       return { ...looks, edited: { base: one.base?.header } };
@@ -216,7 +224,9 @@ function lookOf({ entityType, id, isKeyTitle, edited, baseAt }: Header) {
 }
 
 /** The cell of a column in each row: with a colour and a note where the row's change is about it. */
-function cellOf({ edited }: Header, at: number): ResultColumn['cell'] {
+function cellOf({ edited, pair }: Header, at: number): ResultColumn['cell'] {
+  if (at === pair?.keep.at)
+    return (row, of) => ({ value: row.cells[at] ?? null, tone: of?.change ? toneOf[of.result] : undefined });
   const one = edited.find((column) => column.at === at || column.base?.at === at);
   return (row, { change = null, result }: Partial<RowResult> = {}) => {
     const value = row.cells[at] ?? null;

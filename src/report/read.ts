@@ -24,6 +24,7 @@ export interface ReportData {
   readonly serviceLevels: readonly ServiceLevelWeek[];
   readonly serviceLevelPeople: readonly ServiceLevelPerson[];
   readonly companies: readonly CompanyAtRisk[];
+  readonly duplicates: readonly DuplicatePair[];
   readonly sources: readonly SourceWeek[];
   readonly changes: readonly { readonly what: string; readonly times: number }[];
   readonly latestChanges: readonly TopicChange[];
@@ -146,6 +147,19 @@ interface CompanyAtRisk extends Found {
   readonly waiting: number;
 }
 
+/** One row without ids where there are no pairs. */
+interface DuplicatePair extends Found {
+  readonly entity_type: 'topic' | 'person';
+  /** How good such a list was for what was merged in the past, as a sentence. */
+  readonly measured: string;
+  readonly score: number | null;
+  readonly reasons: readonly string[] | null;
+  readonly id_1: string | null;
+  readonly name_1: string | null;
+  readonly id_2: string | null;
+  readonly name_2: string | null;
+}
+
 interface SourceWeek {
   /** Its Monday. */
   readonly week: string;
@@ -208,6 +222,7 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     serviceLevels: await rows('service_levels'),
     serviceLevelPeople: await rows('service_level_people'),
     companies: await rows('companies'),
+    duplicates: await rows('duplicates'),
     sources: await rows('sources'),
     changes: await rows('changes', from),
     latestChanges: await rows('latest_changes', from),

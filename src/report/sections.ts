@@ -46,6 +46,7 @@ export async function sectionsOf(data: ReportData, topicLink: TopicLink): Promis
       ? [{ id: 'service-levels', heading: 'Replies as promised', content: await serviceLevels(data) }]
       : []),
     { id: 'companies', heading: 'Companies at risk', content: await companies(data) },
+    { id: 'duplicates', heading: 'Probably the same', content: duplicates(data, topicLink) },
     { id: 'sources', heading: 'Where people write', content: await sources(data) },
     { id: 'changes', heading: `What changed since ${since}`, content: await changes(data, topicLink) },
     { id: 'pushed', heading: `What was pushed since ${since}`, content: await pushed(data) },
@@ -372,6 +373,31 @@ function riskOf({
     new: `new: ${count(messages)}`,
   }[trend];
   return [why ?? `${count(messages)}, was ${count(before)}`, ...waits].join('; ');
+}
+
+function duplicates({ duplicates: rows }: ReportData, topicLink: TopicLink): Html {
+  const parts = (['topic', 'person'] as const).flatMap((entityType) => {
+    const own = rows.filter((row) => row.entity_type === entityType);
+    const [first] = own;
+    if (!first) return [];
+    const plural = entityType === 'topic' ? 'topics' : 'people';
+    const lead = `${counted(first.found, 'pair')} of ${plural} may be the same. ${first.measured}`;
+    if (first.found === 0) return [quiet(`No two ${plural} are probably the same. ${first.measured}`)];
+    const link = (id: string | null, name: string | null) =>
+      entityType === 'topic' ? topicLink(name ?? id ?? '', id ?? '') : (name ?? id);
+    return [
+      html`<p>${lead}</p>${table(
+        `The most probable pairs of ${plural}${shownOf(own)}`,
+        ['the two', 'score', 'why'],
+        own.map((row) => [
+          html`${link(row.id_1, row.name_1)}<br>${link(row.id_2, row.name_2)}`,
+          row.score?.toFixed(2) ?? '',
+          html`<span class="wraps">${(row.reasons ?? []).filter(Boolean).join('; ')}</span>`,
+        ]),
+      )}`,
+    ];
+  });
+  return html`${parts.length === 0 ? quiet('There are no topics and no people yet.') : parts}`;
 }
 
 /** A source of its own colour each; what is beyond them is one series. */

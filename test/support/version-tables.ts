@@ -31,9 +31,16 @@ export async function versionProblems(reader: Reader): Promise<string[]> {
 }
 
 /** Tables of what this warehouse knows and no answer says. */
-export const analysisTables = [{ table: 'history_requests' }, { table: 'topic_group_versions' }] as const;
+export const analysisTables = [
+  { table: 'history_requests' },
+  { table: 'topic_group_versions' },
+  { table: 'duplicate_pairs' },
+] as const;
 
-/** Conversations of which the open row is not where they are, or ends before it begins; requests of somebody else's records. */
+/**
+ * Conversations of which the open row is not where they are, or ends before it begins; requests of somebody else's records;
+ * open pairs of what is gone.
+ */
 export async function analysisProblems(reader: Reader): Promise<string[]> {
   const rows = await reader.rows<{ problem: string }>(`
     SELECT 'topic_group_versions: ' || coalesce(v.topic_id, g.topic_id) || ' ' || coalesce(v.group_id, g.group_id) AS problem
@@ -49,6 +56,12 @@ export async function analysisProblems(reader: Reader): Promise<string[]> {
       LEFT JOIN history h ON h.id = history_id
       LEFT JOIN ops.changes c ON c.id = change_id
      WHERE h.user_id IS NOT NULL OR c.first_sent_at IS NULL
-        OR h.entity_id IS DISTINCT FROM coalesce(c.topic_id, c.company_id)`);
+        OR h.entity_id IS DISTINCT FROM coalesce(c.topic_id, c.company_id)
+    UNION ALL
+    SELECT 'duplicate_pairs: ' || id_1 || ' ' || id_2
+      FROM duplicate_pairs
+      LEFT JOIN (SELECT id FROM topics WHERE deleted_at IS NULL AND merged_into_id IS NULL UNION ALL SELECT id FROM people WHERE deleted_at IS NULL AND merged_into_id IS NULL) o ON o.id = id_1
+      LEFT JOIN (SELECT id FROM topics WHERE deleted_at IS NULL AND merged_into_id IS NULL UNION ALL SELECT id FROM people WHERE deleted_at IS NULL AND merged_into_id IS NULL) t ON t.id = id_2
+     WHERE (outcome = 'open') <> (o.id IS NOT NULL AND t.id IS NOT NULL) OR score NOT BETWEEN 0 AND 1 OR id_1 >= id_2`);
   return rows.map(({ problem }) => problem);
 }

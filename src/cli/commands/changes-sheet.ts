@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import type { z } from 'zod';
 import { messageOf, type Problem, UsageError } from '../../base/errors.js';
 import { counted, moment } from '../../base/units.js';
+import type { DuplicatesSheetOptions } from '../../push/duplicates-sheet.js';
 import type { EditSheet, EditSheetOptions } from '../../push/edit-sheet.js';
 import { command, names, text, toggle } from '../command.js';
 import { answer } from '../output.js';
@@ -13,6 +14,7 @@ const flags = {
   where: text.optional().describe('An SQL condition on topics (or companies)'),
   query: text.optional().describe('A file with a SELECT that returns topic_id'),
   companies: toggle.describe('Companies instead of topics'),
+  duplicates: toggle.describe('Pairs of topics that are probably the same, to decide which one stays'),
   columns: names.optional().describe('Only these columns, e.g. title,priority'),
   force: toggle.describe('Replace an existing file'),
 };
@@ -26,6 +28,7 @@ export const sheet = command({
     ['signalhouse changes sheet --out bugs.csv --where "issue_type = \'bug_report\'"', 'Some of the topics'],
     ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'The rows of your own SQL'],
     ['signalhouse changes sheet --out vip.xlsx --companies', 'Companies'],
+    ['signalhouse changes sheet --out same.xlsx --duplicates', 'Topics that are probably the same'],
   ],
   flags,
   async run(given, context) {
@@ -36,15 +39,33 @@ export const sheet = command({
 });
 
 /** The options of the sheet. Raises UsageError with every problem at once. */
-function optionsOf({ out, where, query, companies, columns, force }: Flags): EditSheetOptions {
+function optionsOf({
+  out,
+  where,
+  query,
+  companies,
+  duplicates,
+  columns,
+  force,
+}: Flags): EditSheetOptions | DuplicatesSheetOptions {
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
     problems.push({ setting: '--out', problem: 'must end in .xlsx or .csv: the ending decides the format' });
   if (where !== undefined && query !== undefined)
     problems.push({ setting: '--query', problem: 'cannot be combined with --where: both select the rows' });
+  if (duplicates)
+    for (const [setting, value] of Object.entries({
+      where,
+      query,
+      columns,
+      companies: companies || undefined,
+    }))
+      if (value !== undefined)
+        problems.push({ setting: `--${setting}`, problem: 'cannot be combined with --duplicates' });
   const sql = query === undefined ? undefined : queryIn(query, problems);
   if (problems.length > 0 || out === undefined) throw new UsageError('Cannot tell what to write.', problems);
+  if (duplicates) return { out, overwrite: force };
   const selection =
     sql !== undefined
       ? ({ by: 'query', sql } as const)
@@ -65,16 +86,19 @@ function queryIn(path: string, problems: Problem[]): string {
   }
 }
 
-function madeText({ path, entityType, rows, leftOut, oldest }: EditSheet): string {
+function madeText({ path, entityType, rows, leftOut, oldest, measured }: EditSheet): string {
   const noun = entityType === 'topic' ? 'topic' : 'company';
   const plural = entityType === 'topic' ? 'topics' : 'companies';
-  const lines = [
-    `${path}: ${counted(rows, noun, plural)}${oldest ? `, as of ${moment(new Date(oldest))}` : ''}`,
-  ];
+  const what =
+    measured === undefined
+      ? counted(rows, noun, plural)
+      : `${counted(rows, 'pair')} of topics that are probably the same`;
+  const lines = [`${path}: ${what}${oldest ? `, as of ${moment(new Date(oldest))}` : ''}`];
   if (leftOut > 0)
     lines.push(
       `${counted(leftOut, noun, plural)} left out: unknown, deleted or merged, so they cannot be changed.`,
     );
+  if (measured) lines.push(measured);
   lines.push(`Edit and save it, then run: signalhouse changes import ${path}`);
   return lines.join('\n');
 }

@@ -16,6 +16,13 @@ export interface EditedColumn extends Place {
   readonly base: Place | null;
 }
 
+/** The columns of a sheet of pairs: two topics in each row, and which of them stays. */
+export interface PairColumns {
+  readonly ids: readonly [Place, Place];
+  readonly titles: readonly [Place | null, Place | null];
+  readonly keep: Place;
+}
+
 /** What the columns of a file mean. */
 export interface Header {
   readonly entityType: EntityType;
@@ -33,6 +40,8 @@ export interface Header {
   readonly reason: Place | null;
   /** The columns of an earlier result. */
   readonly results: readonly number[];
+  /** Of a sheet of pairs, which archives one of two topics; null for any other. Its `id` and `title` are those of the first. */
+  readonly pair: PairColumns | null;
   readonly notes: readonly string[];
 }
 
@@ -89,6 +98,13 @@ export function isReadOnly(name: string): name is ReadOnlyName {
   return name === 'summary' || name === 'issue_type';
 }
 
+/** The columns of a sheet of pairs. */
+export const pairNames = {
+  ids: ['topic_id_1', 'topic_id_2'],
+  titles: ['title_1', 'title_2'],
+  keep: 'keep',
+} as const;
+
 const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
 const entityTypes = ['topic', 'company'] as const;
 
@@ -101,6 +117,8 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   const named: Column[] = columns.flatMap((header, at) =>
     header === '' ? [] : [{ at, header, name: folded(header) }],
   );
+  const pair = pairHeader(named, file);
+  if (pair) return pair;
   const { entityType, id, isKeyTitle } = entityOf(named, file);
   // The name that says which company it is, is not a new one.
   const fields = fieldsOf[entityType].filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
@@ -137,11 +155,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
       (wanted) => named.find(({ name, at }) => name === wanted && !edited.some((one) => one.at === at)) ?? [],
     )
     .at(0);
-  // One of them alone is the person's own.
-  const results = resultNames.flatMap((names) => {
-    const found = named.filter(({ name }) => names.some((one) => folded(one) === name));
-    return found.length === names.length ? found.map(({ at }) => at) : [];
-  });
+  const results = resultsIn(named);
   for (const at of results) taken.add(at);
   // Beside a result, it is why that row was not sent.
   const isReason = ({ name, at }: Column) => reasonNames.includes(name) && !taken.has(at);
@@ -187,6 +201,35 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   return {
     ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, readOnly, reason, results, notes },
     title: title ?? null,
+    pair: null,
+  };
+}
+
+/** The columns of an earlier result; one of the two alone is the person's own. */
+function resultsIn(named: readonly Column[]): number[] {
+  return resultNames.flatMap((names) => {
+    const found = named.filter(({ name }) => names.some((one) => folded(one) === name));
+    return found.length === names.length ? found.map(({ at }) => at) : [];
+  });
+}
+
+/** The columns of a sheet of pairs (`changes sheet --duplicates`); undefined for another file. */
+function pairHeader(named: readonly Column[], file: NamedFile): Header | undefined {
+  const column = (wanted: string) => named.find(({ name }) => name === folded(wanted));
+  const [one, other] = [column(pairNames.ids[0]), column(pairNames.ids[1])];
+  if (!one || !other) return undefined;
+  const keep = column(pairNames.keep);
+  if (!keep) {
+    const problem = 'is missing: in it, 1 or 2 says which of the two topics stays';
+    throw unclearError(file, [{ setting: pairNames.keep, problem }]);
+  }
+  const titles = [column(pairNames.titles[0]) ?? null, column(pairNames.titles[1]) ?? null] as const;
+  return {
+    ...{ entityType: 'topic', id: one, isKeyTitle: false, edited: [], readOnly: [], reason: null, notes: [] },
+    title: titles[0],
+    baseAt: column('base_updated_at')?.at ?? null,
+    results: resultsIn(named),
+    pair: { ids: [one, other], titles, keep },
   };
 }
 
@@ -245,7 +288,7 @@ function editable(entityType: EntityType, named: readonly Column[]): Column[] {
 /** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
 const otherColumns: ReadonlySet<string> = new Set([
   ...['archivedat', 'priorityrank', 'frompriority', 'topriority', 'topiclifecyclestate'],
-  ...['connectionstitle', 'connectionswebsite', 'primaryemail'],
+  ...['connectionstitle', 'connectionswebsite', 'primaryemail', 'name1', 'name2'],
 ]);
 
 /** Other names that are shorter than this resemble too many words: `stage` is not `state`. */

@@ -16,6 +16,7 @@ import {
   storedEntities,
 } from './match.js';
 import { ignoredEdits, notesOf, readAs } from './notes.js';
+import { isUndecided, parsePairs } from './pairs.js';
 import {
   type ImportParts,
   type ImportProblem,
@@ -117,7 +118,7 @@ export async function prepareImport(
   );
   const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
   const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
-  const rows = rowsOf(source, outcomes, problems, isRefused ? heldBack : null).map((row) => {
+  const rows = rowsOf(source, header, outcomes, problems, isRefused ? heldBack : null).map((row) => {
     if (refusal !== null && wrong.has(row.row)) return { ...row, text: `${row.text}; ${refusal}.` };
     const text = edits.texts.get(row.row);
     const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
@@ -175,7 +176,7 @@ async function readEdits(
     exactTitles = false,
   }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'> & { readonly isFollowing: boolean },
 ): Promise<Edits> {
-  const parsed = parseRows(header, grid);
+  const parsed = header.pair ? await parsePairs(store, header.pair, header, grid) : parseRows(header, grid);
   const { isKeyTitle } = header;
   // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
   const isCompared = header.title !== null && !ignoreTitles && !isKeyTitle;
@@ -279,6 +280,7 @@ function outcomeOf(
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
 function rowsOf(
   { grid }: ImportSource,
+  { pair }: Header,
   outcomes: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
   heldBack: string | null,
@@ -303,7 +305,11 @@ function rowsOf(
     changeId: null,
     text: 'Another row of the same id is wrong.',
   } as const;
-  return grid.rows.map(({ number: row }) => ({ row, ...(found.get(row) ?? otherwise) }));
+  const nothing = { outcome: 'unchanged', changeId: null, text: null } as const;
+  return grid.rows.map((row) => {
+    const last = pair && isUndecided(pair, row) ? nothing : otherwise;
+    return { row: row.number, ...(found.get(row.number) ?? last) };
+  });
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {

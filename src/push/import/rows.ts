@@ -148,7 +148,7 @@ function problemAt(
 }
 
 /** A time as ISO 8601, also when a spreadsheet program has reformatted it; null for anything else. */
-function timeOf(text: string | null): string | null {
+export function timeOf(text: string | null): string | null {
   if (text === null || !/^\d{4}-\d\d-\d\d/.test(text)) return null;
   const at = new Date(/Z$|[+-]\d\d:?\d\d$/.test(text) ? text : `${text.replace(' ', 'T')}Z`);
   return Number.isNaN(at.getTime()) ? null : at.toISOString();

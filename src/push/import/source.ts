@@ -62,13 +62,14 @@ export async function fromSheet(
 function withUsedCells(grid: Grid, name: string): Grid {
   const header = headerOf(grid, name);
   if (header === null) return grid;
-  const { id, title, edited, baseAt, reason } = header;
+  const { id, title, edited, baseAt, reason, pair } = header;
   const used = new Set([
     id.at,
     title?.at,
     baseAt,
     reason?.at,
     ...edited.flatMap(({ at, base }) => [at, base?.at]),
+    ...(pair ? [...pair.ids, ...pair.titles, pair.keep].map((place) => place?.at) : []),
   ]);
   const readOnly = new Set(baseAt === null ? [] : header.readOnly.map(({ at }) => at));
   const short = (cell: Cell, at: number) =>

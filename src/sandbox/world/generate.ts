@@ -24,6 +24,7 @@ import { distributeMessages, planTopics, subjectOf, type TopicPlan, topicText } 
 import {
   type EntityType,
   type StoredOrganization,
+  type StoredPerson,
   type World,
   type WorldSizes,
   worldSizes,
@@ -94,8 +95,12 @@ function addConversations(world: World, sizes: WorldSizes, plans: readonly Topic
   const topical = plans.length === 0 ? 0 : Math.round(sizes.messages * topicShare);
   const shares = distributeMessages(plans, topical);
   const all: Conversation[] = [];
+  const byTopic = new Map<string, Conversation[]>();
   plans.forEach((plan, i) => {
-    const conversations = conversationsOf(sizes.seed, speakers, plan, shares[i] ?? 0);
+    const before = byTopic.get(plan.first ?? '');
+    const affected = before === undefined ? undefined : speakersOf(affectedBy(world, before));
+    const conversations = conversationsOf(sizes.seed, speakers, plan, shares[i] ?? 0, affected);
+    byTopic.set(plan.topic.id, conversations);
     const first = conversations[0]?.messages[0]?.createdAt;
     if (first === undefined) return;
     plan.topic.groupIds = conversations.map(({ group }) => group.id);
@@ -113,7 +118,29 @@ function addConversations(world: World, sizes: WorldSizes, plans: readonly Topic
   for (const message of messages) world.messages.set(message.id, message);
 }
 
-function conversationsOf(seed: number, speakers: Speakers, plan: TopicPlan, share: number): Conversation[] {
+/** A world in which only staff, and the customers who took part in these conversations and their colleagues, can write. */
+function affectedBy(world: World, conversations: readonly Conversation[]): World {
+  const personOf = ({ personId }: { readonly personId: string | null }) => world.people.get(personId ?? '');
+  const writers = conversations.flatMap(({ messages }) =>
+    messages.flatMap(({ authorId }) => personOf(world.authors.get(authorId) ?? { personId: null }) ?? []),
+  );
+  const ids = new Set(writers.map(({ id }) => id));
+  const companies = new Set(writers.map(({ companyId }) => companyId));
+  companies.delete(null);
+  const isAffected = (person: StoredPerson | undefined) =>
+    person !== undefined && (person.isStaff || ids.has(person.id) || companies.has(person.companyId));
+  const authors = [...world.authors].filter(([, author]) => author.isBot || isAffected(personOf(author)));
+  return { ...world, authors: new Map(authors) };
+}
+
+/** Of a problem that was noticed before, half of the conversations are with those whom it affected then. */
+function conversationsOf(
+  seed: number,
+  speakers: Speakers,
+  plan: TopicPlan,
+  share: number,
+  affected?: Speakers,
+): Conversation[] {
   const conversations: Conversation[] = [];
   const subject = subjectOf(plan.topic);
   for (let left = share, n = 0; left > 0; n++) {
@@ -123,7 +150,8 @@ function conversationsOf(seed: number, speakers: Speakers, plan: TopicPlan, shar
     const long = n === 0 && plan.index % 50 === 4;
     const { from, to, topic } = plan;
     const about = { subject, topicId: topic.id, from, to, size, long };
-    conversations.push(makeConversation(random, speakers, about));
+    const isAffected = affected !== undefined && random.chance(0.5);
+    conversations.push(makeConversation(random, isAffected ? affected : speakers, about));
     left -= size;
   }
   conversations.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));

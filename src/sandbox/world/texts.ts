@@ -72,5 +72,15 @@ function load<T>(name: string): T {
 }
 
 export const topicTexts = load<TopicTexts>('topics');
+/** What somebody noticed, as a clause, and a sentence that says more about it. */
+type Noticed = readonly [string, string];
+
+interface AreaWithDuplicates {
+  readonly area: string;
+  readonly pairs: readonly (readonly [Noticed, Noticed])[];
+}
+
+/** Problems by their area, each as two people noticed it. */
+export const duplicateTexts = load<readonly AreaWithDuplicates[]>('duplicates');
 export const messageTexts = load<MessageTexts>('messages');
 export const organizationTexts = load<OrganizationTexts>('organization');

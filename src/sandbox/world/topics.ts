@@ -1,6 +1,6 @@
 import { blankTopic } from './changes/topics.js';
 import { Random, weightsOf } from './random.js';
-import { type Area, type Kind, topicTexts } from './texts.js';
+import { type Area, duplicateTexts, type Kind, topicTexts } from './texts.js';
 import { dayMs, minuteMs, weekMs } from './time.js';
 import type { StoredTopic, WorldSizes } from './types.js';
 
@@ -20,9 +20,19 @@ const kindNames = Object.keys(kinds) as Kind[];
 export function topicText(random: Random) {
   const kind = random.weighted<Kind>(weightsOf(kinds));
   const area = random.pick(topicTexts.areas);
-  const { circumstances, issueType, titlePrefix } = kinds[kind];
-  const phrase = `${phraseOf(random, kind, area)} ${random.pick(circumstances)}`;
-  const summary = summaryOf(random, kind, phrase, area);
+  return textAbout(
+    random,
+    kind,
+    area,
+    `${phraseOf(random, kind, area)} ${random.pick(kinds[kind].circumstances)}`,
+  );
+}
+
+type TopicText = ReturnType<typeof textAbout>;
+
+function textAbout(random: Random, kind: Kind, area: Area, phrase: string, more?: string) {
+  const { issueType, titlePrefix } = kinds[kind];
+  const summary = summaryOf(random, kind, phrase, area, more);
   const keywords = kind === 'deal' ? ['pricing', 'quote'] : random.sample(area.keywords, 3);
   return {
     kind,
@@ -65,11 +75,11 @@ function phraseOf(random: Random, kind: Kind, area: Area): string {
   return random.pick({ bug: bugs, wish: wishes, question: questions, deal: topicTexts.deals }[kind]);
 }
 
-function summaryOf(random: Random, kind: Kind, phrase: string, area: Area): string {
+function summaryOf(random: Random, kind: Kind, phrase: string, area: Area, more?: string): string {
   const whom = random.pick(topicTexts.reporters);
   const where = random.pick(topicTexts.places);
   const values: Record<string, string> = { whom, where, phrase, area: area.name };
-  const text = `${kinds[kind].summary} ${random.pick(kinds[kind].summaryEnds)}`;
+  const text = `${kinds[kind].summary} ${more ?? random.pick(kinds[kind].summaryEnds)}`;
   return text.replace(/\{(\w+)\}/g, (slot, name: string) => values[name] ?? slot);
 }
 
@@ -81,18 +91,52 @@ function uncapitalized(text: string): string {
 }
 
 /** A topic before it has conversations: its relative size (`weight`), and when they take place. */
-export type TopicPlan = ReturnType<typeof planTopic>;
+export type TopicPlan = ReturnType<typeof planTopic> & {
+  /** The topic in which its problem was noticed first, where it is the second of a pair. */
+  readonly first?: string;
+};
 
 /** Out of so many topics, one has a title that is awkward to handle. */
 const awkwardEvery = 27;
 
-/** Plans all topics, each from its own random stream; titles do not repeat. */
-export function planTopics(sizes: WorldSizes, count: number, duplicates: number): TopicPlan[] {
+/**
+ * Plans all topics, each from its own random stream; titles do not repeat. The last of the `count` are pairs about one
+ * problem each. `merged` more were merged away until today.
+ */
+export function planTopics(sizes: WorldSizes, count: number, merged: number): TopicPlan[] {
   const titles = new Set<string>();
   const plans: TopicPlan[] = [];
-  for (let index = 0; index < count; index++) plans.push(planTopic(sizes, 'topic', index, titles));
-  for (let i = 0; i < duplicates; i++) plans.push(planTopic(sizes, 'duplicate topic', i, titles));
+  const texts = pairTexts(sizes, count);
+  const single = count - texts.length;
+  for (let index = 0; index < count; index++) {
+    const text = texts[index - single];
+    const plan = planTopic(sizes, 'topic', index, titles, text);
+    const isSecond = text !== undefined && (index - single) % 2 === 1;
+    plans.push(isSecond ? noticedAgain(sizes, plan, plans[index - 1] as TopicPlan) : plan);
+  }
+  for (let i = 0; i < merged; i++) plans.push(planTopic(sizes, 'duplicate topic', i, titles));
   return plans;
+}
+
+/** The texts of the topics that come in pairs, one after the other. */
+function pairTexts({ seed, duplicates }: WorldSizes, topics: number): TopicText[] {
+  const wanted = duplicates ?? (topics < 50 ? 0 : Math.floor(topics / 30));
+  const all = duplicateTexts.flatMap(({ area, pairs }) => pairs.map((pair) => ({ area, pair })));
+  const random = new Random(seed, 'problems noticed twice');
+  return random.sample(all, Math.min(wanted, Math.floor(topics / 2))).flatMap(({ area: name, pair }) => {
+    const area = topicTexts.areas.find((one) => one.name === name);
+    if (area === undefined) throw new Error(`texts/duplicates.yaml has an unknown area ${name}`);
+    return pair.map(([phrase, more]) => textAbout(random, 'bug', area, phrase, more));
+  });
+}
+
+/** The second topic of a pair: the same customers meet the problem within a few weeks, and others after them. */
+function noticedAgain(sizes: WorldSizes, plan: TopicPlan, first: TopicPlan): TopicPlan {
+  const random = new Random(sizes.seed, 'noticed again', plan.index);
+  const latest = sizes.now - dayMs;
+  const from = Math.max(first.from, Math.min(latest, first.from + random.whole(0, 30) * dayMs));
+  const to = Math.max(from + minuteMs, Math.min(sizes.now - minuteMs, from + (plan.to - plan.from)));
+  return { ...plan, from, to, first: first.topic.id };
 }
 
 /** The text of a topic whose title is not in `taken`. */
@@ -105,11 +149,13 @@ export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): Ret
   return text;
 }
 
-function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>) {
+function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>, given?: TopicText) {
   const random = new Random(sizes.seed, name, index);
-  const text = uniqueTopicText(random, titles);
+  const text = given ?? uniqueTopicText(random, titles);
   const awkward =
-    index % awkwardEvery === 7 ? topicTexts.awkwardTitles[Math.floor(index / awkwardEvery)] : undefined;
+    given === undefined && index % awkwardEvery === 7
+      ? topicTexts.awkwardTitles[Math.floor(index / awkwardEvery)]
+      : undefined;
   const title = awkward ?? text.title;
   titles.add(title);
   const duplicate = name !== 'topic';

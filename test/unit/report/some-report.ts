@@ -70,6 +70,22 @@ export function someReport(text = 'Boards load slowly'): ReportData {
         ...{ days_silent: 4, open_topics: 3, urgent_topics: 1, waiting: 2, found, leaving: 1 },
       },
     ],
+    duplicates: [
+      {
+        ...{
+          entity_type: 'topic',
+          measured: text,
+          found,
+          score: 0.8123,
+          reasons: [text, 'began 1 day apart'],
+        },
+        ...{ id_1: 't1', name_1: text, id_2: 't2', name_2: null },
+      },
+      {
+        ...{ entity_type: 'person', measured: text, found: 0, score: null, reasons: null },
+        ...{ id_1: null, name_1: null, id_2: null, name_2: null },
+      },
+    ],
     sources: weeks.flatMap((week, index) =>
       ['slack', 'email', text].map((source, at) => ({
         ...{ week, source, messages: (index + 1) * (at + 1), people: 1, conversations: 1 },
@@ -119,6 +135,7 @@ export const emptyReport: ReportData = {
     serviceLevels: [],
     serviceLevelPeople: [],
     companies: [],
+    duplicates: [],
     sources: [],
   },
   ...{ changes: [], latestChanges: [], pushed: [], latestPushed: [] },

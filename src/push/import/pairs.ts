@@ -1,0 +1,159 @@
+import { folded } from '../../base/closest.js';
+import { groupBy } from '../../base/group-by.js';
+import type { Grid, GridRow } from '../../sheet/grid.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+import { archivedReason } from '../change.js';
+import { named } from '../facts.js';
+import { textOf, textProblem } from './cells.js';
+import type { Header, PairColumns, Place } from './header.js';
+import { blockedReason, type StoredEntity, storedEntities } from './match.js';
+import { type Edit, type ParsedRow, timeOf } from './rows.js';
+import { isSameTitle } from './titles.js';
+
+/** A row of a sheet of pairs in which somebody has decided which of the two stays. */
+interface Decision {
+  readonly row: number;
+  readonly kept: string;
+  readonly loser: string;
+  readonly keptTitle: string | null;
+  readonly loserTitle: string | null;
+  /** What is in the cell. */
+  readonly text: string;
+  readonly baseAt: string | null;
+}
+
+/** What people write where both stay. */
+const keepBoth: readonly string[] = ['both', 'no', 'none', '0'];
+
+/** Whether a row of a sheet of pairs asks for nothing: nobody has decided, or both stay. */
+export function isUndecided({ keep }: PairColumns, { cells }: GridRow): boolean {
+  const text = textOf(cells[keep.at]);
+  return text === null || keepBoth.includes(text.toLowerCase());
+}
+
+/**
+ * The rows of a sheet of pairs as rows that archive a topic each, with a reason that names the one that stays; rows without a
+ * decision are left out. The one that stays has to be there, and may not be archived by another row: where A stays of A and B,
+ * and B of B and C, the reason of both names A.
+ */
+export async function parsePairs(
+  store: Pick<Warehouse, 'all'>,
+  pair: PairColumns,
+  { baseAt }: Pick<Header, 'baseAt'>,
+  { rows }: Grid,
+): Promise<ParsedRow[]> {
+  const read = rows.flatMap((row) => (isUndecided(pair, row) ? [] : [decisionOf(pair, row, baseAt)]));
+  const decisions = read.flatMap((one) => ('kept' in one ? [one] : []));
+  const ids = new Set(decisions.flatMap(({ kept, loser }) => [kept, loser]));
+  const stored = await storedEntities(store, 'topic', [...ids]);
+  const losers = groupBy(decisions, ({ loser }) => loser);
+  return read.map((one): ParsedRow => {
+    if (!('kept' in one)) return one;
+    const last = lastKept(one, losers);
+    const problem =
+      last === null
+        ? 'goes around in a circle with other rows, so that none would stay: empty one of them'
+        : (problemOf(one.kept, one.keptTitle, stored, 'would stay') ??
+          loserProblem(one, stored) ??
+          (last === one.kept ? null : problemOf(last, null, stored, 'would stay')));
+    const own = { row: one.row, baseValues: { archived: false }, baseAt: one.baseAt, reason: null };
+    if (problem !== null || last === null) {
+      const wrong = { row: one.row, column: pair.keep.header, value: one.text, problem: problem ?? '' };
+      return { ...own, id: null, title: null, edits: {}, problems: [wrong] };
+    }
+    const isOne = stored.get(one.loser)?.survivor?.id === one.kept;
+    return {
+      ...own,
+      id: one.loser,
+      title: one.loserTitle,
+      edits: isOne ? {} : editsOf(one, named(last, stored.get(last)?.title ?? null), pair.keep),
+      problems: [],
+    };
+  });
+}
+
+/** Archives a topic that was not archived when the sheet was written. */
+function editsOf({ row, text }: Decision, kept: string, { header }: Place): Readonly<Record<string, Edit>> {
+  const from = { fromFile: true, row, header, text };
+  return {
+    archived: { value: true, base: false, ...from },
+    [archivedReason]: { value: `Duplicate of ${kept}`, base: null, ...from },
+  };
+}
+
+/** What a row decides, or the row with what is wrong in it. */
+function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Decision | ParsedRow {
+  const cell = (place: Place | null) => (place === null ? null : textOf(row.cells[place.at]));
+  const [one, other] = pair.ids.map(cell);
+  const [title, otherTitle] = pair.titles.map(cell);
+  const text = cell(pair.keep) ?? '';
+  const at = baseAt === null ? null : timeOf(textOf(row.cells[baseAt]));
+  const wrong = (place: Place, value: string | null, problem: string): ParsedRow => ({
+    ...{ row: row.number, id: null, title: null, edits: {}, baseValues: {}, baseAt: at, reason: null },
+    problems: [{ row: row.number, column: place.header, value, problem }],
+  });
+  for (const [place, id] of [
+    [pair.ids[0], one],
+    [pair.ids[1], other],
+  ] as const) {
+    const problem = id ? textProblem(id) : 'is empty: the id is missing';
+    if (problem !== null) return wrong(place, id ?? null, problem);
+  }
+  if (!one || !other || one === other)
+    return wrong(pair.ids[1], other ?? null, 'is the same as the other id');
+  const isFirst = means(text, '1', one, title ?? null);
+  const isSecond = means(text, '2', other, otherTitle ?? null);
+  if (isFirst === isSecond)
+    return wrong(
+      pair.keep,
+      text,
+      'does not say which of the two stays: write 1 or 2, its id, or both where both stay',
+    );
+  const [kept, loser] = isFirst ? [one, other] : [other, one];
+  const [keptTitle = null, loserTitle = null] = isFirst ? [title, otherTitle] : [otherTitle, title];
+  return { row: row.number, kept, loser, keptTitle, loserTitle, text, baseAt: at };
+}
+
+function means(text: string, number: string, id: string, title: string | null): boolean {
+  return (
+    text === number ||
+    text.toLowerCase() === id.toLowerCase() ||
+    (title !== null && folded(text) !== '' && folded(text) === folded(title))
+  );
+}
+
+/** The topic that stays when every row is followed; null when they go around in a circle. */
+function lastKept({ kept }: Decision, losers: ReadonlyMap<string, readonly Decision[]>): string | null {
+  const seen = new Set<string>();
+  let last = kept;
+  for (let next = losers.get(last)?.[0]; next; next = losers.get(last)?.[0]) {
+    if (seen.has(last)) return null;
+    seen.add(last);
+    last = next.kept;
+  }
+  return last;
+}
+
+/** Why the loser of a row cannot be archived; null when it can, or when it has become one with the other already. */
+function loserProblem({ loser, kept, loserTitle }: Decision, stored: ReadonlyMap<string, StoredEntity>) {
+  return stored.get(loser)?.survivor?.id === kept
+    ? null
+    : problemOf(loser, loserTitle, stored, 'would be archived');
+}
+
+function problemOf(
+  id: string,
+  title: string | null,
+  stored: ReadonlyMap<string, StoredEntity>,
+  fate: 'would stay' | 'would be archived',
+): string | null {
+  const entity = stored.get(id);
+  const blocked = blockedReason(entity);
+  if (blocked !== null) return `cannot be done: ${id}, which ${fate}, ${blocked}`;
+  if (fate === 'would stay' && entity?.values.archived === true)
+    return `cannot be done: ${named(id, entity.title)}, which would stay, is archived itself. Take it out of the archive first, or keep the other one`;
+  const own = entity?.title ?? null;
+  return fate === 'would stay' && title !== null && own !== null && !isSameTitle(title, own)
+    ? `cannot be done: the title beside ${id} is not its title, which is "${own}": put each id back beside its title`
+    : null;
+}
