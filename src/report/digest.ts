@@ -89,5 +89,11 @@ function partsOf(data: ReportData): Part[] {
         row.waiting === 0 ? '' : `, ${counted(row.waiting, 'conversation waits', 'conversations wait')}`;
       return `${row.name ?? row.company_id}${row.is_vip ? ' (VIP)' : ''}: ${counted(row.messages, 'message')} in 28 days, ${count(row.before)} in the 28 before${waiting}`;
     }),
+    // Without a pair, a row still has what was measured.
+    part(
+      'Probably the same topics',
+      data.duplicates.filter(({ entity_type: type, id_1: id }) => type === 'topic' && id !== null),
+      ({ id_1, name_1, id_2, name_2 }) => `${name_1 ?? id_1} = ${name_2 ?? id_2}`,
+    ),
   ];
 }
