@@ -1,25 +1,28 @@
--- The messages and people that the API deleted before $before, and of which something personal is still stored: in their
--- own row, or in a copy elsewhere. Only the rows of deleted ones are compared further.
---   {{stored}}  the ids of the people of whom something personal is stored
-WITH deleted AS (SELECT id FROM messages WHERE deleted_at < $before)
+-- The messages and people that are too old, and of which something personal is still stored: in their own row, or in a copy
+-- elsewhere. Only the rows of old ones are compared further. A time that is NULL is before nothing.
+--   $before           the API deleted them before this
+--   $messages_before  messages were written before this
+--   $people_before    people were last seen before this
+--   {{stored}}        the ids of the people of whom something personal is stored
+WITH expired AS (SELECT id FROM messages WHERE deleted_at < $before OR created_at < $messages_before)
 SELECT 'message' AS kind, id
 FROM messages
-WHERE deleted_at < $before
+WHERE id IN (FROM expired)
   AND (content IS NOT NULL OR title IS NOT NULL OR metadata IS NOT NULL)
 UNION
 SELECT 'message', reply_to_id
 FROM messages
-WHERE reply_to_id IN (FROM deleted) AND (reply_to ->> '$.content') IS NOT NULL
+WHERE reply_to_id IN (FROM expired) AND (reply_to ->> '$.content') IS NOT NULL
 UNION
 SELECT 'message', thread_id
 FROM messages
-WHERE thread_id IN (FROM deleted) AND (thread ->> '$.content') IS NOT NULL
+WHERE thread_id IN (FROM expired) AND (thread ->> '$.content') IS NOT NULL
 UNION
 SELECT 'message', message_id
 FROM message_quotes
-WHERE content IS NOT NULL AND message_id IN (FROM deleted)
+WHERE content IS NOT NULL AND message_id IN (FROM expired)
 UNION
 -- Also where a topic or a colleague's company still names them.
 SELECT 'person', id
 FROM people
-WHERE deleted_at < $before AND id IN ({{stored}})
+WHERE (deleted_at < $before OR last_seen_at < $people_before) AND id IN ({{stored}})

@@ -517,6 +517,13 @@ const serve = section({
     'For `signalhouse serve`. Its secrets are never in a settings file: SIGNALHOUSE_SERVE_TOKEN (or SIGNALHOUSE_SERVE_TOKEN_FILE) enables the routes that change something, SIGNALHOUSE_WEBHOOK_URL (or SIGNALHOUSE_WEBHOOK_URL_FILE) receives notifications about failures and stale data.',
   );
 
+const months = z
+  .union(
+    [z.literal('never'), z.number().int().min(1).max(1_200)],
+    'must be a whole number of months, or never',
+  )
+  .default('never');
+
 const retention = section({
   recordsDays: z
     .number()
@@ -531,6 +538,12 @@ const retention = section({
     .describe(
       'Days after which the content and the personal fields of messages and people that the API deleted are dropped; 0 drops them at once, never keeps them.',
     ),
+  messagesMonths: months.describe(
+    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse retention` says first what that would be.',
+  ),
+  peopleMonths: months.describe(
+    'Months without a sign of them (people.last_seen_at) after which people lose their personal fields, likewise; their messages then count for no company.',
+  ),
 }).describe('The worker trims its own records at the end of each sync and push.');
 
 const encryption = section({

@@ -15,6 +15,8 @@ import { Scope } from '../base/scope.js';
 import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
 import { attributeTexts } from '../warehouse/attributes.js';
+import type { TooOld } from '../warehouse/forget/batch.js';
+import type { Age } from '../warehouse/forget/expire.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import type { Published } from '../warehouse/publish.js';
 import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';
@@ -230,24 +232,63 @@ async function trim<Settings extends RunSettings>(
     return 'nothing was deleted by age: no answer of the service has a date, and the clock of this machine alone does not decide that';
   }
   await warehouse.trim(retention, bounds.earliest);
-  const { deletedContentDays } = retention;
-  if (deletedContentDays === undefined || deletedContentDays === 'never') return null;
-  const daysAgo = (days: number) => new Date(bounds.earliest.getTime() - days * 86_400_000);
+  const age = ageBy(retention, bounds.earliest);
+  if (Object.values(age).every((one) => one === null)) return null;
   // What is dropped so much earlier is in none of the last snapshots when it is due.
-  const earlier = Math.min(publish?.keep ?? 0, deletedContentDays);
-  await warehouse.expireDeleted(daysAgo(deletedContentDays - earlier), endedAt);
-  if (!publish?.keep) return null;
-  const day = daysAgo(earlier).toISOString().slice(0, 10);
-  const removed = await warehouse.expireSnapshots({ day, before: daysAgo(deletedContentDays) });
+  const keep = publish?.keep ?? 0;
+  const earlier = Math.min(
+    keep,
+    ...(typeof retention.deletedContentDays === 'number' ? [retention.deletedContentDays] : []),
+  );
+  await warehouse.expireOld(ageBy(retention, new Date(bounds.earliest.getTime() + earlier * dayMs)), endedAt);
+  if (keep === 0) return null;
+  const day = new Date(bounds.earliest.getTime() - earlier * dayMs).toISOString().slice(0, 10);
+  const removed = await warehouse.expireSnapshots({ day, age });
   if (removed.length === 0) return null;
-  return `the snapshots of ${removed.join(', ')} were removed: they had content that retention.deletedContentDays drops`;
+  return `the snapshots of ${removed.join(', ')} were removed: they had content that retention drops`;
+}
+
+const dayMs = 86_400_000;
+
+/** Before when something is too old at a time, by the settings of `retention`. */
+export function ageBy({ deletedContentDays: days, messagesMonths, peopleMonths }: Retention, now: Date): Age {
+  const monthsAgo = (months: number | 'never' | undefined) => {
+    if (typeof months !== 'number') return null;
+    const at = new Date(now);
+    at.setUTCMonth(at.getUTCMonth() - months);
+    return at;
+  };
+  return {
+    deleted: typeof days === 'number' ? new Date(now.getTime() - days * dayMs) : null,
+    messages: monthsAgo(messagesMonths),
+    people: monthsAgo(peopleMonths),
+  };
+}
+
+/** What is too old to be stored, once an answer of the service has confirmed the time; looked up once a run. */
+function tooOldOf<Settings extends RunSettings>({
+  warehouse,
+  clock,
+  config: { retention },
+}: RunParts<Settings>): () => Promise<TooOld | undefined> {
+  let found: Promise<TooOld> | undefined;
+  return async () => {
+    const bounds = clock.bounds ? clock.bounds() : { earliest: new Date(clock.now()) };
+    if (bounds === null) return undefined;
+    const age = ageBy(retention, bounds.earliest);
+    if (age.messages === null && age.people === null) return undefined;
+    found ??= warehouse.tooOld(age);
+    return found;
+  };
 }
 
 function contextOf<Settings extends RunSettings>(
-  { config, api, warehouse, log, clock }: RunParts<Settings>,
+  parts: RunParts<Settings>,
   runId: string,
   { observer, stop, afterBatch }: { observer: RunObserver; stop: Stop; afterBatch: () => Promise<void> },
 ): RunContext<Settings> {
+  const { config, api, warehouse, log, clock } = parts;
+  const tooOld = tooOldOf(parts);
   const tally = new RunTally();
   const merge = async () => {
     const merged = await warehouse.merge();
@@ -258,7 +299,7 @@ function contextOf<Settings extends RunSettings>(
     runId,
     limits: config.tuning?.batch,
     append: async (batch) => {
-      await warehouse.append(batch);
+      await warehouse.append(batch, await tooOld());
       await afterBatch();
       if (warehouse.mustMerge) await merge();
       await publishIfDue();

@@ -11,6 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import { isDiskFull, moveFile, privateMode, syncFile } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
+import { type Age, ageParams } from './forget/expire.js';
 import { sqlFile, substitute } from './sql.js';
 import { attaching, filesOf, unfinished } from './store/engine.js';
 import type { Session } from './store/session.js';
@@ -115,25 +116,27 @@ export function removeKept(kept: readonly KeptSnapshot[]): void {
 }
 
 /**
- * Removes the kept snapshots up to a day that still have the content of what the API deleted before a time; one
- * that does not tell, too. `session` has the live warehouse in use. Returns the days of those that were removed.
+ * Removes the kept snapshots up to a day that still have content of what is too old; one that does not tell, too. `session` has the live warehouse in use. Returns the days of those that were removed.
  */
 export async function removeExpired(
   session: Session,
   dataDir: string,
-  { day, before }: { readonly day: string; readonly before: Date },
+  { day, age }: { readonly day: string; readonly age: Age },
 ): Promise<string[]> {
   const old = keptSnapshots(dataDir).filter((one) => one.day <= day);
   const expired: KeptSnapshot[] = [];
-  for (const one of old) if (await hasExpired(session, one, before)) expired.push(one);
+  for (const one of old) if (await hasExpired(session, one, age)) expired.push(one);
   removeKept(expired);
   return expired.map((one) => one.day);
 }
 
-async function hasExpired(session: Session, { path }: KeptSnapshot, before: Date): Promise<boolean> {
+async function hasExpired(session: Session, { path }: KeptSnapshot, age: Age): Promise<boolean> {
   try {
     await session.run(...attaching(path, 'kept', { access: 'read', encryptionKey: session.encryptionKey }));
-    const found = await session.all(substitute(sqlFile('forget/expired_kept'), { kept: 'kept' }), { before });
+    const found = await session.all(
+      substitute(sqlFile('forget/expired_kept'), { kept: 'kept' }),
+      ageParams(age),
+    );
     return found.length > 0;
   } catch {
     return true;

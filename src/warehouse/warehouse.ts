@@ -4,8 +4,8 @@ import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import type { AttributeFile } from './attributes.js';
 import type { RowCounts } from './forget/apply.js';
-import { stripBatch } from './forget/batch.js';
-import { expireDeleted } from './forget/expire.js';
+import { stripBatch, type TooOld } from './forget/batch.js';
+import { type Age, expireOld } from './forget/expire.js';
 import type { Fingerprints } from './forget/fingerprints.js';
 import { type ForgetPlan, planForget, removeAll, type Selection } from './forget/forget.js';
 import {
@@ -149,10 +149,10 @@ export class Warehouse {
     return this.#repeatably(() => this.#session.transaction(work));
   }
 
-  /** Stores a batch as it came, in one transaction: no table shows it before the next merge. */
-  async append(batch: Batch): Promise<void> {
+  /** Stores a batch as it came, without what is `tooOld`, in one transaction: no table shows it before the next merge. */
+  async append(batch: Batch, tooOld?: TooOld): Promise<void> {
     const { answersBefore, forgotten } = this.#parts;
-    const { batch: stripped, learned } = stripBatch(forgotten, batch);
+    const { batch: stripped, learned } = stripBatch(forgotten, batch, tooOld);
     if (learned.length > 0) {
       this.#hasLearned = true;
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
@@ -309,17 +309,28 @@ export class Warehouse {
     return compactNow(this.#session, this.#parts.dataDir);
   }
 
-  /** Drops content and personal fields of what the API deleted before a time; returns the rows by table. */
-  expireDeleted(before: Date, now: Date): Promise<RowCounts> {
+  /** Drops content and personal fields of what is too old; returns the rows by table. */
+  expireOld(age: Age, now: Date): Promise<RowCounts> {
     const { models, forgotten } = this.#parts;
-    return this.#repeatably(() => expireDeleted(this.#session, models, forgotten, { before, now }));
+    return this.#repeatably(() => expireOld(this.#session, models, forgotten, age, now));
+  }
+
+  /** What must not be stored again, for `append`. */
+  async tooOld({ messages, people }: Pick<Age, 'messages' | 'people'>): Promise<TooOld> {
+    const rows = await this.all<{ id: string }>('SELECT id FROM main.people WHERE last_seen_at < $before', {
+      before: people,
+    });
+    return {
+      messagesBefore: messages?.getTime(),
+      peopleBefore: people?.getTime(),
+      people: new Set(rows.map(({ id }) => id)),
+    };
   }
 
   /**
-   * Removes kept snapshots up to a day that still have content of what the API deleted before a time. Returns the days of
-   * those that were removed.
+   * Removes kept snapshots up to a day that still have content of what is too old. Returns the days of those that were removed.
    */
-  expireSnapshots(of: { readonly day: string; readonly before: Date }): Promise<string[]> {
+  expireSnapshots(of: { readonly day: string; readonly age: Age }): Promise<string[]> {
     return this.#repeatably(() => removeExpired(this.#session, this.#parts.dataDir, of));
   }
 

@@ -1,8 +1,17 @@
 import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
+import { entities } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
-import { documentId, mayConcern, stripConcerned, stripRejected } from './strip.js';
+import { documentId, type Expired, mayConcern, stripConcerned, stripRejected } from './strip.js';
+
+/** What is too old to be stored (retention.messagesMonths, retention.peopleMonths). */
+export interface TooOld {
+  readonly messagesBefore: number | undefined;
+  readonly peopleBefore: number | undefined;
+  /** The people whom nobody has seen since: what names them need not say so. Answers that say otherwise change it. */
+  readonly people: Set<string>;
+}
 
 /**
  * A batch without what was forgotten, so that a pull does not bring it back; and what the batch shows of other ids and
@@ -12,9 +21,15 @@ import { documentId, mayConcern, stripConcerned, stripRejected } from './strip.j
 export function stripBatch(
   forgotten: Fingerprints,
   batch: Batch,
+  tooOld?: TooOld,
 ): { readonly batch: Batch; readonly learned: readonly Fingerprint[] } {
-  if (forgotten.isEmpty) return { batch, learned: [] };
-  const concerned = new Set(batch.documents.filter((document) => mayConcern(forgotten, document)));
+  if (forgotten.isEmpty && !tooOld) return { batch, learned: [] };
+  const expired = tooOld && expiredIn(tooOld, batch);
+  const concerned = new Set(
+    batch.documents.filter(
+      (document) => mayConcern(forgotten, document) || (tooOld && isTooOld(tooOld, document)),
+    ),
+  );
   const learned = [...concerned].flatMap((document) =>
     learnedFrom(forgotten, document).filter((row) => forgotten.add(row)),
   );
@@ -23,7 +38,7 @@ export function stripBatch(
   const documents = batch.documents.map((document) => {
     const stripped =
       concerned.has(document) || (learned.length > 0 && mayConcern(forgotten, document))
-        ? stripConcerned(forgotten, document)
+        ? stripConcerned(forgotten, document, expired)
         : null;
     if (!stripped) return document;
     touched.add(document.endpoint);
@@ -55,6 +70,34 @@ export function stripBatch(
       })),
     },
   };
+}
+
+/** What has expired, after what the batch says of when people were last seen. */
+function expiredIn({ messagesBefore, peopleBefore, people }: TooOld, batch: Batch): Expired {
+  const { ofLastSeen } = entities();
+  for (const { endpoint, id, body } of peopleBefore === undefined ? [] : batch.documents) {
+    const seenAt = ofLastSeen.has(endpoint) ? lastSeen.exec(body)?.[1] : undefined;
+    if (seenAt === undefined) continue;
+    if (Date.parse(seenAt) < (peopleBefore ?? 0)) people.add(id);
+    else people.delete(id);
+  }
+  return { people, messages: new Set(), messagesBefore };
+}
+
+/** Times as the API writes them; in a text, quotation marks have a backslash before them. */
+const lastSeen = /(?<!\\)"lastSeenAt"\s*:\s*"([^"]+)"/;
+const created = /(?<!\\)"createdAt"\s*:\s*"([^"]+)"/g;
+
+/** Whether something in a document is too old. Most documents are passed over by it. */
+function isTooOld(
+  { messagesBefore, people }: TooOld,
+  { endpoint, id, parentId, body }: Batch['documents'][number],
+) {
+  const { own, within } = entities().kindsOfPeople;
+  if (people.has(id) && own.includes(endpoint)) return true;
+  if (parentId !== null && people.has(parentId) && within.includes(endpoint)) return true;
+  if (messagesBefore === undefined || endpoint !== 'messages') return false;
+  return [...body.matchAll(created)].some(([, time = '']) => Date.parse(time) < messagesBefore);
 }
 
 function strippedRejection(forgotten: Fingerprints, rejection: Rejection): Rejection {

@@ -41,6 +41,8 @@ interface Entities {
   readonly personalKinds: ReadonlySet<string>;
   /** The kinds of documents whose id is that of a person, and those whose parent is one. */
   readonly kindsOfPeople: { readonly own: string[]; readonly within: string[] };
+  /** The kinds of documents that say when the person that they are was last seen. */
+  readonly ofLastSeen: ReadonlySet<string>;
 }
 
 let read: Entities | undefined;
@@ -82,6 +84,11 @@ function readEntities(): Entities {
       own: [...kindsWhere(({ entity }) => entity === 'person'), ...mergesOfPeople],
       within: kindsWhere(({ parent }) => parent === 'person'),
     },
+    ofLastSeen: new Set(
+      [...documents].flatMap(([kind, fields]) =>
+        entityOf(fields) === 'person' && fields.some(({ name }) => name === 'lastSeenAt') ? kind : [],
+      ),
+    ),
   };
 }
 

@@ -7,20 +7,38 @@ import type { Fingerprints } from './fingerprints.js';
 import { ownColumns, storedOf } from './own-columns.js';
 import { recordId, storeRecord } from './records.js';
 
+/** Before when something is too old to be kept; null where it never is. */
+export interface Age {
+  /** The API deleted it. */
+  readonly deleted: Date | null;
+  /** Messages were written. */
+  readonly messages: Date | null;
+  /** People were last seen. */
+  readonly people: Date | null;
+}
+
+/** What is too old and still stored: rows of `kind` (message or person) and `id`. */
+export function expiredSql(): string {
+  return substitute(sqlFile('forget/expired'), { stored: storedOf('person') });
+}
+
+/** How an `Age` is bound to the queries. */
+export function ageParams({ deleted, messages, people }: Age) {
+  return { before: deleted, messages_before: messages, people_before: people };
+}
+
 /**
- * Drops the content and the personal fields of messages and people that the API deleted before a time. The rows stay, with
+ * Drops the content and the personal fields of messages and people that are too old. The rows stay, with
  * their ids, times and counts. Returns the rows by table; nothing is read of the documents while nothing is due.
  */
-export async function expireDeleted(
+export async function expireOld(
   session: Session,
   models: Models,
   forgotten: Fingerprints,
-  { before, now }: { readonly before: Date; readonly now: Date },
+  age: Age,
+  now: Date,
 ): Promise<RowCounts> {
-  const due = await session.all<{ kind: 'person' | 'message'; id: string }>(
-    substitute(sqlFile('forget/expired'), { stored: storedOf('person') }),
-    { before },
-  );
+  const due = await session.all<{ kind: 'person' | 'message'; id: string }>(expiredSql(), ageParams(age));
   if (due.length === 0) return {};
   const people = due.flatMap(({ kind, id }) => (kind === 'person' ? id : []));
   const messages = due.flatMap(({ kind, id }) => (kind === 'message' ? id : []));

@@ -17,10 +17,12 @@ const referringFields: Readonly<Record<string, { readonly id: string; readonly c
   sourceThreadId: { id: 'threadId', copy: 'thread' },
 };
 
-/** What is removed besides what has a fingerprint: entities that the API deleted, by their ids. */
+/** What is removed besides what has a fingerprint, by its age: entities that the API deleted or that are old, by their ids. */
 export interface Expired {
   readonly people: ReadonlySet<string>;
   readonly messages: ReadonlySet<string>;
+  /** Messages that were written before this time (milliseconds), whatever their id. */
+  readonly messagesBefore?: number | undefined;
 }
 
 /** A document before or after it was stripped. */
@@ -174,9 +176,9 @@ class Stripping {
 
   #writeObject(node: JsonObject, inside: Inside): string {
     const entity = inside.entity ?? entityNamed(textOf(node, 'type') ?? '');
-    const isDeleted = entity === 'message' && this.#isDeleted(node);
+    const isExpired = entity === 'message' && this.#isExpiredMessage(node);
     const isGone = entity !== undefined && this.#isForgotten(node, entity, inside);
-    const isForgotten = isGone || isDeleted;
+    const isForgotten = isGone || isExpired;
     const isRoot = node.from === 0 || this.#document.body.slice(0, node.from).trim() === '';
     const { kept, keptOfDeleted } = entities();
     const members = node.members.filter(({ name }) => {
@@ -296,10 +298,14 @@ class Stripping {
     return this.#forgotten.has('message', id);
   }
 
-  #isDeleted(node: JsonObject): boolean {
+  #isExpiredMessage(node: JsonObject): boolean {
     const { endpoint, id, body } = this.#document;
     const isRoot = endpoint === 'messages' && body.slice(0, node.from).trim() === '';
-    return this.#expired?.messages.has(this.#idIn(node) ?? (isRoot ? id : '')) === true;
+    const { messages, messagesBefore } = this.#expired ?? {};
+    const writtenAt = messagesBefore === undefined ? undefined : textOf(node, 'createdAt');
+    // Not a time: NaN, which is before nothing.
+    if (writtenAt !== undefined && Date.parse(writtenAt) < (messagesBefore ?? 0)) return true;
+    return messages?.has(this.#idIn(node) ?? (isRoot ? id : '')) === true;
   }
 
   /** Writes parts of a list or object; the text between them stays. */

@@ -112,6 +112,9 @@ export interface Retention {
   readonly recordsDays: number;
   /** After how many days the content of what the API deleted is dropped; never when absent. */
   readonly deletedContentDays?: number | 'never' | undefined;
+  /** After how many months messages lose their content, and people who were not seen their personal fields; never when absent. */
+  readonly messagesMonths?: number | 'never' | undefined;
+  readonly peopleMonths?: number | 'never' | undefined;
 }
 
 /**

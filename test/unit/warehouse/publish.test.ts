@@ -231,7 +231,10 @@ describe('kept snapshots', () => {
     const days = ['2026-01-01', '2026-01-02', '2026-01-03'].map((day) => `signals-${day}.duckdb`);
     expect(kept(dir)).toEqual(days);
     const of = (day: string, before: string) =>
-      warehouse.expireSnapshots({ day, before: new Date(`${before}T00:00:00Z`) });
+      warehouse.expireSnapshots({
+        day,
+        age: { deleted: new Date(`${before}T00:00:00Z`), messages: null, people: null },
+      });
     expect(await of('2026-01-03', '2026-01-02')).toEqual([]);
     // It was deleted after the snapshot of the second day, which has it all the same.
     expect(await of('2026-01-02', '2026-01-03')).toEqual(['2026-01-02']);

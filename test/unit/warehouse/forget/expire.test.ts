@@ -47,10 +47,12 @@ test('what the API deleted long ago loses its content; its row, its times and it
   await warehouse.run("UPDATE topic_group_versions SET first_seen_at = TIMESTAMPTZ '2025-01-01'");
   const since = await groups();
   const before = await rows();
-  expect(await warehouse.expireDeleted(at(100), at(200))).toEqual({});
+  expect(await warehouse.expireOld({ deleted: at(100), messages: null, people: null }, at(200))).toEqual({});
   expect(await rows()).toEqual(before);
 
-  expect(await warehouse.expireDeleted(at(101), at(200))).toMatchObject({
+  expect(
+    await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200)),
+  ).toMatchObject({
     messages: 2,
     people: 1,
     people_versions: expect.any(Number),
@@ -76,7 +78,7 @@ test('what the API deleted long ago loses its content; its row, its times and it
     { id: 'q', display_name: 'Lee', message_count: 2, deleted_reason: null },
   ]);
   // Nothing is due any more, and what was done is in the audit.
-  expect(await warehouse.expireDeleted(at(101), at(200))).toEqual({});
+  expect(await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200))).toEqual({});
   expect(await warehouse.all('SELECT action, entities, requested_by FROM ops.audit')).toEqual([
     { action: 'expire', entities: 2, requested_by: null },
   ]);
@@ -87,7 +89,9 @@ test('what the API deleted long ago loses its content; its row, its times and it
     doc('company_employees', 'p', 301, copy, 'c'),
   ]) {
     await loadBatch(warehouse, batchOf(runId, { documents: [again] }));
-    expect(await warehouse.expireDeleted(at(101), at(200))).toMatchObject({ [again.endpoint]: 1 });
+    expect(
+      await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200)),
+    ).toMatchObject({ [again.endpoint]: 1 });
     expect((await rows()).map(({ row }) => row).join('\n')).not.toMatch(/Castellanos/);
   }
   expect(await warehouse.all('FROM company_employees WHERE name IS NOT NULL')).toEqual([]);
@@ -114,12 +118,12 @@ test.each([
     batchOf(runId, { documents: endpoint === 'people' ? documents.slice(1) : documents }),
   );
   await warehouse.refreshDerived();
-  const expired = await warehouse.expireDeleted(at(101), at(200));
+  const expired = await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200));
   expect(expired).toMatchObject({ 'raw.documents': 1 });
   const rows =
     await warehouse.all(`SELECT body::VARCHAR AS text FROM raw.documents UNION ALL SELECT to_json(p)::VARCHAR FROM people p
     UNION ALL SELECT to_json(i)::VARCHAR FROM person_identities i UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t`);
   expect(JSON.stringify(rows)).not.toContain('Castellanos');
-  expect(await warehouse.expireDeleted(at(101), at(200))).toEqual({});
+  expect(await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200))).toEqual({});
   await warehouse.close();
 });

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { placesOf } from '../support/personal-strings.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/retention.js'));
+
+const folders = new Folders();
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: { weeks: 60 } });
+});
+afterAll(async () => {
+  folders.remove();
+  await sandbox.stop();
+});
+
+test('old content is counted first, dropped by the next sync, and not stored again, although the API still has it', async () => {
+  const pulling = Pulling.into(folders, sandbox);
+  expect((await pulling.run(['sync'])).code).toBe(0);
+  const months = ['--messages-months', '3', '--people-months', '3'];
+  const preview = JSON.parse((await pulling.run(['retention', ...months, '--json'])).stdout);
+  const { before } = preview;
+  const messages = [...sandbox.world.messages.values()].filter(
+    ({ createdAt }) => createdAt < Date.parse(before.messages),
+  );
+  expect(preview.messages).toBe(messages.length);
+  expect(messages.length).toBeGreaterThan(20);
+  const seen = await read(pulling.dataDir, ({ rows }) =>
+    rows<{ id: string; display_name: string; is_old: boolean }>(
+      `SELECT id, display_name, last_seen_at < '${before.people}' AS is_old FROM people WHERE deleted_at IS NULL`,
+    ),
+  );
+  const old = seen.filter((one) => one.is_old);
+  expect(preview.people).toBeGreaterThanOrEqual(old.length);
+  expect(old.length).toBeGreaterThan(0);
+
+  const counts = (one: Pulling) =>
+    read(one.dataDir, ({ rows }) =>
+      rows<object>(
+        `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM people) AS people,
+                (SELECT sum(messages) FROM backlog) AS written`,
+      ),
+    );
+  const all = await counts(pulling);
+  const settings = { retention: { messagesMonths: 3, peopleMonths: 3, deletedContentDays: 'never' } };
+  pulling.set(settings);
+  // What is stored is dropped; what comes is dropped on arrival.
+  for (const one of [pulling, Pulling.into(folders, sandbox, settings)]) {
+    expect((await one.run(['sync'])).code).toBe(0);
+    await read(one.dataDir, async ({ rows }) => {
+      const left = `SELECT id FROM messages WHERE created_at < '${before.messages}' AND (content IS NOT NULL OR title IS NOT NULL)`;
+      expect(await rows(left)).toEqual([]);
+      const [young] = await rows<{ n: number }>(
+        `SELECT count(*)::INTEGER AS n FROM messages WHERE created_at > '${before.messages}' AND content IS NOT NULL`,
+      );
+      expect(young?.n).toBeGreaterThan(20);
+      const ids = old.map(({ id }) => `'${id}'`).join(', ');
+      expect(await rows(`SELECT id FROM people WHERE id IN (${ids}) AND display_name IS NOT NULL`)).toEqual(
+        [],
+      );
+    });
+    expect(await counts(one)).toEqual(all);
+  }
+  // No file has a text of an old message that no young one has as well.
+  const young = [...sandbox.world.messages.values()]
+    .filter((one) => !messages.includes(one))
+    .map(({ content }) => content);
+  const [text] = messages.flatMap(({ content }) =>
+    content && content.length > 60 && !young.some((one) => one?.includes(content)) ? content : [],
+  );
+  expect(text).toBeDefined();
+  const places = await placesOf(pulling.dataDir, [text ?? '']);
+  // Free blocks of the live file are written over with time, as after everything that is dropped by age.
+  expect(places.filter((place) => !place.startsWith('worker.duckdb'))).toEqual([]);
+  const after = JSON.parse((await pulling.run(['retention', '--json'])).stdout);
+  expect([after.messages, after.people]).toEqual([0, 0]);
+});
