@@ -1,7 +1,8 @@
+import { mergePeople } from '../world/changes/index.js';
 import { peopleOfCompany, personCounts } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredPerson } from '../world/types.js';
-import { type Handlers, requirePerson } from './call.js';
+import { type Handlers, keyActor, requirePerson } from './call.js';
 import { embeddedCompany } from './companies.js';
 import { historyOf, requireHistory } from './history.js';
 import { listAnswer, visibleItems } from './lists.js';
@@ -32,6 +33,18 @@ export const personHandlers = {
   person_source_stats: ({ params, world }) => {
     const { sourceStats } = personCounts(world, requirePerson(world, params.personId).id);
     return JSON.stringify({ sourceStats });
+  },
+
+  // A source that is the target as well is left out; one that is not there stops the whole merge.
+  merge_people: ({ body, touched, world }) => {
+    const { sourcePersonIds, targetPersonId: targetId } = body;
+    for (const id of [...sourcePersonIds, targetId]) requirePerson(world, id);
+    const sourceIds = [...new Set(sourcePersonIds)].filter((id) => id !== targetId);
+    if (sourceIds.length > 0) {
+      mergePeople(world, { sourceIds, targetId }, keyActor);
+      for (const id of sourceIds) touched.push({ type: 'person', id, fields: ['mergedInto'] });
+    }
+    return JSON.stringify({ mergedCount: sourceIds.length });
   },
 } satisfies Partial<Handlers>;
 

@@ -29,12 +29,6 @@ export const plainWrites = {
     });
     return JSON.stringify({ results });
   },
-  merge_people: ({ body, world }) => {
-    const sources = new Set(body.sourcePersonIds);
-    for (const id of [...sources, body.targetPersonId]) requirePerson(world, id);
-    sources.delete(body.targetPersonId);
-    return JSON.stringify({ mergedCount: sources.size });
-  },
 
   create_automation: ({ body, principal, world }) => {
     if (principal.isJwt)

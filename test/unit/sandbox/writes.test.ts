@@ -176,21 +176,43 @@ it('PATCH /companies/bulk continues after an item fails, and adds connections to
 });
 
 it('writes that no client of ours calls are answered as documented and change nothing', async () => {
-  const { ada, bob } = small.people;
+  const { ada } = small.people;
   const before = JSON.stringify(await body('/people'));
   const created = await send('POST', '/people', { people: [{ displayName: 'Eve' }, { isVip: true }] });
   expect(created.results).toMatchObject([
     { success: true, displayName: 'Eve', data: { id: expect.stringMatching(/^\d+$/), isVip: false } },
     { success: true, data: { isVip: true } },
   ]);
-  const merge = { sourcePersonIds: [ada.id, ada.id, bob.id], targetPersonId: bob.id };
-  expect(await send('POST', '/people/merge', merge)).toEqual({ mergedCount: 1 });
   expect(await send('PATCH', `/people/${ada.id}`, { displayName: 'Other' })).toEqual({});
   expect(JSON.stringify(await body('/people'))).toBe(before);
-  const nobody = { sourcePersonIds: ['999'], targetPersonId: bob.id };
-  expect((await call(sandbox, '/people/merge', { body: nobody })).status).toBe(404);
   expect((await call(sandbox, '/people/999', { method: 'PATCH', body: {} })).status).toBe(404);
   expect(sandbox.stats().writesExecuted).toBe(0);
+});
+
+it('POST /people/merge moves everything to the target once, or changes nothing', async () => {
+  const { ada, bob } = small.people;
+  const merge = (sourcePersonIds: string[]) =>
+    call(sandbox, '/people/merge', {
+      body: { sourcePersonIds, targetPersonId: bob.id },
+      headers: { 'idempotency-key': key },
+    });
+  const accounts = [...bob.authorIds, ...ada.authorIds];
+  expect((await merge([ada.id, '999'])).status).toBe(404);
+  expect((await merge([bob.id])).body).toEqual({ mergedCount: 0 });
+  key = 'another';
+  const first = await merge([ada.id, ada.id, bob.id]);
+  expect([first.status, first.body]).toEqual([200, { mergedCount: 1 }]);
+  expect((await merge([ada.id, ada.id, bob.id])).text).toBe(first.text);
+  expect(sandbox.applied()).toEqual({ [`person:${ada.id}`]: { mergedInto: 1 } });
+  expect(small.world.people.get(bob.id)?.authorIds).toEqual(accounts);
+  expect((await call(sandbox, `/people/${ada.id}`)).status).toBe(404);
+  expect((await body(`/people/${bob.id}/history`)).merges).toMatchObject([
+    { sourcePersons: [{ id: ada.id }] },
+  ]);
+  expect(
+    (await call(sandbox, '/people/merge', { body: { sourcePersonIds: [ada.id], targetPersonId: bob.id } }))
+      .status,
+  ).toBe(404);
 });
 
 it('the history of a person leaves out the system by default, and returns 20 records by default and 50 at most', async () => {
