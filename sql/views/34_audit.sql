@@ -1,5 +1,5 @@
--- Who changed, forgot, exported and read what. One row for each change that was requested, whatever became of it, and one for
--- each request to forget, export, reading, and removal of old content.
+-- Who changed, merged, forgot, exported and read what. One row for each change that was requested, whatever became of it, and
+-- one for each merge of people, request to forget, export, reading, and removal of old content.
 CREATE OR REPLACE VIEW audit AS
 SELECT
   queued_at AS "at",
@@ -23,18 +23,22 @@ SELECT
   requested_by,
   reason,
   -- What is read here has been published.
-  coalesce('still to do: ' || nullif(array_to_string(list_filter(pending, lambda step: step <> 'publish'), ', '), ''), 'done'),
+  coalesce(
+    'still to do: ' || nullif(array_to_string(list_filter(pending, lambda step: step <> 'publish'), ', '), ''),
+    CASE WHEN action = 'merge' THEN details ->> '$.outcome' END,
+    'done'
+  ),
   details,
   id
 FROM ops.audit;
-COMMENT ON VIEW audit IS 'Who changed, forgot, exported and read what, and when: the changes that were requested, the requests to forget, the exports, the queries and pages that were read (for retention.recordsDays), and the removals of old content (retention.deletedContentDays). It holds no content and no name of anybody who was forgotten.';
+COMMENT ON VIEW audit IS 'Who changed, merged, forgot, exported and read what, and when: the changes that were requested, the merges of people, the requests to forget, the exports, the queries and pages that were read (for retention.recordsDays), and the removals of old content (retention.deletedContentDays). It holds no content and no name of anybody who was forgotten.';
 COMMENT ON COLUMN audit."at" IS 'When it was requested (UTC).';
-COMMENT ON COLUMN audit.action IS 'change, forget, expire (content of what the API deleted was dropped), export or read.';
-COMMENT ON COLUMN audit.entity_type IS 'topic or company for a change; person, company or conversation for forget. NULL for others.';
+COMMENT ON COLUMN audit.action IS 'change, merge (of people; it cannot be undone), forget, expire (content of what the API deleted was dropped), export or read.';
+COMMENT ON COLUMN audit.entity_type IS 'topic or company for a change; person, company or conversation for forget; person for merge. NULL for others.';
 COMMENT ON COLUMN audit.entity_id IS 'The topic or company of a change. NULL for others: who was forgotten is not recorded.';
 COMMENT ON COLUMN audit.entities IS 'How many topics, people, companies, conversations or messages. NULL where that is not counted.';
 COMMENT ON COLUMN audit.requested_by IS 'Who requested it. NULL for what the worker does by itself.';
 COMMENT ON COLUMN audit.reason IS 'Why, as --reason said. NULL when nothing was said.';
-COMMENT ON COLUMN audit.outcome IS 'Status of a change (ops.changes.status); done, or what is still to do, for others.';
-COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, or the tool of an assistant) and how many rows.';
+COMMENT ON COLUMN audit.outcome IS 'Status of a change (ops.changes.status); merged or failed for a merge; done, or what is still to do, for others.';
+COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, the ids of who was merged (sourceId) and who stays (targetId), rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, or the tool of an assistant) and how many rows.';
 COMMENT ON COLUMN audit.audit_id IS 'The record (ops.changes.id or ops.audit.id).';

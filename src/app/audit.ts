@@ -1,8 +1,10 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.js';
+import type { DataDir } from '../base/encryption.js';
 import { Journal } from '../base/journal.js';
 import { osUser } from '../base/os-user.js';
+import { MergeJournal } from '../push/merge-journal.js';
 import { type AuditRecord, recordId } from '../warehouse/forget/records.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
@@ -78,5 +80,24 @@ export async function moveRecords(warehouse: Warehouse, dataDir: string): Promis
     if (!existsSync(taken)) continue;
     for (const record of new Journal(taken).values<AuditRecord>()) await warehouse.record(record);
     rmSync(taken);
+  }
+}
+
+/**
+ * Adds the merges of people that are settled to ops.audit: after a kill, or a restore from an older file, only their journal
+ * has them.
+ */
+export async function recordMerges(warehouse: Warehouse, folder: DataDir): Promise<void> {
+  const settled = new MergeJournal(folder).all().filter(({ status }) => status !== 'sending');
+  if (settled.length === 0) return;
+  const rows = await warehouse.all<{ id: string }>("SELECT id FROM ops.audit WHERE action = 'merge'");
+  const known = new Set(rows.map(({ id }) => id));
+  for (const { id, sourceId, targetId, status, settledAt, firstSentAt, ...asked } of settled) {
+    if (known.has(id)) continue;
+    await warehouse.record({
+      ...{ id, at: settledAt ?? firstSentAt, action: 'merge', entityType: 'person', entities: 2 },
+      ...{ requestedBy: asked.requestedBy, reason: asked.requestedReason },
+      details: { outcome: status, sourceId, targetId },
+    });
   }
 }

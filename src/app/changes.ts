@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
+import { UsageError } from '../base/errors.js';
 import type { Change } from '../push/change.js';
 import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
 import { type DuplicatesSheetOptions, writeDuplicatesSheet } from '../push/duplicates-sheet.js';
@@ -22,6 +23,7 @@ import {
 import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
 import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
+import { MergeJournal, type PeopleMerge } from '../push/merge-journal.js';
 import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
@@ -113,6 +115,7 @@ export function undoChanges(
   options: WorkerOptions & UndoOptions & { readonly dryRun: boolean },
   confirm?: (prepared: PreparedUndo) => Promise<boolean>,
 ): Promise<UndoReport> {
+  refuseMerges(setup, names, 'Cannot undo this.');
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareUndo(parts, names, options);
@@ -142,17 +145,44 @@ function changeQueue<T>(
   });
 }
 
+/** A merge of people is no change of the queue: nothing takes it back. */
+function refuseMerges({ config }: Setup, names: readonly string[], message: string): void {
+  const merges = new MergeJournal(config).all().filter(({ id }) => names.includes(id));
+  if (merges.length === 0) return;
+  const problems = merges.map(({ id, sourceId, targetId, status }) => {
+    const what = `the merge of person ${sourceId} into ${targetId} (${status})`;
+    return { setting: id, problem: `is ${what}: merging people cannot be undone` };
+  });
+  throw new UsageError(message, problems, { hint: 'signalhouse changes list shows every merge of people.' });
+}
+
+export interface ListedChanges {
+  readonly total: number;
+  readonly changes: TitledChange[];
+  /** Merges of people, newest first; none where the filter is about topics, companies or files. */
+  readonly merges: PeopleMerge[];
+}
+
 /** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
-export async function listChanges(
-  setup: Setup,
-  filter: ChangeFilter,
-  limit: number,
-): Promise<{ readonly total: number; readonly changes: TitledChange[] }> {
+export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number): Promise<ListedChanges> {
   return withPublished(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
-    return { total: found.length, changes: await titled(snapshot, all, found.slice(0, limit)) };
+    const changes = await titled(snapshot, all, found.slice(0, limit));
+    return { total: found.length, changes, merges: mergesFor(setup, filter).slice(0, limit) };
   });
+}
+
+function mergesFor({ config }: Setup, filter: ChangeFilter): PeopleMerge[] {
+  const { status, topic, company, source, by, since } = filter;
+  if ([status, topic, company, source].some((one) => one !== undefined)) return [];
+  const merges = new MergeJournal(config).all().filter(({ requestedBy, firstSentAt }) => {
+    return (
+      (by === undefined || by === requestedBy) &&
+      (since === undefined || Date.parse(firstSentAt) >= since.getTime())
+    );
+  });
+  return merges.reverse();
 }
 
 /** `signalhouse changes show`: a change with its requests; null when there is none with that id. */
@@ -160,6 +190,7 @@ export async function showChange(
   setup: Setup,
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
+  refuseMerges(setup, [id], 'Only changes of topics and companies are shown.');
   return withPublished(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import { reencryptImportCopies } from '../push/import/source.js';
+import { MergeJournal } from '../push/merge-journal.js';
 import { ChangeJournal } from '../push/queue.js';
 import type { Published } from '../warehouse/publish.js';
 import { isEncrypted } from '../warehouse/store/encryption.js';
@@ -44,7 +45,8 @@ export async function encryptDataDir(
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
-    new ChangeJournal(config, log).rewrite((line) => line, { encrypt: { old } });
+    for (const journal of [new ChangeJournal(config, log), new MergeJournal(config)])
+      journal.rewrite((line) => line, { encrypt: { old } });
     reencryptImportCopies(config, old);
     return { rewritten: warehouse !== null, published, left: filesLeft(config.dataDir, encryptionKey) };
   });

@@ -8,6 +8,7 @@ import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
+import { MergeJournal, mergeJournalPath } from '../push/merge-journal.js';
 import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
@@ -60,7 +61,7 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 }
 
 /**
- * Removes what was forgotten from the files of the data directory: lines of the journal are rewritten, and reports and sheets
+ * Removes what was forgotten from the files of the data directory: lines of the journals are rewritten, and reports and sheets
  * that hold any of it are deleted, as are kept snapshots, as are logs that other programs left beside published files. Returns their names, relative
  * to the directory.
  */
@@ -75,6 +76,8 @@ export async function cleanFiles(
   const journal = new ChangeJournal(folder, log);
   if (journal.rewrite((line) => journalLine(forgotten, line), { dryRun }) > 0)
     found.push(basename(journalPath(dataDir)));
+  if (new MergeJournal(folder).rewrite((line) => stripJson(forgotten, line), { dryRun }) > 0)
+    found.push(basename(mergeJournalPath(dataDir)));
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');

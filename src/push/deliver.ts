@@ -29,7 +29,7 @@ import {
 import { refresh, storeDocument } from './remote.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
-const pausesMs = [1_000, 3_000, 10_000];
+export const pausesMs = [1_000, 3_000, 10_000];
 
 export type Delivered =
   /** Its changes are settled, or wait for the next push with the reason. */

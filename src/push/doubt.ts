@@ -155,7 +155,8 @@ export async function mustSendAgain(
   why = noAnswer,
 ): Promise<boolean> {
   const found = await readAll(context, delivery, why);
-  const isRemembered = isKeyRemembered(context, delivery);
+  const firstSentAt = Math.min(...delivery.changes.map((one) => Date.parse(one.firstSentAt ?? '')));
+  const isRemembered = isKeyRemembered(context, { firstSentAt, again: delivery.again });
   const canRepeat = ({ state }: Found) =>
     ['wanted', 'nothing since', 'unknown'].includes(state) ||
     // Under a remembered key the API applies it at most once, so a decision to overwrite can still be carried out.
@@ -196,10 +197,12 @@ async function readAll(context: PushContext, { changes }: Delivery, why: string)
 const keyLifetimeMs = 24 * 3_600_000 - 10 * 60_000;
 
 /** By the API's clock and, for a request of an earlier push, also by this machine's: a clock may be wrong. */
-function isKeyRemembered({ clock }: PushContext, { changes, again }: Delivery): boolean {
-  const first = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
+export function isKeyRemembered(
+  { clock }: Pick<PushContext, 'clock'>,
+  { firstSentAt, again }: { readonly firstSentAt: number; readonly again: boolean },
+): boolean {
   const latest = again ? clock.bounds?.()?.latest.getTime() : undefined;
-  return (latest ?? clock.now()) - first < keyLifetimeMs;
+  return (latest ?? clock.now()) - firstSentAt < keyLifetimeMs;
 }
 
 /**

@@ -8,6 +8,7 @@ import { answer } from '../output.js';
 import { setUp } from '../setup.js';
 import { changesTable, changeText, decisionsText } from '../text/changes.js';
 import { importChanges, undo } from './changes-import.js';
+import { mergePeople } from './changes-merge-people.js';
 import { sheet } from './changes-sheet.js';
 
 /** The states of a change; a missing one does not compile. */
@@ -157,7 +158,7 @@ function decided(decisions: readonly Decision[], done: string, context: Context)
 export const changes: Group = {
   name: 'changes',
   summary: 'Re-prioritize from a spreadsheet: write it, import it, manage the queue',
-  commands: [sheet, importChanges, list, show, cancel, retry, undo],
+  commands: [sheet, importChanges, list, show, cancel, retry, undo, mergePeople],
   examples: [
     ['signalhouse changes sheet --out topics.xlsx', 'A sheet to edit'],
     ['signalhouse changes import topics.xlsx', 'Queue the edits'],

@@ -1,3 +1,4 @@
+import type { ListedChanges } from '../../app/changes.js';
 import { cut, widthOf } from '../../base/display-width.js';
 import { count, counted, moment, valueText } from '../../base/units.js';
 import type { Change, Values } from '../../push/change.js';
@@ -19,8 +20,9 @@ import {
 } from './layout.js';
 
 /** Changes with what matters most about them, and how many more there are. */
-export function changesTable({ total, changes }: ListedChanges): string {
-  if (total === 0) return 'no changes';
+export function changesTable({ total, changes, merges }: ListedChanges): string {
+  const merged = sections([['Merges of people, which cannot be undone', mergesTable(merges)]]);
+  if (total === 0) return ['no changes', merged].filter((part) => part !== '').join('\n\n');
   const width = tableWidth();
   const more = total - changes.length;
   return [
@@ -28,14 +30,22 @@ export function changesTable({ total, changes }: ListedChanges): string {
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
     more > 0 ? `${count(more)} more (--limit)` : '',
     sections(decisionSections(changes)),
+    merged,
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
-interface ListedChanges {
-  readonly total: number;
-  readonly changes: readonly TitledChange[];
+function mergesTable(merges: ListedChanges['merges']): string {
+  if (merges.length === 0) return '';
+  return table(
+    ['id', 'status', 'source', 'target', 'at', 'by', 'reason'],
+    merges.map((one) => [
+      ...[one.id, one.status, one.sourceId, one.targetId, at(one.settledAt ?? one.firstSentAt)],
+      ...[personText(one.requestedBy), one.requestedReason],
+    ]),
+    tableWidth(),
+  );
 }
 
 function linesOf(changes: readonly TitledChange[]): string {
