@@ -42,6 +42,7 @@ const ofPeople: readonly SheetColumn[] = [
   ...['name', 'email', 'company'].flatMap((name) => both((n) => text(`${name}_${n}`, 24))),
   ...both((n) => ({ key: `messages_${n}`, type: 'count', width: 10 })),
   ...both((n) => ({ key: `person_id_${n}`, type: 'text', width: 10, faint: true })),
+  text('command', 60),
 ];
 
 /**
@@ -98,7 +99,7 @@ export function howToDecide(measured: string | null): string[] {
     '2. Where they are the same, write into the yellow column "keep" which of them stays: 1 or 2. The other one is archived, with a reason that names the one that stays. Archiving can be undone.',
     '3. Where both stay, leave the cell empty, or write both.',
     '4. Save the file, and send it: upload it at /sheets, put it into the drop folder "inbox", or run signalhouse changes import FILE, then signalhouse push --result done.xlsx.',
-    '5. The sheet "People" lists people who are probably the same, for information. Merging people cannot be undone: do it in the service itself.',
+    '5. The sheet "People" lists people who are probably the same, for information. Merging people cannot be undone, so no sheet does it: who runs Signalhouse merges one pair at a time, with the command in its column "command". The other direction is the same command with the two ids exchanged.',
     '6. You get this sheet back with the result of each row. If somebody else archived the topic in the meantime, nothing is overwritten.',
   ];
 }
