@@ -140,7 +140,7 @@ function shown(value: string | number | null): string {
   return value === null ? 'empty' : typeof value === 'number' ? String(value) : `"${value}"`;
 }
 
-export function nameOf({ id, name }: Pick<KnownPerson, 'id' | 'name'>): string {
+function nameOf({ id, name }: Pick<KnownPerson, 'id' | 'name'>): string {
   return named(id, name);
 }
 

@@ -82,6 +82,21 @@ it('what is merged from then on says how good the list was, in the sheet and in 
   expect(readFileSync(join(cwd, 'report.html'), 'utf8')).toContain(sentence);
 });
 
+it('the workbook lists people with the command that merges each pair, whose messages go to the one with more', async () => {
+  const [one, other] = [...sandbox.world.people.values()].filter(({ isStaff, isBot }) => !isStaff && !isBot);
+  for (const { id } of [one, other].flatMap((each) => each ?? []))
+    sandbox.change({ kind: 'patchPerson', personId: id, fields: { displayName: 'Xenia Quastenburg' } });
+  expect((await pulling.sync()).code).toBe(0);
+  expect((await run('changes', 'sheet', '--duplicates', '--out', 'people.xlsx')).code).toBe(0);
+  const { columns, rows } = await readSheet({ path: join(cwd, 'people.xlsx') }, { sheet: 'People' });
+  const cell = (row: (typeof rows)[number] | undefined, name: string) =>
+    String(row?.cells[columns.indexOf(name)]);
+  const row = rows.find((each) => cell(each, 'name_1') === 'Xenia Quastenburg');
+  const n = Number(cell(row, 'messages_1')) < Number(cell(row, 'messages_2')) ? [1, 2] : [2, 1];
+  const [goes, stays] = n.map((at) => cell(row, `person_id_${at}`));
+  expect(cell(row, 'command')).toBe(`signalhouse changes merge-people ${goes} --into ${stays}`);
+});
+
 it('a sheet of pairs takes no selection of rows', async () => {
   const refused = await run(
     'changes',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -213,6 +213,27 @@ describe('an answer that does not come', () => {
     const second = await merge();
     expect([second.code, second.report.outcome, second.report.id]).toEqual([0, 'merged', first.report.id]);
     expect(new Set(journal().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    expect(applied()).toEqual({ [source ?? '']: 1 });
+  });
+
+  it('for longer than the API remembers the key: what is read decides, and a new merge has a new key', async () => {
+    sandbox.addFaults([{ kind: 'status', status: 500, match: { route: 'merge_people' } }]);
+    const first = await merge();
+    sandbox.clearFaults();
+    const old = new Date(Date.now() - 25 * 3_600_000).toISOString();
+    writeFileSync(
+      join(pulling.dataDir, 'merges.journal'),
+      journal()
+        .map((line) => `${JSON.stringify({ ...line, firstSentAt: old })}\n`)
+        .join(''),
+    );
+    const second = await merge();
+    expect([second.code, second.report.outcome]).toEqual([0, 'merged']);
+    expect(second.report.id).not.toBe(first.report.id);
+    expect(await ask("SELECT outcome FROM audit WHERE action = 'merge' ORDER BY audit_id")).toEqual([
+      { outcome: 'failed' },
+      { outcome: 'merged' },
+    ]);
     expect(applied()).toEqual({ [source ?? '']: 1 });
   });
 
