@@ -92,10 +92,10 @@ export async function recordMerges(warehouse: Warehouse, folder: DataDir): Promi
   if (settled.length === 0) return;
   const rows = await warehouse.all<{ id: string }>("SELECT id FROM ops.audit WHERE action = 'merge'");
   const known = new Set(rows.map(({ id }) => id));
-  for (const { id, sourceId, targetId, status, settledAt, firstSentAt, ...asked } of settled) {
+  for (const { id, sourceId, targetId, status, firstSentAt, ...asked } of settled) {
     if (known.has(id)) continue;
     await warehouse.record({
-      ...{ id, at: settledAt ?? firstSentAt, action: 'merge', entityType: 'person', entities: 2 },
+      ...{ id, at: firstSentAt, action: 'merge', entityType: 'person', entities: 2 },
       ...{ requestedBy: asked.requestedBy, reason: asked.requestedReason },
       details: { outcome: status, sourceId, targetId },
     });

@@ -147,7 +147,9 @@ function changeQueue<T>(
 
 /** A merge of people is no change of the queue: nothing takes it back. */
 function refuseMerges({ config }: Setup, names: readonly string[], message: string): void {
-  const merges = new MergeJournal(config).all().filter(({ id }) => names.includes(id));
+  const merges = new MergeJournal(config)
+    .all()
+    .filter(({ id, sourceId }) => [id, sourceId].some((one) => names.includes(one)));
   if (merges.length === 0) return;
   const problems = merges.map(({ id, sourceId, targetId, status }) => {
     const what = `the merge of person ${sourceId} into ${targetId} (${status})`;

@@ -1,38 +1,53 @@
-import { moment } from '../../base/units.js';
+import { widthOf } from '../../base/display-width.js';
+import { count, moment } from '../../base/units.js';
 import type { KnownPerson, MergeReport, Pair } from '../../push/merge-people.js';
 import { tableWidth } from '../output.js';
 import { list, printable, table, wide, wrap } from './layout.js';
 
 /** Both people side by side, why they are probably the same, and what a merge does. */
 export function pairText({ source, target, score, reasons }: Pair): string {
-  const row = (name: string, of: (one: KnownPerson) => string | number | null) => [
-    name,
-    of(source),
-    of(target),
-  ];
   const at = (iso: string | null) => (iso === null ? null : moment(new Date(iso)));
-  const facts = table(
-    ['', 'goes', 'stays'],
-    [
-      row('id', ({ id }) => id),
-      row('name', ({ name }) => name),
-      row('e-mail', ({ email }) => email),
-      row('company', ({ company, companyId }) => company ?? companyId),
-      row('accounts', ({ accounts, accountNames }) => accountNames.join(', ') || accounts),
-      row('messages', ({ messages }) => messages),
-      row('conversations', ({ conversations }) => conversations),
-      row('last seen', ({ lastSeenAt }) => at(lastSeenAt)),
-      row('is', ({ role }) => role),
-      row('as of', ({ syncedAt }) => at(syncedAt)),
-    ],
-    tableWidth() ?? wide,
-  );
+  const facts: [string, (one: KnownPerson) => string | number | null][] = [
+    ['id', ({ id }) => id],
+    ['name', ({ name }) => name],
+    ['e-mail', ({ email }) => email],
+    ['company', ({ company, companyId }) => company ?? companyId],
+    ['accounts', ({ accounts, accountNames }) => accountNames.join(', ') || accounts],
+    ['messages', ({ messages }) => messages],
+    ['conversations', ({ conversations }) => conversations],
+    ['last seen', ({ lastSeenAt }) => at(lastSeenAt)],
+    ['is', ({ role }) => role],
+    ['as of', ({ syncedAt }) => at(syncedAt)],
+  ];
+  const room = Math.max(20, Math.floor(((tableWidth() ?? 120) - 17) / 2));
+  const rows = facts.flatMap(([name, of]) => {
+    const [one, other] = [source, target].map((person) => whole(of(person), room));
+    const height = Math.max(one?.length ?? 0, other?.length ?? 0);
+    return Array.from({ length: height }, (_, at) => [
+      at === 0 ? name : '',
+      one?.[at] ?? '',
+      other?.[at] ?? '',
+    ]);
+  });
   const why =
     score === null
       ? 'Nothing says that they are the same: they are not in probable_duplicates.'
       : `Probably the same (score ${score}): ${reasons.join('; ')}.`;
-  const what = `Every account, e-mail address, company and conversation of ${nameOf(source)} moves to ${nameOf(target)}, and ${nameOf(source)} is gone. This cannot be undone: neither here nor through the API.`;
-  return [facts, ...[why, what].map((one) => wrap(printable(one), wide).join('\n'))].join('\n\n');
+  const what = `Every account, e-mail address, company and conversation of ${nameOf(source)} moves to ${nameOf(target)}, and ${nameOf(source)} is gone. This cannot be undone: the API has no way back.`;
+  return [
+    table(['', 'goes', 'stays'], rows),
+    ...[why, what].map((one) => wrap(printable(one), wide).join('\n')),
+  ].join('\n\n');
+}
+
+/** A value in lines of at most `room` columns. Nothing is cut off: who decides for good has to see all of it. */
+function whole(value: string | number | null, room: number): string[] {
+  const text = printable(typeof value === 'number' ? count(value) : (value ?? '-'));
+  return wrap(text, room).flatMap((line) => {
+    // Characters may take two columns.
+    const most = widthOf(line) === line.length ? room : Math.floor(room / 2);
+    return line.match(new RegExp(`.{1,${most}}`, 'gu')) ?? [''];
+  });
 }
 
 function nameOf({ id, name }: KnownPerson): string {
