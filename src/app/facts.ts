@@ -1,4 +1,5 @@
 import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
@@ -76,12 +77,14 @@ async function completed(
   };
 }
 
-function freeBytes(dataDir: string): number | null {
+/** Of the disk that the directory is on, or will be. */
+function freeBytes(directory: string): number | null {
   try {
-    const { bavail, bsize } = statfsSync(dataDir);
+    const { bavail, bsize } = statfsSync(directory);
     return bavail * bsize;
   } catch {
-    return null;
+    const above = dirname(directory);
+    return above === directory ? null : freeBytes(above);
   }
 }
 

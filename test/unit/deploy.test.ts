@@ -254,12 +254,13 @@ describe('many organizations', () => {
 
 describe('systemd', () => {
   const units = `${root}deploy/systemd/`;
-  const service = (name: string) => text(`${units}signalhouse-${name}.service`);
+  const service = (name: string) => text(`${units}signalhouse${name}.service`);
   const sandbox = text(`${units}signalhouse-.service.d/sandbox.conf`);
 
-  it.each(['sync', 'serve'])('signalhouse-%s.service runs a command that there is', (name) => {
+  it.each(['-sync', '-serve', '@'])('signalhouse%s.service runs a command that there is', (name) => {
     const [, command = ''] = /^ExecStart=\/usr\/local\/bin\/signalhouse (.*)$/m.exec(service(name)) ?? [];
-    expectKnown(command.split(' '));
+    expectKnown(command.replace('--organization %i ', '').split(' '));
+    expect(command.includes('--organization %i')).toBe(name === '@');
   });
 
   it('has the time to end a run, and hands over the key as a file', () => {
