@@ -103,7 +103,7 @@ const fromBad: readonly ExitCode[] = [
   ExitCode.incomplete,
 ];
 
-export function worstOf(outcomes: readonly { readonly exitCode: ExitCode }[]): ExitCode {
+function worstOf(outcomes: readonly { readonly exitCode: ExitCode }[]): ExitCode {
   return fromBad.find((code) => outcomes.some(({ exitCode }) => exitCode === code)) ?? ExitCode.done;
 }
 

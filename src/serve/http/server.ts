@@ -55,7 +55,7 @@ interface ServiceOptions {
 }
 
 /** The pages of one organization. */
-export interface SiteOptions {
+interface SiteOptions {
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
   readonly facts: FactsCache;

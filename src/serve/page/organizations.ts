@@ -13,7 +13,7 @@ import { otherHolder } from './runs.js';
 /** From bad to good. */
 const states = ['failing', 'no data', 'unknown', 'open points', 'well'] as const;
 /** `unknown`: its warehouse was not read yet; `open points`: it works, and somebody should decide or look. */
-export type OrganizationState = (typeof states)[number];
+type OrganizationState = (typeof states)[number];
 
 export interface OrganizationLine {
   readonly organization: string;
