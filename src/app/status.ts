@@ -28,8 +28,6 @@ const shownRuns = 5;
 interface NextRun {
   readonly name: string;
   readonly run: Job['run'];
-  readonly cron: string;
-  readonly timezone: string;
   /** When it starts next; null when it never does. */
   readonly nextAt: Iso | null;
   /** The run that was due then has not happened. */
@@ -77,13 +75,14 @@ function wasTried({ config: { dataDir } }: Setup, { files }: Facts): boolean {
  */
 export async function organizationStatus(setup: Setup, organization: string): Promise<OrganizationLine> {
   const now = (setup.clock ?? systemClock).now();
-  const jobs = (await nextRuns(setup, now)) ?? [];
+  const jobs = new Map((await nextRuns(setup, now))?.map((job) => [job.name, job]));
   const memory = await scheduleStore(setup).load();
   const schedule: ScheduleView = {
     ...{ stopping: false, running: null, waiting: [], history: memory?.history ?? [] },
-    jobs: jobs.map((job) => {
+    jobs: setup.config.serve.jobs.flatMap((job) => {
+      const known = jobs.get(job.name);
       const lastSuccessAt = memory?.jobs[job.name]?.lastSuccessAt ?? null;
-      return { ...job, lastSuccessAt };
+      return known ? { ...job, ...known, lastSuccessAt } : [];
     }),
   };
   const known = await readFacts(setup).then(
@@ -124,8 +123,6 @@ async function nextRuns(setup: Setup, now: number): Promise<NextRun[] | null> {
     return {
       name: job.name,
       run: job.run,
-      cron: job.cron,
-      timezone: job.timezone,
       nextAt: next === null ? null : iso(next),
       overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
       last: memory.history.find((record) => record.job === job.name) ?? null,
