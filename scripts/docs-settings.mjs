@@ -20,6 +20,14 @@ const header =
 const precedence =
   'The environment overrides the file (SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE, SIGNALHOUSE_DATA_DIR, SIGNALHOUSE_ENCRYPTION_KEY_FILE, SIGNALHOUSE_RATE_LIMIT_REQUESTS, SIGNALHOUSE_RATE_LIMIT_WINDOW_MS, SIGNALHOUSE_LOG_LEVEL), and flags override the environment. The API key itself is never in a settings file. Paths are relative to the current directory.';
 
+const organizations = [
+  ...comment(
+    'Many organizations in one file: a list, each with its name (lowercase letters, digits and -) and any setting that differs. What an entry leaves out is inherited from the top of the file, except dataDir, which is dataDir/NAME then. What an entry says comes before variables and flags, and api.keyFile before SIGNALHOUSE_API_KEY, which is the key of one. --organization NAME chooses one; status, sync, push and forget take --all; serve takes all.',
+    '',
+  ),
+  "# organizations:\n#   - name: acme\n#     api: {baseUrl: 'https://api.example.com/v1', keyFile: /run/secrets/acme}\n#   - name: globex\n#     dataDir: /srv/globex\n#     rateLimit: {requests: 60}",
+].join('\n');
+
 /**
  * The file as text.
  * @param {z.ZodType} schema
@@ -30,7 +38,7 @@ export function defaultYaml(schema) {
     linesOf(name, node, /** @type {any} */ (schema.parse({}))[name], '').join('\n'),
   );
   const top = [...comment(header, ''), '#', ...comment(precedence, '')].join('\n');
-  return `${[top, ...sections].join('\n\n')}\n`;
+  return `${[top, ...sections, organizations].join('\n\n')}\n`;
 }
 
 /**

@@ -32,7 +32,7 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
   });
   if (asOf === null) return { outcome: 'done', exitCode: ExitCode.done, message: 'there are no data yet' };
   const message: Message = {
-    ...{ event: 'digest', kind: 'digest', subject: job.name, from: 'Signalhouse' },
+    ...{ event: 'digest', kind: 'digest', subject: job.name, from: config.organization ?? 'Signalhouse' },
     ...{ title, detail: text, html, since: iso(clock.now()) },
   };
   const sent: string[] = [];

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
@@ -67,12 +68,24 @@ async function completed(
 ): Promise<Facts> {
   return {
     ...readFiles(setup.config.dataDir),
+    diskFreeBytes: freeBytes(setup.config.dataDir),
     ...stored,
     freshness: freshnessOf(setup, stored.contents),
     spending: spendingNow(setup),
     spent: recentRequests(setup, stored.contents?.spent ?? [], live),
     verified: await verifiedStore(setup).load(),
   };
+}
+
+/** Of the disk that the directory is on, or will be. */
+function freeBytes(directory: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize;
+  } catch {
+    const above = dirname(directory);
+    return above === directory ? null : freeBytes(above);
+  }
 }
 
 /** A list is as fresh as its last verified scan. */
@@ -93,11 +106,14 @@ function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] 
 /** A read that takes longer fails, and the last facts stay. */
 const deadlineMs = 15_000;
 
+/** Reads the facts; `drop` forgets what it read. */
+type FactsReader = (() => Promise<Facts>) & { readonly drop: () => void };
+
 /**
  * A function that reads the facts and may be called as often as needed: the files are read again only when they have
  * changed, and never twice at a time. Rejects with a StorageError when reading takes too long.
  */
-export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Facts> {
+export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
   const clock = setup.clock ?? systemClock;
   let last: { version: string; stored: StoredFacts } | undefined;
   let reading: Promise<StoredFacts> | undefined;
@@ -108,7 +124,7 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
     return last.stored;
   }
 
-  return async () => {
+  async function facts(): Promise<Facts> {
     reading ??= read().finally(() => {
       reading = undefined;
     });
@@ -122,7 +138,12 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
     } finally {
       over.abort();
     }
+  }
+
+  const drop = () => {
+    last = undefined;
   };
+  return Object.assign(facts, { drop });
 }
 
 /**

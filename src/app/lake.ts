@@ -7,6 +7,7 @@ import type { LakeCommands } from '../lake/process.js';
 import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
 import { lakePlace } from '../lake/settings.js';
 import type { SyncReport } from '../sync/report.js';
+import { recordRun } from './metrics-file.js';
 import { limitsOf, type Setup, type Signals } from './setup.js';
 
 /** The commands of the lake: settings in, a process that does the work, and its report. */
@@ -57,10 +58,12 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
   if (skipped !== null) return { ...report, lake: { ...none, skipped } };
   try {
     const done = await runOnLake(access, 'publish', signals);
+    await recordRun(access, 'lake', ExitCode.done);
     return { ...report, lake: { ...none, report: done } };
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;
     access.log.warn(`the lake is not published: ${error.message}`);
+    await recordRun(access, 'lake', error.exitCode);
     const exitCode = report.exitCode === ExitCode.done ? ExitCode.incomplete : report.exitCode;
     const failure = { message: error.message, hint: error.hint ?? null };
     return { ...report, exitCode, lake: { ...none, failure } };

@@ -104,11 +104,11 @@ function notWritten(problem: string, path: string): UsageError {
   return new UsageError('The report cannot be written.', [found]);
 }
 
-async function makeReport(setup: Setup, since: Iso | null, hasSheets = false): Promise<Report> {
+async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, base = ''): Promise<Report> {
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
-  const page = await reportPage(data, setup.programVersion, hasSheets);
+  const page = await reportPage(data, setup.programVersion, hasSheets, base);
   return { ...page, asOf: data.header.as_of, since: data.header.since };
 }
 
@@ -141,6 +141,7 @@ const remembered = 8;
 export function reportSource(
   setup: Setup,
   hasSheets: boolean,
+  base = '',
 ): (since: string | null, reader: string | null) => Promise<Report | null> {
   let version = '';
   let made = new Map<string, Report>();
@@ -154,7 +155,7 @@ export function reportSource(
     const key = since ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const fresh = await makeReport(setup, since, hasSheets);
+    const fresh = await makeReport(setup, since, hasSheets, base);
     if (made.size >= remembered) made.delete(made.keys().next().value ?? '');
     made.set(key, fresh);
     return fresh;

@@ -14,6 +14,7 @@ import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
 import { openFull } from '../warehouse/read/query.js';
 import type { Organization } from '../warehouse/store/runs.js';
+import { withMetricsFile } from './metrics-file.js';
 import { type Access, connect, readingLimitsOf } from './setup.js';
 import {
   displayFor,
@@ -34,7 +35,9 @@ export async function sync(
 ): Promise<SyncReport> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
-  return withWorker(access, options, observe, (parts, display) => runSync(parts, options, display));
+  return withMetricsFile(access, 'sync', () =>
+    withWorker(access, options, observe, (parts, display) => runSync(parts, options, display)),
+  );
 }
 
 export async function plan(
@@ -54,10 +57,12 @@ export async function push(
 ): Promise<PushReport> {
   // Checked before a request is spent and before a run starts.
   if (options.result !== undefined) checkResultPath(options.result);
-  refuseWithoutWarehouse(access.config.dataDir);
-  return withWorker(access, options, observe, async (parts, display) => {
-    const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
-    return runPush({ ...parts, queue }, options, display);
+  return withMetricsFile(access, 'push', async () => {
+    refuseWithoutWarehouse(access.config.dataDir);
+    return withWorker(access, options, observe, async (parts, display) => {
+      const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
+      return runPush({ ...parts, queue }, options, display);
+    });
   });
 }
 
@@ -111,6 +116,10 @@ export async function syncAndPush(
   observe: Observe,
 ): Promise<SyncPushReport> {
   selectResources(options.only);
+  return withMetricsFile(access, 'sync', () => pushedAndPulled(access, options, observe));
+}
+
+function pushedAndPulled(access: Access, options: Options, observe: Observe): Promise<SyncPushReport> {
   return withWorker(access, options, observe, async (parts, observer) => {
     // whoami is asked once, and counted with the first of the two runs.
     const after = { ...parts, identity: { ...parts.identity, attempts: [] } };

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import type { Attempt } from '../api/attempt.js';
 import { iso, systemClock } from '../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { needsLogin } from '../serve/http/login.js';
-import { Metrics } from '../serve/http/metrics.js';
+import { Metrics, ServiceMetrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { type Deliver, DeliveryError, testMessage } from '../serve/notify/deliver.js';
 import { email, emailProblems } from '../serve/notify/email.js';
@@ -17,6 +18,7 @@ import { notifyState } from '../serve/notify/state.js';
 import { webhook, webhookProblem } from '../serve/notify/webhook.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
+import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
@@ -38,58 +40,83 @@ export interface ServeAccess extends Access {
   readonly readSecrets: ServeConfig['readSecrets'];
 }
 
+/** One organization, or all of a list: then each has pages of its own below those of the service. */
+export interface Service {
+  /** At least one. */
+  readonly members: readonly ServeAccess[];
+  readonly isList: boolean;
+}
+
 /** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */
 export async function serve(
-  access: ServeAccess,
+  { members, isList }: Service,
   signals: RunSignals,
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
-  const { config, log, programVersion: version } = access;
+  const [first] = members;
+  if (!first) throw new Error('nobody to serve');
+  const { config, log, programVersion: version } = first;
   const { host, port, allowedHosts } = config.serve;
-  createDataDir(config.dataDir);
+  const { token } = first.secrets;
+  const access = needsLogin(config.serve) ? config.serve : undefined;
+  const service = new ServiceMetrics({ process: true });
+  const all = assembleAll(members, signals, isList ? service : undefined);
   let finished = true;
   await Scope.run(async (scope) => {
-    const { scheduler, notifiers, metrics, facts } = assemble(access, signals);
-    const { token } = access.secrets;
-    const server = await startServer({
-      ...{ host, port, allowedHosts, token, facts, metrics, version, log },
-      report: config.serve.report ? reportSource(access, needsLogin(config.serve)) : undefined,
-      intake: intakeOf(access, (name, work) => scheduler.exclusively(name, work)),
-      ...(needsLogin(config.serve) && {
-        access: config.serve,
-        sheets: sheetsOf({ setup: access, schedule: scheduler, stop: signals.stop }),
-      }),
-      schedule: scheduler,
-      run: runReader(access),
-    });
+    const sites = all.map(({ member, scheduler, metrics, facts, name }) => ({
+      ...{ name, metrics, facts, schedule: scheduler, run: runReader(member) },
+      report: member.config.serve.report
+        ? reportSource(member, access !== undefined, isList ? `/o/${name}` : '')
+        : undefined,
+      intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
+      ...(access && { sheets: sheetsOf({ setup: member, schedule: scheduler, stop: signals.stop }) }),
+    }));
+    const [only] = sites;
+    const common = { ...{ host, port, allowedHosts, token, version, log }, access };
+    const server = await startServer(
+      isList || !only ? { ...common, organizations: sites, service } : { ...common, ...only },
+    );
     scope.defer('server', () => server.close());
+    const notifiers = all.flatMap((one) => one.notifiers);
     for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());
     scope.defer('scheduler', async () => {
-      ({ finished } = await scheduler.stop());
+      const ended = await Promise.all(all.map(({ scheduler }) => scheduler.stop()));
+      finished = ended.every((one) => one.finished);
     });
     for (const notifier of notifiers) notifier.start();
-    await scheduler.start();
+    for (const { scheduler } of all) await scheduler.start();
     listening(server.url);
     if (!signals.stop.aborted) await once(signals.stop, 'abort');
   });
   return { finished };
 }
 
+/** A run of `serve --once`, with the organization of a list. */
+export type OnceRecord = RunRecord & { readonly organization?: string };
+
 /** Runs every job that is due, sends its notifications, and ends: for external schedulers. */
 export async function serveOnce(
-  access: ServeAccess,
+  { members, isList }: Service,
   signals: RunSignals,
-): Promise<{ runs: RunRecord[]; exitCode: ExitCode }> {
-  createDataDir(access.config.dataDir);
+): Promise<{ runs: OnceRecord[]; exitCode: ExitCode }> {
   return Scope.run(async (scope) => {
-    const { scheduler, notifiers } = assemble(access, signals);
-    const stop = () => void scheduler.stop();
+    const all = assembleAll(members, signals, isList ? new ServiceMetrics() : undefined);
+    const stop = () => {
+      for (const { scheduler } of all) void scheduler.stop();
+    };
     signals.stop.addEventListener('abort', stop, { once: true });
     scope.defer('signal', () => signals.stop.removeEventListener('abort', stop));
     if (signals.stop.aborted) stop();
-    const runs = await scheduler.runOnce();
+    const done = await Promise.all(
+      all.map(async ({ scheduler, name }) => {
+        const runs = await scheduler.runOnce();
+        return isList ? runs.map((run): OnceRecord => ({ organization: name, ...run })) : runs;
+      }),
+    );
+    const notifiers = all.flatMap((one) => one.notifiers);
     await Promise.all(notifiers.map((notifier) => notifier.idle()));
     await Promise.all(notifiers.map((notifier) => notifier.stop()));
+    const runs = done.flat();
     return { runs, exitCode: exitCodeOf(runs) };
   });
 }
@@ -97,7 +124,12 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
+/** Facts of several organizations that nobody asks for are dropped. */
+const keptMs = 600_000;
+
 interface Parts {
+  readonly member: ServeAccess;
+  readonly name: string;
   readonly scheduler: Scheduler;
   /** One for each way to notify people. */
   readonly notifiers: readonly Notifier[];
@@ -105,32 +137,68 @@ interface Parts {
   readonly facts: FactsCache;
 }
 
-function assemble(access: ServeAccess, { kill }: RunSignals): Parts {
-  const { config, log, clock, programVersion } = access;
-  const metrics = new Metrics({ process: true, version: programVersion });
+/** What the organizations of a process share: the places for runs, and one reader of facts at a time. */
+interface Shared {
+  readonly turns: Turns;
+  readonly inTurn: ReturnType<typeof oneAtATime>;
+  readonly service: ServiceMetrics | undefined;
+}
+
+function assembleAll(
+  members: readonly ServeAccess[],
+  signals: RunSignals,
+  service: ServiceMetrics | undefined,
+): Parts[] {
+  const [first] = members;
+  const parallel = first?.config.serve.parallel ?? 1;
+  const shared = { turns: new Turns(parallel, first?.clock), inTurn: oneAtATime(), service };
+  return members.map((member) => {
+    try {
+      createDataDir(member.config.dataDir);
+    } catch (error) {
+      // Its runs will say the same; the others go on.
+      if (service === undefined) throw error;
+      member.log.error({ err: error }, 'the data directory cannot be made');
+    }
+    return assemble(member, signals, shared);
+  });
+}
+
+function assemble(
+  member: ServeAccess,
+  { kill, stop }: RunSignals,
+  { turns, inTurn, service }: Shared,
+): Parts {
+  const { config, log, clock, programVersion: version } = member;
+  const organization = config.organization ?? undefined;
+  const metrics = new Metrics(
+    service ? { version, organization, service } : { version, organization, process: true },
+  );
   metrics.begin({ jobs: config.serve.jobs.map(({ name }) => name), endpoints: calledEndpoints });
   const live = new LiveSpending(clock);
   const metered = {
-    ...access,
+    ...member,
     onAttempt: (attempt: Attempt) => {
       metrics.request(attempt);
       live.attempt(attempt);
     },
   };
-  const facts = cacheFacts({ facts: factsReader(access, live), log, clock });
-  const notifiers = notifiersOf(access, facts);
+  const read = factsReader(member, live);
+  const idle = service ? { keepMs: keptMs, drop: read.drop, stop } : {};
+  const facts = cacheFacts({ facts: () => inTurn(read), log, clock, ...idle });
+  const notifiers = notifiersOf(member, facts);
   const scheduler = new Scheduler({
     jobs: config.serve.jobs,
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
-    ...{ log, clock },
+    ...{ log, clock, turns },
     onEnd: (record) => {
       metrics.run(record);
       for (const notifier of notifiers) notifier.run(record);
     },
   });
-  return { scheduler, notifiers, metrics, facts };
+  return { member, name: organization ?? '', scheduler, notifiers, metrics, facts };
 }
 
 export function hasLogin({ serve: settings }: Config): boolean {
@@ -196,7 +264,7 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   return channelsOf(access).map(
     ({ name, file, deliver }) =>
       new Notifier({
-        ...{ name, deliver, facts, log, clock },
+        ...{ name, deliver, facts, log, clock, organization: config.organization ?? undefined },
         store: fileStore(join(config.dataDir, file), notifyState, log),
       }),
   );
@@ -209,13 +277,28 @@ export interface TestedChannel {
   readonly problem: string | null;
 }
 
-/** `signalhouse serve --test-notification`: how a test message to each channel of the settings ended; empty without any. */
-export async function testNotifications(access: ServeAccess, stop: AbortSignal): Promise<TestedChannel[]> {
-  const { clock = systemClock } = access;
-  const message = testMessage(await nameOf(access), iso(clock.now()));
+/**
+ * `signalhouse serve --test-notification`: how a test message to each channel of the settings ended; empty without any. A channel
+ * that several organizations share is tested once.
+ */
+export async function testNotifications(
+  members: readonly ServeAccess[],
+  stop: AbortSignal,
+): Promise<TestedChannel[]> {
+  const known = new Set<string>();
+  const tests = members.flatMap((member) =>
+    channelsOf(member).flatMap(({ name: channel, deliver }) => {
+      const place = JSON.stringify([channel, channel === 'e-mail' && member.config.serve.notify.email]);
+      if (known.has(place)) return [];
+      known.add(place);
+      return { member, channel, deliver };
+    }),
+  );
   return Promise.all(
-    channelsOf(access).map(async ({ name: channel, deliver }): Promise<TestedChannel> => {
+    tests.map(async ({ member, channel, deliver }): Promise<TestedChannel> => {
+      const { clock = systemClock } = member;
       try {
+        const message = testMessage(await nameOf(member), iso(clock.now()));
         return { channel, delivered: true, problem: await deliver(message, stop) };
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
@@ -227,6 +310,7 @@ export async function testNotifications(access: ServeAccess, stop: AbortSignal):
 
 /** The organization, where one is published and can be read. */
 async function nameOf(setup: Setup): Promise<string> {
+  if (setup.config.organization !== null) return setup.config.organization;
   const facts = await readFacts(setup).catch(() => null);
   const organization = facts?.contents?.organization;
   return organization?.name ?? organization?.id ?? 'Signalhouse';

@@ -75,7 +75,7 @@ interface Connecting extends Pick<ApiOptions, 'retry'> {
 export function connect(access: Access, { waits = true, maxMinutes, retry = {} }: Connecting = {}): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit, tuning } = config;
-  const memory = machineMemory();
+  const memory = memoryOf(config);
   const concurrency =
     tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));
   const client = new Api({
@@ -109,7 +109,7 @@ export function limitsOf(config: Config) {
   const isAuto = warehouse.memoryLimit.toLowerCase() === 'auto';
   return {
     ...openingOf(config),
-    memoryLimit: isAuto ? autoLimit('worker') : warehouse.memoryLimit,
+    memoryLimit: isAuto ? autoLimit('worker', memoryOf(config)) : warehouse.memoryLimit,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
     analysis,
@@ -139,6 +139,11 @@ function openingOf({ dataDir, encryptionKey, duckdb, tuning }: Config) {
   return { dataDir, encryptionKey, extensionDirectory, threads: tuning.threads ?? threads };
 }
 
-function autoLimit(of: 'worker' | 'query' | 'assistant'): string {
-  return sizeText(memoryBounds(machineMemory())[of]);
+function autoLimit(of: 'worker' | 'query' | 'assistant', memory = machineMemory()): string {
+  return sizeText(memoryBounds(memory)[of]);
+}
+
+/** The memory of the machine for one of the jobs that run at the same time in this process. */
+function memoryOf({ jobsAtOnce }: Config): number {
+  return machineMemory() / jobsAtOnce;
 }

@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
-import { ExitCode } from '../base/errors.js';
+import { ExitCode, messageOf, type Problem, problemText } from '../base/errors.js';
 import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
 import { isOverBound } from '../base/freshness-estimate.js';
+import { type OrganizationLine, organizationLine } from '../serve/page/organizations.js';
 import { Agenda } from '../serve/schedule/agenda.js';
 import type { Job } from '../serve/schedule/job.js';
-import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
+import { type RunRecord, type ScheduleView, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import { readFacts } from './facts.js';
 import { type Setup, spendingLogPath } from './setup.js';
+
+export { type OrganizationLine, worstFirst as inOrder } from '../serve/page/organizations.js';
 
 /** What `status` reports: the facts that the status page shows as well, with the jobs of `serve`. */
 export interface StatusReport extends Facts {
@@ -66,8 +69,52 @@ function wasTried({ config: { dataDir } }: Setup, { files }: Facts): boolean {
   return files.worker !== null || existsSync(spendingLogPath(dataDir));
 }
 
-async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] | null> {
-  const memory = await fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
+/**
+ * What `status --all` says of an organization, as the page of all of them does. Without `serve`, what is known of its runs is what
+ * it published.
+ */
+export async function organizationStatus(setup: Setup, organization: string): Promise<OrganizationLine> {
+  const now = (setup.clock ?? systemClock).now();
+  const jobs = new Map((await nextRuns(setup, now))?.map((job) => [job.name, job]));
+  const memory = await scheduleStore(setup).load();
+  const schedule: ScheduleView = {
+    ...{ stopping: false, running: null, waiting: [], history: memory?.history ?? [] },
+    jobs: setup.config.serve.jobs.flatMap((job) => {
+      const known = jobs.get(job.name);
+      const lastSuccessAt = memory?.jobs[job.name]?.lastSuccessAt ?? null;
+      return known ? { ...job, ...known, lastSuccessAt } : [];
+    }),
+  };
+  const known = await readFacts(setup).then(
+    (facts) => ({ facts, problem: null }),
+    (error: unknown) => ({ facts: null, problem: messageOf(error) }),
+  );
+  return organizationLine(organization, { ...known, schedule }, now);
+}
+
+/** The line of one whose settings cannot be read. */
+export function unreadable(
+  organization: string,
+  error: { readonly message: string; readonly problems: readonly Problem[] } | null,
+): OrganizationLine {
+  const reason = [error?.message, ...(error?.problems ?? []).map(problemText)].join(' ');
+  const problem = { tone: 'bad', title: 'Its settings cannot be read', reason } as const;
+  const problems = [{ ...problem, commands: ['signalhouse config check'] }];
+  return { organization, state: 'failing', doing: null, lastSuccessAt: null, problems };
+}
+
+/** Whether nobody has to look at it now: its data are there and fresh, and what ran last did not fail. */
+export function isWell({ state, doing }: OrganizationLine): boolean {
+  return state === 'well' || state === 'open points' || (state === 'no data' && doing === 'running');
+}
+
+function scheduleStore({ config, log }: Setup) {
+  return fileStore(scheduleFile(config.dataDir), scheduleMemory, log);
+}
+
+async function nextRuns(setup: Setup, now: number): Promise<NextRun[] | null> {
+  const { config } = setup;
+  const memory = await scheduleStore(setup).load();
   if (memory === null) return null;
   const agenda = new Agenda();
   return config.serve.jobs.map((job) => {

@@ -29,6 +29,8 @@ export interface Facts {
     readonly path: string;
     readonly bytes: number;
   }[];
+  /** Free space of the disk with the data directory, for this user; null where that cannot be told. */
+  readonly diskFreeBytes: number | null;
   /** When the snapshot that analysts read was published; null before the first time. */
   readonly publishedAt: Iso | null;
   /** Null as long as nothing is published. */

@@ -13,7 +13,7 @@ interface Chosen {
 
 const columns = 80;
 /** The flags that every command has. */
-const globalFlags = ['config', 'data-dir', 'json', 'help', 'version'];
+const globalFlags = ['config', 'data-dir', 'organization', 'json', 'help', 'version'];
 
 /** Parses a command line. Throws UsageError when it is not valid, with the command that was probably meant. */
 export async function parse(
@@ -113,6 +113,11 @@ function base(version: string): Argv {
         type: 'string',
         requiresArg: true,
         describe: 'Data directory (overrides SIGNALHOUSE_DATA_DIR)',
+      })
+      .option('organization', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Which organization of the settings file',
       })
       .option('json', { type: 'boolean', describe: 'Print the result as one JSON document' })
       .example([

@@ -55,6 +55,7 @@ async function contextOf(
     env: process.env,
     tuning,
     configFile,
+    organization: typeof args.organization === 'string' ? args.organization : undefined,
     flags: dataDir === undefined ? [] : [{ path: 'dataDir', flag: '--data-dir', value: dataDir }],
     // Only a file can set jobs and masks. Loaded only then: the parser of schedules takes 50 ms.
     checkJobs: problems?.jobProblems,

@@ -4,6 +4,7 @@ import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, RunSignals, Setup } from '../app/setup.js';
 import type { Observe } from '../app/worker.js';
+import { UsageError } from '../base/errors.js';
 import type { CheckLake, Config, loadServeConfig, Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress.js';
@@ -14,6 +15,39 @@ const settings = () => import('../config/load.js');
 
 /** What a command works with: its settings, its log, and a progress line if stderr is a terminal. */
 export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
+
+/**
+ * The command for each organization of the settings file; with `all`, one is not enough. Without a list, or with the name of one,
+ * only the command itself. Throws a UsageError for what is wrong with the list; with `withKeys`, also for a key that several would share.
+ */
+export async function eachOrganization(
+  context: Context,
+  { all = false, withKeys = true } = {},
+): Promise<{ readonly contexts: readonly OrganizationContext[]; readonly isList: boolean }> {
+  const { sources } = context;
+  const { organization } = sources;
+  if (all && organization !== undefined) {
+    const problem = `takes all organizations, and --organization ${organization} takes one; leave one of them out`;
+    throw new UsageError('The flags contradict each other.', [{ setting: '--all', problem }]);
+  }
+  const alone = { contexts: [{ ...context, organization: organization ?? '' }], isList: false };
+  if (organization !== undefined) return alone;
+  const { organizationNames } = await settings();
+  const names = organizationNames(sources, withKeys);
+  if (names === null) {
+    const problem = 'needs a settings file with organizations';
+    if (all) throw new UsageError('There is no list of organizations.', [{ setting: '--all', problem }]);
+    return alone;
+  }
+  const of = (name: string) => ({ ...sources, organization: name, together: names.length });
+  return {
+    contexts: names.map((name) => ({ ...context, sources: of(name), organization: name })),
+    isList: true,
+  };
+}
+
+/** The context of a command for one organization of a list. */
+export type OrganizationContext = Context & { readonly organization: string };
 
 /** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
 export async function setUp(context: Context): Promise<CommandSetup<Setup>> {
@@ -68,12 +102,16 @@ async function withLog<L extends { readonly config: Config }>(
   const { config } = loaded;
   const { createLog } = await import('../base/log.js');
   const pretty = process.stderr.isTTY === true;
-  const progress = pretty ? new (await import('./progress.js')).TerminalProgress(process.stderr) : undefined;
-  const log = createLog({
+  // Several at the same time would overwrite each other's line.
+  const isOne = (sources.together ?? 1) === 1;
+  const progress =
+    pretty && isOne ? new (await import('./progress.js')).TerminalProgress(process.stderr) : undefined;
+  const made = createLog({
     ...{ level: config.log.level, pretty },
     secrets,
     around: progress && ((write) => progress.around(write)),
   });
+  const log = config.organization === null ? made : made.child({ organization: config.organization });
   for (const warning of config.warnings) log.warn(warning);
   return { ...loaded, log, progress, programVersion: programVersion() };
 }

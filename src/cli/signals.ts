@@ -40,6 +40,19 @@ export async function interruptible<T>(
   }
 }
 
+/** Remembers whether a signal asked this process to end, until `release`. The work at hand listens for itself. */
+export function whileAsked(): { isAsked: () => boolean; release: () => void } {
+  let asked = false;
+  const onSignal = () => {
+    asked = true;
+  };
+  for (const name of names) process.on(name, onSignal);
+  const release = () => {
+    for (const name of names) process.off(name, onSignal);
+  };
+  return { isAsked: () => asked, release };
+}
+
 /** Resolves on the first signal that asks this process to end; a second one exits it. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {

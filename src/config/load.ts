@@ -3,7 +3,17 @@ import { resolve } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import { organizationsProblems } from './organizations.js';
+import {
+  chosenFrom,
+  directoryProblems,
+  type Listed,
+  listedIn,
+  merged,
+  type Organization,
+  organizationsProblems,
+  placeOf,
+  settingsOf,
+} from './organizations.js';
 import { takeRemoved } from './removed.js';
 import { type Settings, settings } from './schema.js';
 import {
@@ -16,7 +26,14 @@ import {
   readServeSecrets,
   type ServeSecrets,
 } from './secrets.js';
-import { dotted, parseSettings, type SettingsFile, schemaProblems } from './settings-file.js';
+import {
+  dotted,
+  parseSettings,
+  type SettingsFile,
+  schemaProblems,
+  valueAt,
+  withoutEmpty,
+} from './settings-file.js';
 
 /** The environment variables that set a setting, and which. The API key is not a setting and has its own variables. */
 export const variables = {
@@ -56,6 +73,10 @@ export interface Sources {
   readonly flags?: readonly { path: string; flag: string; value: unknown }[];
   /** The config file named on the command line, over SIGNALHOUSE_CONFIG. */
   readonly configFile?: string | undefined;
+  /** Which organization of the file; may be left out where it names one or none. */
+  readonly organization?: string | undefined;
+  /** How many organizations this process works for. */
+  readonly together?: number | undefined;
   readonly cwd?: string;
   /** Told of every secret that is read, now or later, so that the log can hide it. */
   readonly onSecret?: ((secret: string) => void) | undefined;
@@ -75,6 +96,10 @@ export interface Config extends Settings {
   /** Settings of the file that no longer exist, and what replaces each. */
   readonly warnings: readonly string[];
   readonly tuning: Tuning;
+  /** Its name in the list of the file; null where the file has no list. */
+  readonly organization: string | null;
+  /** How many jobs may run in this process at the same time, so that they share its memory. */
+  readonly jobsAtOnce: number;
 }
 
 /** How to reach the API. The key is only here, never among the settings. */
@@ -111,15 +136,22 @@ export interface EffectiveSetting {
 /** Every setting that is in force, and where it comes from. Throws what `loadConfig` throws. */
 export function effectiveSettings(sources: Sources): EffectiveSetting[] {
   const read = readConfig(sources);
-  const { origin, fileValues } = read;
+  const { origin, fileValues, own } = read;
   const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
   // Required by most commands, so its absence is shown as well.
-  const { encryptionKey: _, warnings: __, tuning: ___, ...shown } = checked(read);
+  const {
+    encryptionKey: _,
+    warnings: __,
+    tuning: ___,
+    organization: ____,
+    jobsAtOnce: _____,
+    ...shown
+  } = checked(read);
   const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...shown.api } });
   return leaves.map(([path, value]) => {
     const setting = dotted(path);
     const given = origin.get(setting);
-    if (given !== undefined)
+    if (given !== undefined && valueAt(own, path) === undefined)
       return { setting, value, from: flags.has(given) ? 'flag' : 'environment', source: given };
     const isInFile = path.length > 0 && valueAt(fileValues, path) !== undefined;
     const source = isInFile ? (fileOf(sources) ?? null) : null;
@@ -132,14 +164,6 @@ function leavesOf(value: unknown, path: readonly PropertyKey[] = []): [readonly 
     return value.flatMap((inner, index) => leavesOf(inner, [...path, index]));
   if (!isObject(value)) return [[path, value ?? null]];
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name]));
-}
-
-function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, step) =>
-      Array.isArray(inner) ? inner[Number(step)] : isObject(inner) ? inner[String(step)] : undefined,
-    values,
-  );
 }
 
 /** `loadConfig` for a command that talks to the API: address and key are required and reported with the rest. */
@@ -190,12 +214,13 @@ export function loadServeConfig(
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Settings {
-  const { dataDir, duckdb } = values;
-  const { extensionDirectory: directory } = duckdb;
+  const { dataDir, duckdb, serve } = values;
+  const absolute = (path: string | null) => path && resolve(cwd, path);
   return {
     ...values,
     dataDir: resolve(cwd, dataDir),
-    duckdb: directory === null ? duckdb : { extensionDirectory: resolve(cwd, directory) },
+    duckdb: { extensionDirectory: absolute(duckdb.extensionDirectory) },
+    serve: { ...serve, metricsFile: absolute(serve.metricsFile) },
   };
 }
 
@@ -231,7 +256,7 @@ function checkedLake(sources: Sources, { config, problems, named }: Read, check:
 }
 
 /** Reads address and key, and adds what is wrong with them to the problems. */
-function readCredentials(sources: Sources, { values, named, problems }: Read): Credentials {
+function readCredentials(sources: Sources, { values, named, problems, isListed }: Read): Credentials {
   const [baseUrl, keyFile] = ['baseUrl', 'keyFile'].map((name) => {
     const value = valueAt(values, ['api', name]);
     return typeof value === 'string' ? value : undefined;
@@ -241,13 +266,18 @@ function readCredentials(sources: Sources, { values, named, problems }: Read): C
     const setting = baseUrl === undefined ? 'SIGNALHOUSE_BASE_URL' : named('api.baseUrl');
     problems.push({ setting, problem });
   }
-  const readKey = () => readApiKey(sources, keyFile, named('api.keyFile'));
+  // The variable has one key; of several organizations, one that names a file has its own.
+  const isInFile =
+    keyFile !== undefined && (isListed || given(sources.env.SIGNALHOUSE_API_KEY) === undefined);
+  const place = isInFile ? { ...sources, env: { ...sources.env, SIGNALHOUSE_API_KEY: undefined } } : sources;
+  const readKey = () => readApiKey(place, keyFile, named('api.keyFile'));
   const key = readKey();
-  if (typeof key !== 'string') problems.push(key);
-  const isInFile = keyFile !== undefined && given(sources.env.SIGNALHOUSE_API_KEY) === undefined;
+  // The key of one organization must not stop the others: its runs say what is wrong, until the file is there.
+  const isLeftToRuns = isInFile && (sources.together ?? 1) > 1;
+  if (typeof key !== 'string' && !isLeftToRuns) problems.push(key);
   return {
     baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''),
-    apiKey: String(key),
+    apiKey: typeof key === 'string' ? key : '',
     readKey: isInFile ? () => usable(readKey()) : undefined,
   };
 }
@@ -274,6 +304,12 @@ interface Read {
   values: Record<string, unknown>;
   /** What the file says, before variables and flags. */
   fileValues: Record<string, unknown>;
+  /** What the file says of this organization alone. */
+  own: Record<string, unknown>;
+  /** Whether the file has a list of organizations. */
+  isListed: boolean;
+  /** What is wrong with the list as a whole. */
+  listProblems: readonly Problem[];
   /** How the user gave a setting: its variable or flag, or its place in the file. */
   named: (path: string) => string;
   problems: Problem[];
@@ -287,23 +323,38 @@ function readConfig(sources: Sources, withFiles = true): Read {
   const cwd = sources.cwd ?? process.cwd();
   const file = fileOf(sources);
   const pointer = !withFiles ? 'file' : sources.configFile === undefined ? 'SIGNALHOUSE_CONFIG' : '--config';
-  const { values, lineOf } =
+  const { values: written, lineOf } =
     file === undefined
       ? { values: {}, lineOf: () => undefined }
       : readFile(resolve(cwd, file), file, problems, pointer);
-  const warnings = takeRemoved(values).map((warning) => `${file}: ${warning}`);
-  const fileValues = structuredClone(values);
+  const listed = 'organizations' in written ? listedIn(written) : undefined;
+  const shared = listed?.shared ?? written;
+  const warnings = takeRemoved(shared).map((warning) => `${file}: ${warning}`);
+  const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);
     if (value === undefined) continue;
-    assign(values, path, numeric.has(name) ? asNumber(value) : value);
+    assign(shared, path, numeric.has(name) ? asNumber(value) : value);
     origin.set(path.join('.'), name);
   }
   for (const { path, flag, value } of sources.flags ?? []) {
-    assign(values, path.split('.'), value);
+    assign(shared, path.split('.'), value);
     origin.set(path, flag);
   }
-  const named = (path: string) => origin.get(path) ?? (file === undefined ? path : `${file}: ${path}`);
+  const organization = chosen(listed, sources, problems);
+  const inList = listed ? [...listed.problems, ...directoryProblems(listed, shared, cwd)] : [];
+  const listProblems = inList.map((one) => ({ ...one, setting: `${file}: ${one.setting}` }));
+  problems.push(...listProblems);
+  // What one organization says of itself comes before what a variable says of all.
+  const values = organization ? settingsOf(organization, shared) : shared;
+  const own = organization?.own ?? {};
+  const fileValues = organization ? merged(ofFile, own) : ofFile;
+  const named = (path: string) => {
+    const place = listed && organization ? placeOf(organization, listed, path) : path;
+    const isOwn = place !== path && place.startsWith('organizations');
+    const given = isOwn ? undefined : origin.get(path);
+    return given ?? (file === undefined ? path : `${file}: ${place}`);
+  };
   const parsed = settings.safeParse(values);
   if (!parsed.success) problems.push(...schemaProblems(settings, parsed.error.issues, named));
   const jobs = valueAt(values, ['serve', 'jobs']);
@@ -325,9 +376,60 @@ function readConfig(sources: Sources, withFiles = true): Read {
   const encryptionKey = key && 'problem' in key ? undefined : key;
   const config = parsed.data && {
     ...withAbsolutePaths(parsed.data, cwd),
-    ...{ encryptionKey, warnings, tuning: sources.tuning ?? {} },
+    ...{ encryptionKey, warnings, tuning: sources.tuning ?? {}, organization: organization?.name ?? null },
+    jobsAtOnce: Math.min(parsed.data.serve.parallel, sources.together ?? 1),
   };
-  return { config, origin, values, fileValues, named, problems, located: locating(`${file}: `, lineOf) };
+  const isListed = listed !== undefined;
+  const located = locating(`${file}: `, lineOf);
+  return { config, origin, values, fileValues, own, isListed, listProblems, named, problems, located };
+}
+
+function chosen(listed: Listed | undefined, sources: Sources, problems: Problem[]): Organization | undefined {
+  const { organization: asked } = sources;
+  if (!listed) {
+    const problem = 'the settings file has no organizations; leave this out, or add the list';
+    if (asked !== undefined) problems.push({ setting: '--organization', problem });
+    return undefined;
+  }
+  if (listed.organizations.length === 0) return undefined;
+  const found = chosenFrom(listed, asked);
+  if ('own' in found) return found;
+  problems.push(found);
+  return undefined;
+}
+
+/**
+ * The names of the organizations of the file; null where it has no list. Throws a UsageError for what is wrong with the list as
+ * a whole; with `withKeys`, also when several would use the one key of SIGNALHOUSE_API_KEY.
+ */
+export function organizationNames(sources: Sources, withKeys: boolean): readonly string[] | null {
+  const file = fileOf(sources);
+  if (file === undefined) return null;
+  const path = resolve(sources.cwd ?? process.cwd(), file);
+  const { values, lineOf } = readFile(path, file, [], 'SIGNALHOUSE_CONFIG');
+  // What is wrong with the file itself is told where its settings are read.
+  if (!('organizations' in values)) return null;
+  const { organizations } = listedIn(values);
+  const names = organizations.map(({ name }) => name);
+  const problems = [...readConfig({ ...sources, organization: names[0] }, false).listProblems];
+  const shared =
+    given(sources.env.SIGNALHOUSE_API_KEY_FILE) ?? valueAt(listedIn(values).shared, ['api', 'keyFile']);
+  const keyless =
+    shared === undefined ? organizations.filter(({ own }) => !valueAt(own, ['api', 'keyFile'])) : [];
+  if (withKeys && keyless.length > 1) {
+    const isSet = given(sources.env.SIGNALHOUSE_API_KEY) !== undefined;
+    const why = isSet
+      ? `SIGNALHOUSE_API_KEY is the key of one organization, and ${keyless.length} have no other`
+      : 'each organization has a key of its own';
+    for (const { index } of keyless)
+      problems.push({
+        setting: `${file}: organizations[${index}].api.keyFile`,
+        problem: `is required: ${why}`,
+      });
+  }
+  if (problems.length > 0)
+    throw new UsageError('The list of organizations is wrong.', problems.map(locating(`${file}: `, lineOf)));
+  return names;
 }
 
 function locating(prefix: string, lineOf: SettingsFile['lineOf']): Read['located'] {
@@ -347,9 +449,9 @@ export function fileProblems(
   sources: Pick<Sources, 'cwd' | 'checkJobs' | 'checkPublish'>,
 ): readonly Problem[] {
   const read = readConfig({ ...sources, env: {}, configFile: file }, false);
-  if ('organizations' in read.fileValues) {
+  if (read.isListed) {
     const source = readFileSync(resolve(sources.cwd ?? process.cwd(), file), 'utf8');
-    return organizationsProblems(source, file, sources.checkJobs);
+    return organizationsProblems(source, file, sources.checkJobs, sources.checkPublish);
   }
   const baseUrl = valueAt(read.values, ['api', 'baseUrl']);
   const problem = typeof baseUrl === 'string' ? baseUrlProblem(baseUrl) : undefined;
@@ -389,15 +491,6 @@ function readFile(
   if (value !== null && parsed.problems.length === 0)
     problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
   return { values: {}, lineOf };
-}
-
-/** Drops settings without a value, and sections whose lines are all comments. A mask of null is a value. */
-function withoutEmpty(value: Record<string, unknown>, path: readonly string[] = []): Record<string, unknown> {
-  if (path.join('.') === 'publish.mask') return value;
-  const filled = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(
-    filled.map(([name, inner]) => [name, isObject(inner) ? withoutEmpty(inner, [...path, name]) : inner]),
-  );
 }
 
 function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {

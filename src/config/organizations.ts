@@ -1,72 +1,268 @@
+import { realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { closestMatch } from '../base/closest.js';
 import { type Problem, UsageError } from '../base/errors.js';
-import { settings, text, timeOfDay } from './schema.js';
-import { parseSettings, schemaProblems } from './settings-file.js';
+import { isObject } from '../base/json.js';
+import { type Settings, settings, text, timeOfDay } from './schema.js';
+import { parseSettings, schemaProblems, valueAt, withoutEmpty } from './settings-file.js';
 
-/** The list from which deploy/kubernetes/organizations/generate.mjs makes a CronJob for each organization. */
+/**
+ * A settings file with `organizations:`, a list of what differs for each; everything else is inherited from the top of the
+ * file. The same file feeds Kubernetes: deploy/kubernetes/organizations/generate.mjs makes a CronJob of each entry.
+ */
+
+type Values = Record<string, unknown>;
 
 const quantity = z
   .string()
   .regex(/^\d+(\.\d+)?([KMGTP]i|[kMGTP])?$/, 'must be a quantity of Kubernetes such as 10Gi');
 const objectName = text.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a Secret');
 
-const organization = z.strictObject({
-  // signalhouse-NAME is the name of a CronJob, which has at most 52 characters.
-  name: z
-    .string()
-    .regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/, 'must have lowercase letters, digits and -, at most 40'),
+// signalhouse-NAME is the name of a CronJob, which has at most 52 characters.
+const validName = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/;
+const name = z.string().superRefine((given, { addIssue }) => {
+  if (validName.test(given)) return;
+  const guess = given
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replaceAll(/^-+|-+$/g, '');
+  const meant = guess === '' ? '' : `; did you mean ${guess}?`;
+  addIssue({
+    code: 'custom',
+    message: `must have lowercase letters, digits and - between them, at most 40${meant}`,
+  });
+});
+
+/** The settings are checked after they are merged; here they only are names. */
+const anySetting = Object.fromEntries(
+  Object.keys(settings.shape).map((key) => [key, z.unknown().optional()]),
+);
+
+/** Of an entry, for Kubernetes alone. */
+const forCronJob = {
   secret: objectName.optional(),
   storage: quantity.optional(),
   memory: quantity.optional(),
   schedule: text.regex(/^(\S+\s+){4}\S+$/, 'must have five fields, such as "30 6 * * *"').optional(),
   suspend: z.boolean().optional(),
-});
+};
+const entry = z.strictObject({ name, ...forCronJob, ...anySetting });
 
-const list = z.strictObject({
-  image: text,
+/** Of the file, for Kubernetes alone. */
+const forKubernetes = {
+  image: text.optional(),
   // A ConfigMap has texts only.
   environment: z.record(text, z.union([z.string(), z.number(), z.boolean()]).transform(String)).default({}),
-  settings: settings.optional(),
   lakeSecret: objectName.optional(),
-  night: z.strictObject({ from: timeOfDay, to: timeOfDay }).refine(({ from, to }) => from < to, {
-    message: 'from must be a time before to',
-  }),
-  organizations: z.array(organization).superRefine((all, { addIssue }) => {
-    for (const [index, { name }] of all.entries())
-      if (all.findIndex((one) => one.name === name) < index)
-        addIssue({ code: 'custom', path: [index, 'name'], message: 'there are two of this name' });
-  }),
+  night: z
+    .strictObject({ from: timeOfDay, to: timeOfDay })
+    .refine(({ from, to }) => from < to, { message: 'from must be a time before to' })
+    .default({ from: '01:00', to: '05:00' }),
+};
+const list = z.strictObject({
+  ...forKubernetes,
+  settings: z.record(z.string(), z.unknown()).optional(),
+  ...anySetting,
+  organizations: z
+    .array(entry)
+    .min(1, 'must name at least one organization')
+    .superRefine((all, { addIssue }) => {
+      for (const [index, { name }] of all.entries())
+        if (all.findIndex((one) => one.name === name) < index)
+          addIssue({
+            code: 'custom',
+            path: [index, 'name'],
+            message: `there are two of this name; give each its own, such as ${name}-${index + 1}`,
+          });
+    }),
 });
 
-/** A list of organizations; the settings are those of the file, without defaults. */
-export type Organizations = Omit<z.output<typeof list>, 'settings'> & { readonly settings: object };
+/** What belongs to the process that serves all, and so cannot differ. */
+const ofTheService = ['host', 'port', 'allowedHosts', 'users', 'proxies', 'userHeader', 'parallel'];
 
-/** Finds what a schema cannot in the schedule of an organization, such as a date that never occurs. */
+export interface Organization {
+  readonly name: string;
+  readonly index: number;
+  /** The settings that differ, as they are written. */
+  readonly own: Values;
+}
+
+/** A list, taken apart. */
+export interface Listed {
+  readonly organizations: readonly Organization[];
+  /** The settings that all inherit. `settings:`, an older place for them, counts less than the top of the file. */
+  readonly shared: Values;
+  readonly older: Values;
+  readonly problems: readonly Problem[];
+}
+
+/** Takes a list apart. Its problems have their path in the file as the name of the setting. */
+export function listedIn(values: Values): Listed {
+  const parsed = list.safeParse(values);
+  const problems = parsed.error ? schemaProblems(list, parsed.error.issues, (path) => path) : [];
+  const written = Array.isArray(values.organizations) ? values.organizations : [];
+  const organizations = written.flatMap((one, index): Organization[] =>
+    isObject(one) && typeof one.name === 'string'
+      ? [{ name: one.name, index, own: withoutEmpty(settingsIn(one)) }]
+      : [],
+  );
+  for (const { own, index } of organizations)
+    for (const key of isObject(own.serve) ? Object.keys(own.serve) : [])
+      if (ofTheService.includes(key))
+        problems.push({
+          setting: `organizations[${index}].serve.${key}`,
+          problem: 'is for the whole service; move it to the top of the file',
+        });
+  const older = isObject(values.settings) ? withoutEmpty(values.settings) : {};
+  return { organizations, shared: merged(older, settingsIn(values)), older, problems };
+}
+
+function settingsIn(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => key in settings.shape));
+}
+
+/** `over` over `base`: sections are merged, everything else is replaced. */
+export function merged(base: Values, over: Values): Values {
+  const result = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isObject(below) && isObject(value) ? merged(below, value) : value;
+  }
+  return result;
+}
+
+/** The settings of one organization; `shared` may have been changed by variables and flags. */
+export function settingsOf({ name, own }: Organization, shared: Values): Values {
+  const base = typeof shared.dataDir === 'string' ? shared.dataDir : './data';
+  const metricsFile = valueAt(shared, ['serve', 'metricsFile']);
+  const inherited =
+    typeof metricsFile === 'string'
+      ? // One file for each: they would replace each other's.
+        { serve: { metricsFile: metricsFile.replace(/(\.[^./]*)?$/, `-${name}$1`) } }
+      : {};
+  return merged(merged(merged(shared, inherited), { dataDir: join(base, name) }), own);
+}
+
+/** Where in the file a setting of an organization is written: in its entry, or where all inherit it from. */
+export function placeOf({ index, own }: Organization, { shared, older }: Listed, path: string): string {
+  const places: readonly (readonly [string, Values])[] = [
+    [`organizations[${index}].`, own],
+    ['settings.', older],
+    ['', shared],
+  ];
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== '');
+  const depths = places.map(([, values]) => {
+    const missing = steps.findIndex((_, at) => valueAt(values, steps.slice(0, at + 1)) === undefined);
+    return missing < 0 ? steps.length : missing;
+  });
+  const deepest = Math.max(...depths);
+  return deepest === 0 ? path : `${places[depths.indexOf(deepest)]?.[0] ?? ''}${path}`;
+}
+
+/** Two that would write into the same directory. `shared` has the base of those that name none. */
+export function directoryProblems({ organizations }: Listed, shared: Values, cwd: string): Problem[] {
+  const taken = new Map<string, string>();
+  return organizations.flatMap((one): Problem[] => {
+    const { dataDir } = settingsOf(one, shared);
+    if (typeof dataDir !== 'string') return [];
+    const path = realPath(resolve(cwd, dataDir));
+    const other = taken.get(path);
+    taken.set(path, other ?? one.name);
+    if (other === undefined || other === one.name) return [];
+    const own = settingsOf({ ...one, own: {} }, shared).dataDir;
+    const advice =
+      one.own.dataDir === undefined ? `give ${other} another dataDir` : `leave it out for ${own}`;
+    const setting = `organizations[${one.index}].${one.own.dataDir === undefined ? 'name' : 'dataDir'}`;
+    return [{ setting, problem: `${dataDir} is the data directory of ${other} already; ${advice}` }];
+  });
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The organization that was asked for, or the only one; a problem where it cannot be told. */
+export function chosenFrom({ organizations }: Listed, asked: string | undefined): Organization | Problem {
+  const names = organizations.map((one) => one.name);
+  const [only] = organizations;
+  if (asked === undefined && only && organizations.length === 1) return only;
+  const all = `one of ${names.join(', ')}`;
+  if (asked === undefined) return { setting: '--organization', problem: `is required: ${all}` };
+  const found = organizations.find((one) => one.name === asked);
+  const guess = closestMatch(asked, names);
+  return (
+    found ?? {
+      setting: '--organization',
+      problem: `${JSON.stringify(asked)} is not ${all}${guess === undefined ? '' : `; did you mean ${guess}?`}`,
+    }
+  );
+}
+
+/** Finds what a schema cannot in the jobs and in the schedules of a list, such as a date that never occurs. */
 type CheckJobs = (jobs: readonly unknown[], prefix: string) => readonly Problem[];
+type CheckPublish = (publish: Settings['publish'], named: (path: string) => string) => readonly Problem[];
 
-/** Reads a list. `name` is the name of its file. Throws a UsageError with every problem, each with its line. */
+/** What Kubernetes needs of a list. */
+export type Organizations = Pick<z.output<typeof list>, 'environment' | 'lakeSecret' | 'night'> & {
+  readonly image: string;
+  /** As they are written, without defaults. */
+  readonly settings: Values;
+  readonly organizations: readonly (z.output<z.ZodObject<typeof forCronJob>> & Organization)[];
+};
+
+/** Reads a list for Kubernetes. `name` is the name of its file. Throws a UsageError with every problem, each with its line. */
 export function readOrganizations(source: string, name: string, checkJobs?: CheckJobs): Organizations {
   const problems = organizationsProblems(source, name, checkJobs);
+  const written = parseSettings(source, name).value;
+  const { image } = isObject(written) ? written : {};
+  if (problems.length === 0 && image === undefined)
+    problems.push({ setting: `${name}: image`, problem: 'is required: the image that the CronJobs run' });
   if (problems.length > 0) throw new UsageError('The list of organizations is wrong.', problems);
-  const written = parseSettings(source, name).value as { settings?: object };
-  return { ...list.parse(written), settings: written.settings ?? {} };
+  const values = written as Values;
+  const { organizations, shared } = listedIn(values);
+  const parsed = list.parse(values);
+  return {
+    ...parsed,
+    image: String(image),
+    settings: shared,
+    organizations: organizations.map((one) => ({ ...parsed.organizations[one.index], ...one })),
+  };
 }
 
 /** What is wrong in a list. */
-export function organizationsProblems(source: string, name: string, checkJobs?: CheckJobs): Problem[] {
+export function organizationsProblems(
+  source: string,
+  name: string,
+  checkJobs?: CheckJobs,
+  checkPublish?: CheckPublish,
+): Problem[] {
   const file = parseSettings(source, name);
   if (file.problems.length > 0) return [...file.problems];
-  const parsed = list.safeParse(file.value);
-  const problems = parsed.error ? schemaProblems(list, parsed.error.issues, (path) => path) : [];
-  if (parsed.data && checkJobs) {
-    for (const [index, one] of parsed.data.organizations.entries()) {
-      const found = one.schedule === undefined ? [] : checkJobs([{ cron: one.schedule }], '');
-      const setting = `organizations[${index}].schedule`;
-      problems.push(...found.map(({ problem }) => ({ setting, problem })));
-    }
-    problems.push(...checkJobs(parsed.data.settings?.serve.jobs ?? [], 'settings.serve.jobs'));
+  const values = isObject(file.value) ? file.value : {};
+  const listed = listedIn(values);
+  const problems = [...listed.problems, ...directoryProblems(listed, listed.shared, '/')];
+  for (const one of listed.organizations) {
+    const own = settingsOf(one, listed.shared);
+    const named = (path: string) => placeOf(one, listed, path);
+    const parsed = settings.safeParse(own);
+    // What is not a setting at all is told above.
+    if (parsed.error) problems.push(...schemaProblems(settings, parsed.error.issues, named));
+    const jobs = valueAt(own, ['serve', 'jobs']);
+    if (Array.isArray(jobs) && checkJobs) problems.push(...checkJobs(jobs, named('serve.jobs')));
+    if (parsed.data && checkPublish) problems.push(...checkPublish(parsed.data.publish, named));
+    const schedule = valueAt(values, ['organizations', one.index, 'schedule']);
+    const found = typeof schedule === 'string' && checkJobs ? checkJobs([{ cron: schedule }], '') : [];
+    const setting = `organizations[${one.index}].schedule`;
+    problems.push(...found.map(({ problem }) => ({ setting, problem })));
   }
-  return problems.map((one) => {
+  const told = new Map(problems.map((one) => [`${one.setting}: ${one.problem}`, one]));
+  return [...told.values()].map((one) => {
     const setting = one.setting === '' ? name : `${name}: ${one.setting}`;
     return { ...one, setting, line: file.lineOf(one.setting) };
   });

@@ -2,6 +2,7 @@ import { isAlias, isMap, isSeq, LineCounter, type Node, parseDocument } from 'ya
 import { z } from 'zod';
 import { closestMatch } from '../base/closest.js';
 import { firstLine, messageOf, type Problem } from '../base/errors.js';
+import { isObject } from '../base/json.js';
 
 /** A YAML file as people wrote it: its value, and what is wrong in it, with the line and what was probably meant. */
 export interface SettingsFile {
@@ -103,4 +104,25 @@ function namesAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[
 export function dotted(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
   return steps.join('').replace(/^\./, '');
+}
+
+/** The value at a path; undefined where there is none. */
+export function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, step) =>
+      Array.isArray(inner) ? inner[Number(step)] : isObject(inner) ? inner[String(step)] : undefined,
+    values,
+  );
+}
+
+/** Drops settings without a value, and sections whose lines are all comments. A mask of null is a value. */
+export function withoutEmpty(
+  value: Record<string, unknown>,
+  path: readonly string[] = [],
+): Record<string, unknown> {
+  if (path.join('.') === 'publish.mask') return value;
+  const filled = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(
+    filled.map(([name, inner]) => [name, isObject(inner) ? withoutEmpty(inner, [...path, name]) : inner]),
+  );
 }

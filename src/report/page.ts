@@ -15,10 +15,12 @@ export async function reportPage(
   version: string,
   /** Whether there is a page for sheets on the same server. */
   hasSheets = false,
+  /** Where its pages are. */
+  base = '',
 ): Promise<Page> {
   const { header } = data;
   const sections = await sectionsOf(data, (topic, id) =>
-    hasSheets ? html`<a href="/sheets?topic=${id}">${topic}</a>` : topic,
+    hasSheets ? html`<a href="${base}/sheets?topic=${id}">${topic}</a>` : topic,
   );
   return documentPage({
     title: `${header.organization ?? 'Signalhouse'}: report`,

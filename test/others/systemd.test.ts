@@ -6,7 +6,8 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { Folders } from '../support/signalhouse.js';
 
 const folder = fileURLToPath(new URL('../../deploy/systemd/', import.meta.url));
-const services = ['signalhouse-sync.service', 'signalhouse-serve.service'];
+const services = ['signalhouse-sync.service', 'signalhouse-serve.service', 'signalhouse@acme.service'];
+const timers = ['signalhouse-sync.timer', 'signalhouse@acme.timer'];
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 const folders = new Folders();
 afterAll(() => folders.remove());
@@ -17,7 +18,7 @@ function machine(): string {
   const root = folders.make();
   const units = join(root, 'etc/systemd/system');
   mkdirSync(units, { recursive: true });
-  for (const name of readdirSync(folder).filter((one) => one.startsWith('signalhouse-')))
+  for (const name of readdirSync(folder).filter((one) => /^signalhouse[-@]/.test(one)))
     cpSync(join(folder, name), join(units, name), { recursive: true });
   const program = join(root, 'usr/local/bin/signalhouse');
   mkdirSync(join(program, '..'), { recursive: true });
@@ -38,12 +39,27 @@ function analyze(root: string, ...args: string[]) {
 describe('the systemd units', () => {
   it('are correct', () => {
     const root = machine();
-    const result = analyze(root, 'verify', ...services, 'signalhouse-sync.timer');
+    const result = analyze(root, 'verify', ...services, ...timers);
     expect(result).toEqual({ status: 0, stdout: '', stderr: '' });
     // The same check complains about a wrong line.
     const timer = join(root, 'etc/systemd/system/signalhouse-sync.timer');
     writeFileSync(timer, readFileSync(timer, 'utf8').replace('03:00:00', '25:00:00'));
     expect(analyze(root, 'verify', 'signalhouse-sync.timer').stderr).toContain('Failed to parse calendar');
+  });
+
+  it('one unit for each organization: its own key, the sandbox of the others', () => {
+    const root = machine();
+    const { stdout } = spawnSync(
+      'systemd-analyze',
+      ['--no-pager', `--root=${root}`, 'cat-config', 'systemd/system/signalhouse@.service'],
+      { encoding: 'utf8' },
+    );
+    expect(stdout).toContain('signalhouse sync --organization %i --push');
+    const lines = stdout.split('\n');
+    expect(lines.lastIndexOf('LoadCredential=api-key:/etc/signalhouse/keys/%i')).toBeGreaterThan(
+      lines.indexOf('LoadCredential=api-key:/etc/signalhouse/api-key'),
+    );
+    expect(stdout).toContain('ProtectSystem=strict');
   });
 
   it.each(services)('%s may do little besides its work: exposure at most 1.5 of 10', (name) => {

@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}
 interface Rule {
   readonly alert: string;
   readonly expr: string;
-  readonly annotations: { readonly runbook_url: string };
+  readonly annotations: { readonly runbook_url: string; readonly summary: string };
 }
 const rules: Rule[] = parse(read('deploy/prometheus/signalhouse.rules.yml')).groups[0].rules;
 const dashboard = JSON.parse(read('deploy/grafana/signalhouse.json'));
@@ -27,7 +27,9 @@ async function exposed(): Promise<Map<string, Set<string>>> {
   metrics.rows('topics', { new: 1, changed: 0, removed: 0 });
   metrics.run(someRun);
   metrics.served('/', 200, 1);
-  const text = await metrics.render(someFacts, someSchedule, now);
+  const lake = { ...someSchedule.jobs[0]!, name: 'lake', run: 'lake' } as const;
+  const schedule = { ...someSchedule, jobs: [...someSchedule.jobs, lake] };
+  const text = await metrics.render(someFacts, schedule, now);
   const found = new Map<string, Set<string>>();
   for (const [, name = '', labels = ''] of text.matchAll(/^([a-z_]+)(\{.*\})? \S+$/gm)) {
     const names = found.get(name) ?? new Set(['instance', 'job']);
@@ -56,6 +58,21 @@ it.each(asked)('%s asks for metrics and labels that there are: %s', async (_, ex
 });
 
 describe('every alert', () => {
+  it('names its organization, in its text and wherever it adds up or compares', () => {
+    // Nothing is scraped then, of any organization.
+    for (const { alert, expr, annotations } of rules.filter(({ alert }) => alert !== 'SignalhouseDown')) {
+      expect([alert, annotations.summary]).toEqual([
+        alert,
+        expect.stringMatching(/^\{\{ with \$labels\.organization \}\}\[\{\{ \. \}\}\] \{\{ end \}\}/),
+      ]);
+      const together = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].map(([, labels = '']) => labels);
+      // The start of a process is of all its organizations.
+      const ofProcess = expr.includes('process_start_time_seconds');
+      for (const labels of ofProcess ? [] : together)
+        expect([alert, labels]).toEqual([alert, expect.stringContaining('organization')]);
+    }
+  });
+
   it('has a section in docs/operations.md, in the same order, and links to it', () => {
     expect(rules.map(({ alert }) => alert)).toEqual(sections);
     expect(rules.map(({ annotations }) => annotations.runbook_url)).toEqual(

@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +9,7 @@ import { manifestsOf } from '../../deploy/kubernetes/organizations/generate.mjs'
 import { problemText, type UsageError } from '../../src/base/errors.js';
 import { flagsOf, isGroup } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
-import { loadServeConfig } from '../../src/config/load.js';
+import { loadConfigWithCredentials, loadServeConfig } from '../../src/config/load.js';
 import { organizationsProblems } from '../../src/config/organizations.js';
 import { settings } from '../../src/config/schema.js';
 import { jobProblems } from '../../src/serve/schedule/job.js';
@@ -188,6 +190,31 @@ describe('many organizations', () => {
     expect(() => settings.parse(parse(data['settings.yaml']))).not.toThrow();
   });
 
+  it('takes the file of one machine: what differs for one is in its own ConfigMap, without keys and folders', () => {
+    const file = {
+      ...{ image: 'signalhouse:1', dataDir: '/srv/signals', sync: { recheck: 2 } },
+      api: { baseUrl: 'https://api.example.com/v1', keyFile: '/etc/keys/all' },
+      organizations: [
+        { name: 'acme', api: { keyFile: '/etc/keys/acme' } },
+        { name: 'globex', dataDir: '/srv/globex', rateLimit: { requests: 60 }, api: { keyFile: '/k' } },
+      ],
+    };
+    const [all, , acme, , own, globex] = manifestsOf(stringify(file));
+    expect(parse(all.data['settings.yaml'])).toEqual({
+      api: { baseUrl: 'https://api.example.com/v1' },
+      sync: { recheck: 2 },
+    });
+    const namesOf = (job: typeof globex) => job.spec.jobTemplate.spec.template.spec.volumes[2].configMap.name;
+    expect([acme, globex].map(namesOf)).toEqual(['signalhouse-organizations', own.metadata.name]);
+    expect(schemaProblems(own)).toBeNull();
+    const configFile = join(mkdtempSync(join(tmpdir(), 'signalhouse-')), 'settings.yaml');
+    writeFileSync(configFile, own.data['settings.yaml']);
+    // The image and the shared ConfigMap set these.
+    const env = { SIGNALHOUSE_DATA_DIR: '/data', SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1' };
+    const { config } = loadConfigWithCredentials({ configFile, env: { ...env, SIGNALHOUSE_API_KEY: 'k' } });
+    expect(config).toMatchObject({ organization: 'globex', dataDir: '/data', rateLimit: { requests: 60 } });
+  });
+
   it.each([
     ['two of one name', { organizations: [{ name: 'a' }, { name: 'a' }] }, 'there are two of this name'],
     ['a name that Kubernetes refuses', { organizations: [{ name: 'Acme Inc.' }] }, 'lowercase letters'],
@@ -197,16 +224,22 @@ describe('many organizations', () => {
     ['a size that is none', { organizations: [{ name: 'a', storage: '10 GB' }] }, 'such as 10Gi'],
     ['a schedule in words', { organizations: [{ name: 'a', schedule: 'every day' }] }, 'five fields'],
     ['a schedule of no day', { organizations: [{ name: 'a', schedule: '0 3 31 2 *' }] }, 'impossible day'],
-    ['a section that is none', { nigth: {} }, 'nigth (line 22): is not a setting; did you mean night?'],
+    ['a section that is none', { nigth: {} }, 'nigth (line 21): is not a setting; did you mean night?'],
     [
       'a setting that is none',
       { settings: { serve: { prot: 1 } } },
-      'settings.serve.prot (line 6): is not a setting; did you mean port?',
+      'settings.serve.prot (line 23): is not a setting; did you mean port?',
     ],
+    [
+      'a setting of one that is none',
+      { organizations: [{ name: 'a', rateLimit: { request: 5 } }] },
+      'organizations[0].rateLimit.request (line 16): is not a setting; did you mean requests?',
+    ],
+    ['no image', { image: undefined }, 'image: is required'],
   ])('%s is refused', (_, change, problem) => {
     const yaml = stringify({ ...parse(list), ...change });
     expect(textsOf(() => manifestsOf(yaml))).toContainEqual(expect.stringContaining(problem));
-    expect(organizationsProblems(yaml, 'x', jobProblems)).not.toEqual([]);
+    if (!('image' in change)) expect(organizationsProblems(yaml, 'x', jobProblems)).not.toEqual([]);
   });
 
   function textsOf(work: () => unknown): string[] {
@@ -221,12 +254,13 @@ describe('many organizations', () => {
 
 describe('systemd', () => {
   const units = `${root}deploy/systemd/`;
-  const service = (name: string) => text(`${units}signalhouse-${name}.service`);
+  const service = (name: string) => text(`${units}signalhouse${name}.service`);
   const sandbox = text(`${units}signalhouse-.service.d/sandbox.conf`);
 
-  it.each(['sync', 'serve'])('signalhouse-%s.service runs a command that there is', (name) => {
+  it.each(['-sync', '-serve', '@'])('signalhouse%s.service runs a command that there is', (name) => {
     const [, command = ''] = /^ExecStart=\/usr\/local\/bin\/signalhouse (.*)$/m.exec(service(name)) ?? [];
-    expectKnown(command.split(' '));
+    expectKnown(command.replace('--organization %i ', '').split(' '));
+    expect(command.includes('--organization %i')).toBe(name === '@');
   });
 
   it('has the time to end a run, and hands over the key as a file', () => {

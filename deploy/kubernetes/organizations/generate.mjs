@@ -1,10 +1,11 @@
-// Prints the manifests of every organization in organizations.yaml (or in the file that is named):
+// Prints the manifests of every organization of a settings file (organizations.yaml, or the file that is named):
 //
 //   node deploy/kubernetes/organizations/generate.mjs [FILE] | kubectl apply -f -
 //
 // What a worker needs is in cronjob.yaml and storage.yaml of the folder above; this only gives each organization its own.
+// Keys and data directories of the file are of one machine; here, each has a Secret and a volume.
 // An organization that was removed from the list keeps its volume: delete what has its label,
-//   kubectl -n signalhouse delete cronjob,pvc -l signalhouse.dev/organization=NAME
+//   kubectl -n signalhouse delete cronjob,pvc,configmap -l signalhouse.dev/organization=NAME
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +34,11 @@ const template = (name) => readFileSync(new URL(`../${name}`, import.meta.url), 
 /** The manifests of a list, as it is written in YAML. Throws a UsageError with every problem. @param {string} yaml */
 export function manifestsOf(yaml, name = 'organizations.yaml') {
   const list = readOrganizations(yaml, name, jobProblems);
-  return [configMap(list), ...list.organizations.flatMap((one) => [volumeClaim(one), cronJob(one, list)])];
+  const ofOne = (/** @type {Organization} */ one) => {
+    const own = settingsOf(one, list);
+    return [volumeClaim(one), ...(own ? [configMap(own)] : []), cronJob(one, list, own !== null)];
+  };
+  return [sharedConfigMap(list), ...list.organizations.flatMap(ofOne)];
 }
 
 /** @param {string} time */
@@ -42,24 +47,41 @@ function minutesOf(time) {
   return (hours ?? 0) * 60 + (minutes ?? 0);
 }
 
+/** Settings without what a pod has of its own. @param {Record<string, any>} settings */
+function forPods({ dataDir: _, api, ...settings }) {
+  const { keyFile: __, ...rest } = api ?? {};
+  return Object.keys(rest).length === 0 ? settings : { api: rest, ...settings };
+}
+
+/** The ConfigMap of one with settings of its own; null for one that only inherits. @param {Organization} organization @param {List} list */
+function settingsOf({ name, own }, { settings }) {
+  const differs = forPods(own);
+  if (Object.keys(differs).length === 0) return null;
+  // A list of one: what it says of itself comes before the environment of all.
+  const file = { ...forPods(settings), organizations: [{ name, dataDir: '/data', ...differs }] };
+  return { name: `signalhouse-${name}`, labels: labelsOf(name), data: { 'settings.yaml': stringify(file) } };
+}
+
 /** @param {List} list */
-function configMap({ environment, settings, lakeSecret }) {
+function sharedConfigMap({ environment, settings, lakeSecret }) {
   const lake = {
     AWS_ACCESS_KEY_ID_FILE: '/run/secrets/lake/access-key-id',
     AWS_SECRET_ACCESS_KEY_FILE: '/run/secrets/lake/secret-access-key',
   };
-  return {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: shared, namespace },
-    data: {
-      SIGNALHOUSE_CONFIG: '/etc/signalhouse/settings.yaml',
-      SIGNALHOUSE_API_KEY_FILE: '/run/secrets/signalhouse/api-key',
-      ...(lakeSecret !== undefined && lake),
-      ...environment,
-      'settings.yaml': stringify(settings),
-    },
+  const data = {
+    SIGNALHOUSE_CONFIG: '/etc/signalhouse/settings.yaml',
+    SIGNALHOUSE_API_KEY_FILE: '/run/secrets/signalhouse/api-key',
+    ...(lakeSecret !== undefined && lake),
+    ...environment,
+    'settings.yaml': stringify(forPods(settings)),
   };
+  return configMap({ name: shared, data });
+}
+
+/** @param {{ name: string, labels?: Record<string, string>, data: Record<string, string> }} of */
+function configMap({ name, labels, data }) {
+  const metadata = { name, namespace, ...(labels && { labels }) };
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
 }
 
 /** @param {Organization} organization */
@@ -70,8 +92,12 @@ function volumeClaim({ name, storage = '10Gi' }) {
   return claim;
 }
 
-/** @param {Organization} organization @param {List} list */
-function cronJob({ name, secret, memory = '1Gi', schedule, suspend }, { image, lakeSecret, night }) {
+/** @param {Organization} organization @param {List} list @param {boolean} hasSettings */
+function cronJob(
+  { name, secret, memory = '1Gi', schedule, suspend },
+  { image, lakeSecret, night },
+  hasSettings,
+) {
   const job = parse(template('cronjob.yaml'));
   job.metadata = { name: `signalhouse-${name}`, namespace, labels: labelsOf(name) };
   job.spec.schedule = schedule ?? minuteOf(name, night);
@@ -94,7 +120,12 @@ function cronJob({ name, secret, memory = '1Gi', schedule, suspend }, { image, l
   const volumes = {
     data: { persistentVolumeClaim: { claimName: `signalhouse-${name}` } },
     tmp: undefined,
-    settings: { configMap: { name: shared, items: [{ key: 'settings.yaml', path: 'settings.yaml' }] } },
+    settings: {
+      configMap: {
+        name: hasSettings ? `signalhouse-${name}` : shared,
+        items: [{ key: 'settings.yaml', path: 'settings.yaml' }],
+      },
+    },
     secrets: { secret: { secretName: secret ?? `signalhouse-${name}`, defaultMode: 0o440 } },
   };
   for (const volume of spec.volumes)

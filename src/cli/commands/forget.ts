@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
+import type { ForgetPreview, ForgetReport, forget as runForget } from '../../app/forget.js';
 import type { LakeAccess } from '../../app/lake.js';
 import type { Setup } from '../../app/setup.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
 import { type Context, command, text, toggle, wait, words } from '../command.js';
+import { all as allOrganizations, answerAll, forEach, type Outcome } from '../organizations.js';
 import { answer, confirmed, print } from '../output.js';
-import { type CommandSetup, setUp, setUpLake } from '../setup.js';
+import { type CommandSetup, eachOrganization, setUp, setUpLake } from '../setup.js';
 import { countsTable, printable } from '../text/layout.js';
 
 const types = ['person', 'conversation', 'company'] as const;
@@ -20,6 +21,7 @@ export const forget = command({
     ['signalhouse forget person 90210', 'Show what is held, and ask'],
     ['signalhouse forget person --email kim@example.com --yes --reason "request 17"', 'Without a question'],
     ['signalhouse forget person --list requests.txt --dry-run', 'Only show what is held'],
+    ['signalhouse forget person --email kim@example.com --all', 'In every organization of the settings file'],
     ['signalhouse forget conversation 3f2b9c1e-0000-4000-8000-000000000000', 'A conversation'],
   ],
   flags: {
@@ -37,13 +39,17 @@ export const forget = command({
     dryRun: toggle.describe('Only show what is held'),
     yes: toggle.describe('Do not ask; required where nobody can be asked'),
     wait,
+    all: allOrganizations,
   },
-  async run({ type, ids, email, list, inAdvance, by, reason, dryRun, yes, wait }, context) {
+  async run({ type, ids, email, list, inAdvance, by, reason, dryRun, yes, wait, all: isAll }, context) {
     const { forget: run, readList } = await import('../../app/forget.js');
     const listed = list === undefined ? [] : readList(list);
     const all = [...ids, ...listed.filter((one) => !one.includes('@'))];
     const emails = [...email, ...listed.filter((one) => one.includes('@'))];
     refuseNothing(type, all, emails);
+    const selection = { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance };
+    const request = { requestedBy: by ?? osUser(), reason: reason ?? null };
+    if (isAll) return forgetInAll(context, { selection, request, wait, dryRun, yes });
     let isShown = false;
     const confirm = async (preview: ForgetPreview) => {
       const entities = preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0);
@@ -54,8 +60,8 @@ export const forget = command({
     };
     const report = await run(
       await setUpWithLake(context),
-      { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance },
-      { requestedBy: by ?? osUser(), reason: reason ?? null },
+      selection,
+      request,
       { wait, dryRun },
       yes ? undefined : confirm,
     );
@@ -67,6 +73,87 @@ export const forget = command({
     );
   },
 });
+
+interface Asked {
+  readonly selection: Parameters<typeof runForget>[1];
+  readonly request: Parameters<typeof runForget>[2];
+  readonly wait: boolean;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+}
+
+/**
+ * Previews every organization, asks once, and forgets where something is held. One that fails does not stop the others: what became
+ * of it is told with its name, and decides the exit code.
+ */
+async function forgetInAll(
+  context: Context,
+  { selection, request, wait, dryRun, yes }: Asked,
+): Promise<ExitCode> {
+  const { forget: run, hasWarehouse } = await import('../../app/forget.js');
+  const { inAdvance } = selection;
+  const { contexts } = await eachOrganization(context, { all: true, withKeys: false });
+  const forgetIn = (isPreview: boolean) => async (one: Context) => {
+    const setup = await setUpWithLake(one);
+    const { dataDir } = setup.config;
+    // What was never pulled holds nobody; a fingerprint cannot be kept there.
+    if (!inAdvance && !hasWarehouse(dataDir)) return { result: nothing(selection), exitCode: ExitCode.done };
+    const result = await run(setup, selection, request, { wait, dryRun: isPreview });
+    return { result, exitCode: result.pending.length > 0 ? ExitCode.incomplete : ExitCode.done };
+  };
+  const previews = await forEach(contexts, forgetIn(true));
+  const held = previews.filter(({ report }) => report?.outcome === 'preview').map((one) => one.organization);
+  const isShown = !context.json && !dryRun;
+  const text = (report: ForgetReport) => reportText(report, isShown, inAdvance);
+  const outcomes = await (async () => {
+    if (dryRun || held.length === 0) return previews;
+    if (!yes) {
+      if (isShown) print(shownAll(previews));
+      const what = `forget this in ${held.join(', ')}`;
+      const question = 'Remove all of this? It cannot be undone.';
+      if (!(await confirmed(context, what, question, howToForget))) return previews.map(declined);
+    }
+    const done = await forEach(
+      contexts.filter(({ organization }) => held.includes(organization)),
+      forgetIn(false),
+    );
+    return previews.map((one) => done.find(({ organization }) => organization === one.organization) ?? one);
+  })();
+  const exitCode = answerAll(context, outcomes, text);
+  if (exitCode !== ExitCode.done) return exitCode;
+  const code = allCode(outcomes, inAdvance);
+  process.exitCode = code;
+  return code;
+}
+
+function shownAll(previews: readonly Outcome<ForgetReport>[]): string {
+  return previews
+    .flatMap(({ organization, report }) =>
+      report?.outcome === 'preview' ? [`${organization}:`, ...heldLines(report), ''] : [],
+    )
+    .join('\n');
+}
+
+function declined(one: Outcome<ForgetReport>): Outcome<ForgetReport> {
+  return { ...one, report: one.report && { ...one.report, outcome: 'declined' } };
+}
+
+/** When no organization failed: whether what was named is held anywhere, and all of it. */
+function allCode(outcomes: readonly Outcome<ForgetReport>[], inAdvance: boolean): ExitCode {
+  const reports = outcomes.flatMap(({ report }) => report ?? []);
+  if (reports.every(({ outcome }) => outcome === 'nothing_held')) return ExitCode.failed;
+  const [first] = reports;
+  const isUnknown = (id: string) => reports.every(({ unknown }) => unknown.includes(id));
+  const isIncomplete = reports.some(({ outcome }) => outcome === 'declined');
+  return isIncomplete || (!inAdvance && first?.unknown.some(isUnknown)) ? ExitCode.incomplete : ExitCode.done;
+}
+
+function nothing({ type, ids, emails }: Asked['selection']): ForgetReport {
+  return {
+    ...{ outcome: 'nothing_held', type, entities: 0, merged: 0, unknown: [...ids, ...emails] },
+    ...{ rows: {}, files: [], pending: [], notReached: [] },
+  };
+}
 
 const howToForget =
   'Nothing was removed. Pass --yes to go ahead without a question, or --dry-run for the preview only.';

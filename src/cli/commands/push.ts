@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { command, limits, text, toggle, wait } from '../command.js';
-import { answer } from '../output.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
+import { type Context, command, limits, text, toggle, wait } from '../command.js';
+import { all, forAllOrOne } from '../organizations.js';
 import { observed, setUpAccess } from '../setup.js';
 import { previewSummary, pushSummary } from '../text/push.js';
 
@@ -13,6 +14,7 @@ export const push = command({
     ['signalhouse push', 'Send everything that is queued'],
     ['signalhouse push --dry-run', 'Print each PATCH that it would send'],
     ['signalhouse push --result done.xlsx', 'Write the sheet again, with a result in each row'],
+    ['signalhouse push --all', 'Every organization of the settings file'],
     ['signalhouse push --on-conflict overwrite', 'Overwrite what colleagues changed'],
   ],
   flags: {
@@ -25,20 +27,32 @@ export const push = command({
     result: text.optional().describe('Write the imported file again, with the result of each row'),
     ...limits,
     wait,
+    all,
   },
-  async run({ dryRun, ...flags }, context) {
+  async run({ dryRun, all: isAll, ...flags }, context) {
     const app = await import('../../app/runs.js');
-    const setup = await setUpAccess(context);
+    if (isAll && flags.result !== undefined) {
+      const problem = 'is one file, of one organization; name that with --organization instead of --all';
+      throw new UsageError('The flags contradict each other.', [{ setting: '--result', problem }]);
+    }
     if (dryRun) {
       const { onConflict } = flags;
-      const preview = await observed(setup, (signals, observe) =>
-        app.pushPreview(setup, { onConflict, ...signals }, observe),
-      );
-      return answer(context, preview, previewSummary);
+      const preview = async (one: Context) => {
+        const setup = await setUpAccess(one);
+        const result = await observed(setup, (signals, observe) =>
+          app.pushPreview(setup, { onConflict, ...signals }, observe),
+        );
+        return { result, exitCode: ExitCode.done };
+      };
+      return forAllOrOne(context, isAll, preview, previewSummary);
     }
-    const report = await observed(setup, (signals, observe) =>
-      app.push(setup, { ...flags, ...signals }, observe),
-    );
-    return answer(context, report, pushSummary, report.exitCode);
+    const send = async (one: Context) => {
+      const setup = await setUpAccess(one);
+      const result = await observed(setup, (signals, observe) =>
+        app.push(setup, { ...flags, ...signals }, observe),
+      );
+      return { result, exitCode: result.exitCode };
+    };
+    return forAllOrOne(context, isAll, send, pushSummary);
   },
 });

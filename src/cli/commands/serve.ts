@@ -1,12 +1,11 @@
 import { networkInterfaces } from 'node:os';
-import type { TestedChannel } from '../../app/serve.js';
+import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
-import type { RunRecord } from '../../serve/schedule/record.js';
-import { command, port, text, toggle } from '../command.js';
+import { type Context, command, port, text, toggle } from '../command.js';
 import { answer } from '../output.js';
-import { setUpServe } from '../setup.js';
+import { type CommandSetup, eachOrganization, setUpServe } from '../setup.js';
 import { interruptible } from '../signals.js';
 import { list } from '../text/layout.js';
 
@@ -21,6 +20,7 @@ export const serve = command({
     ['signalhouse serve --config worker.yaml', 'With your own jobs'],
     ['signalhouse serve --once', 'Run what is due now, for an external scheduler'],
     ['signalhouse serve --test-notification', 'Check that notifications arrive (exit 1 if one does not)'],
+    ['signalhouse serve --organization acme', 'One of several organizations; without it, all of them'],
     ['curl localhost:8080/metrics', 'Metrics for Prometheus; the status page is at /'],
   ],
   flags: {
@@ -37,23 +37,25 @@ export const serve = command({
       ...(port === undefined ? [] : [{ path: 'serve.port', flag: '--port', value: port }]),
       ...(host === undefined ? [] : [{ path: 'serve.host', flag: '--host', value: host }]),
     ];
-    const access = await setUpServe({ ...context, sources: { ...sources, flags: given } }, app.serveProblems);
-    const { config } = access;
-    return interruptible(access, config.shutdownSeconds + grace, async (signals) => {
+    const { members, isList } = await membersOf({ ...context, sources: { ...sources, flags: given } });
+    const [first] = members;
+    const { config } = first;
+    const seconds = Math.max(...members.map((one) => one.config.shutdownSeconds));
+    return interruptible(first, seconds + grace, async (signals) => {
       if (testNotification) {
-        const channels = await app.testNotifications(access, signals.stop);
+        const channels = await app.testNotifications(members, signals.stop);
         if (channels.length === 0) throw noChannel();
         const exitCode = channels.every(({ delivered }) => delivered) ? ExitCode.done : ExitCode.failed;
         return answer(context, { channels }, () => channelsText(channels), exitCode);
       }
       if (once) {
-        const done = await app.serveOnce(access, signals);
+        const done = await app.serveOnce({ members, isList }, signals);
         return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
-      const { finished } = await app.serve(access, signals, (url) => {
-        answer(context, { url, pid: process.pid }, () =>
-          servingText(url, config.serve.host, app.hasLogin(config)),
-        );
+      const { finished } = await app.serve({ members, isList }, signals, (url) => {
+        const names = members.map((one) => one.config.organization);
+        const told = { url, pid: process.pid, ...(isList && { organizations: names }) };
+        answer(context, told, () => servingText(url, config.serve.host, app.hasLogin(config)));
       });
       // A job that does not stop would keep the process alive; what is committed survives the exit.
       if (!finished) process.exit(ExitCode.failed);
@@ -61,6 +63,42 @@ export const serve = command({
     });
   },
 });
+
+type Member = CommandSetup<ServeAccess>;
+
+/** What serves each organization. Throws one UsageError with the problems of all. */
+async function membersOf(
+  context: Context,
+): Promise<{ members: readonly [Member, ...Member[]]; isList: boolean }> {
+  const { serveProblems } = await import('../../app/serve.js');
+  const { contexts, isList } = await eachOrganization(context);
+  const members: Member[] = [];
+  const errors: UsageError[] = [];
+  for (const one of contexts) {
+    try {
+      members.push(await setUpServe(one, serveProblems));
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      errors.push(error);
+    }
+  }
+  const [first, ...rest] = members;
+  const [error] = errors;
+  if (!first || error) throw errors.length === 1 ? error : together(errors);
+  return { members: [first, ...rest], isList };
+}
+
+/** What is wrong at the top of the file is wrong for each: it is told once. */
+function together(errors: readonly UsageError[]): UsageError {
+  const problems = new Map(
+    errors.flatMap((error) => error.problems.map((one) => [`${one.setting} ${one.problem}`, one])),
+  );
+  const [first] = errors;
+  const count = problems.size === 1 ? 'a problem' : `${problems.size} problems`;
+  return new UsageError(`The configuration has ${count}.`, [...problems.values()], {
+    ...(first?.hint !== undefined && { hint: first.hint }),
+  });
+}
 
 /** Where it listens. Beyond this machine, what does not protect it. */
 function servingText(url: string, host: string, hasLogin: boolean): string {
@@ -112,12 +150,13 @@ function channelsText(channels: readonly TestedChannel[]): string {
 }
 
 /** What `serve --once` ran, one line per run. */
-function runsText(runs: readonly RunRecord[]): string {
+function runsText(runs: readonly OnceRecord[]): string {
   if (runs.length === 0) return 'Nothing is due.';
   return list(
-    runs.map(({ job, outcome, startedAt, endedAt, message }) => {
+    runs.map(({ organization, job, outcome, startedAt, endedAt, message }) => {
       const ms = startedAt === null ? 0 : Date.parse(endedAt) - Date.parse(startedAt);
-      return `${job} ${outcome} after ${duration(ms)}: ${message}`;
+      const who = organization === undefined ? '' : `${organization}: `;
+      return `${who}${job} ${outcome} after ${duration(ms)}: ${message}`;
     }),
   );
 }

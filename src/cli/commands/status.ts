@@ -1,20 +1,35 @@
+import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
+import { all, forEach } from '../organizations.js';
 import { answer } from '../output.js';
-import { setUp } from '../setup.js';
-import { statusSummary } from '../text/status.js';
+import { eachOrganization, setUp } from '../setup.js';
+import { organizationsText, statusSummary } from '../text/status.js';
 
 export const status = command({
   name: 'status',
   summary: 'Show what is in the warehouse, how fresh it is and what is left due (exit 3: stale or missing)',
   examples: [
     ['signalhouse status', 'Works while a sync runs'],
+    ['signalhouse status --all', 'One line for each organization, the worst first (exit 3: one is not well)'],
     ['signalhouse status --json | jq .contents.rejected', 'Rejected records, as JSON'],
     ['signalhouse status > /dev/null || alert', 'Exit 3 when data is too old (serve.freshness), or missing'],
   ],
-  flags: {},
-  async run(_flags, context) {
-    const { status: readStatus } = await import('../../app/status.js');
-    const report = await readStatus(await setUp(context));
-    return answer(context, report, (one) => statusSummary(one, Date.now()), report.exitCode);
+  flags: { all },
+  async run({ all: isAll }, context) {
+    const app = await import('../../app/status.js');
+    if (!isAll) {
+      const report = await app.status(await setUp(context));
+      return answer(context, report, (one) => statusSummary(one, Date.now()), report.exitCode);
+    }
+    const { contexts } = await eachOrganization(context, { all: true, withKeys: false });
+    const outcomes = await forEach(contexts, async (one) => {
+      const result = await app.organizationStatus(await setUp(one), one.organization);
+      return { result, exitCode: ExitCode.done };
+    });
+    const lines = app.inOrder(
+      outcomes.map(({ organization, report, error }) => report ?? app.unreadable(organization, error)),
+    );
+    const exitCode = lines.every(app.isWell) ? ExitCode.done : ExitCode.incomplete;
+    return answer(context, lines, (found) => organizationsText(found, Date.now()), exitCode);
   },
 });

@@ -2,8 +2,9 @@ import type { LakeAfterSync } from '../../app/lake.js';
 import type { SyncPushReport } from '../../app/runs.js';
 import type { WorkerOptions } from '../../app/worker.js';
 import { ExitCode } from '../../base/errors.js';
-import type { SyncOptions, SyncReport } from '../../sync/report.js';
+import type { PlanReport, SyncOptions, SyncReport } from '../../sync/report.js';
 import { type Context, command, limits, only, toggle, wait } from '../command.js';
+import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
 import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
 import { lakeAfterSyncText } from '../text/lake.js';
@@ -19,6 +20,7 @@ export const sync = command({
     ['signalhouse sync --push --max-minutes 50', 'A whole night: push changes, then pull'],
     ['signalhouse sync --lake', 'Pull, then publish to the lake what was pulled'],
     ['signalhouse sync --only topics,companies', 'These lists and their details'],
+    ['signalhouse sync --push --all', 'Every organization of the settings file'],
     ['signalhouse sync --json > run.json', 'The summary as JSON'],
   ],
   flags: {
@@ -29,23 +31,37 @@ export const sync = command({
     acceptDeletes: toggle.describe('Accept more deletions than sync.deletes allows'),
     lake: toggle.describe('Then publish to the lake; exit 3 when only that fails'),
     dryRun: toggle.describe('Only show what is due, as `plan` does'),
+    all,
   },
-  async run({ dryRun, push, lake, ...flags }, context) {
-    if (dryRun) return runPlan(flags, context);
-    // Loaded only now, so that --help does not load a database.
-    const { sync: runSync, syncAndPush } = await import('../../app/runs.js');
-    const toLake = lake ? await import('../../app/lake.js') : undefined;
-    const lakeAccess = toLake && (await setUpLakeAccess(context));
-    const setup = lakeAccess ?? (await setUpAccess(context));
-    const report = await observed(setup, async (signals, observe) => {
-      const pulled = await (push ? syncAndPush : runSync)(setup, { ...flags, ...signals }, observe);
-      return toLake && lakeAccess ? toLake.publishAfterSync(lakeAccess, pulled, signals) : pulled;
-    });
-    return answer(context, report, summaryOf, report.exitCode);
+  async run({ dryRun, all: isAll, ...flags }, context) {
+    if (dryRun) return forAllOrOne(context, isAll, (one) => planOf(flags, one), planSummary);
+    return forAllOrOne(context, isAll, (one) => syncOf(flags, one), summaryOf);
   },
 });
 
-function summaryOf(report: (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync }): string {
+interface SyncFlags
+  extends Pick<SyncOptions & WorkerOptions, 'only' | 'maxRequests' | 'maxMinutes' | 'wait'> {
+  readonly push: boolean;
+  readonly lake: boolean;
+  readonly acceptDeletes: boolean;
+}
+
+type Synced = (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync };
+
+async function syncOf({ push, lake, ...flags }: SyncFlags, context: Context): Promise<Done<Synced>> {
+  // Loaded only now, so that --help does not load a database.
+  const { sync: runSync, syncAndPush } = await import('../../app/runs.js');
+  const toLake = lake ? await import('../../app/lake.js') : undefined;
+  const lakeAccess = toLake && (await setUpLakeAccess(context));
+  const setup = lakeAccess ?? (await setUpAccess(context));
+  const result = await observed(setup, async (signals, observe) => {
+    const pulled = await (push ? syncAndPush : runSync)(setup, { ...flags, ...signals }, observe);
+    return toLake && lakeAccess ? toLake.publishAfterSync(lakeAccess, pulled, signals) : pulled;
+  });
+  return { result, exitCode: result.exitCode };
+}
+
+function summaryOf(report: Synced): string {
   const parts = [syncSummary(report)];
   if ('push' in report) {
     const { push, pushFailure, inbox } = report;
@@ -64,19 +80,21 @@ export const plan = command({
     ['signalhouse plan --only topics --json', 'Topics and their details, as JSON'],
   ],
   flags: { only, ...limits, wait },
-  run: runPlan,
+  async run(flags, context) {
+    const { result, exitCode } = await planOf(flags, context);
+    return answer(context, result, planSummary, exitCode);
+  },
 });
 
 /** `plan`, and `sync --dry-run`. */
-export async function runPlan(
+async function planOf(
   flags: Pick<SyncOptions & WorkerOptions, 'only' | 'maxRequests' | 'maxMinutes' | 'wait'>,
   context: Context,
-): Promise<ExitCode> {
+): Promise<Done<PlanReport>> {
   const { plan: makePlan } = await import('../../app/runs.js');
   const setup = await setUpAccess(context);
-  const report = await observed(setup, (signals, observe) =>
+  const result = await observed(setup, (signals, observe) =>
     makePlan(setup, { ...flags, ...signals }, observe),
   );
-  const isIncomplete = report.failures.length > 0;
-  return answer(context, report, planSummary, isIncomplete ? ExitCode.incomplete : ExitCode.done);
+  return { result, exitCode: result.failures.length > 0 ? ExitCode.incomplete : ExitCode.done };
 }

@@ -1,9 +1,21 @@
-import type { StatusReport } from '../../app/status.js';
+import type { OrganizationLine, StatusReport } from '../../app/status.js';
 import { ExitCode } from '../../base/errors.js';
 import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
-import { countsTable, type Fact, list, pairs, type Section, sections, some, table, wide } from './layout.js';
+import { tableWidth } from '../output.js';
+import {
+  countsTable,
+  type Fact,
+  list,
+  pairs,
+  printable,
+  type Section,
+  sections,
+  some,
+  table,
+  wide,
+} from './layout.js';
 import { costText, failingText } from './sync.js';
 
 /** What is in the warehouse, for people, in 80 columns. */
@@ -17,6 +29,21 @@ export function statusSummary(status: StatusReport, now: number): string {
     ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
   ]);
+}
+
+/** One line for each organization. */
+export function organizationsText(lines: readonly OrganizationLine[], now: number): string {
+  const rows = lines.map(({ organization, state, doing, lastSuccessAt, problems }) => {
+    const [first] = problems;
+    const more = problems.length > 1 ? ` (and ${count(problems.length - 1)} more)` : '';
+    return [
+      organization,
+      doing === null ? state : `${state}, ${doing}`,
+      lastSuccessAt === null ? 'never' : ago(new Date(lastSuccessAt), now),
+      first === undefined ? '' : printable(`${first.title}: ${first.reason}`.replaceAll(/\s+/g, ' ')) + more,
+    ];
+  });
+  return table(['organization', 'state', 'last success', 'what is wrong'], rows, tableWidth());
 }
 
 function facts(status: StatusReport, now: number): Fact[] {

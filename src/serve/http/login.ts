@@ -60,13 +60,14 @@ export function proxyCheck(proxies: readonly string[]): (address: string) => boo
 }
 
 /**
- * Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
+ * `home` is where a login leads that was not asked for on the way to another page. Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
  * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends.
  */
 export async function requireLogin(
   app: FastifyInstance,
   access: AccessSettings,
   clock: Clock,
+  home = '/sheets',
 ): Promise<void> {
   // Loaded only by a server with users.
   const [cookie, csrf, multipart, rateLimit] = await Promise.all([
@@ -141,7 +142,7 @@ export async function requireLogin(
     );
 
   app.get<{ Querystring: { next?: unknown } }>(loginPath, async (request, reply) => {
-    const next = localPath(request.query.next);
+    const next = localPath(request.query.next, home);
     return request.person ? reply.redirect(next, 303) : showLogin(reply, next);
   });
 
@@ -154,13 +155,13 @@ export async function requireLogin(
     const { status, body } = answerTo(error);
     return showLogin(
       reply.code(status),
-      localPath(field(request, 'next')),
+      localPath(field(request, 'next'), home),
       field(request, 'name'),
       body.message,
     );
   }
   app.post(loginPath, login, async (request, reply) => {
-    const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'))];
+    const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'), home)];
     if (!(await inTurn(() => isPassword(field(request, 'password'), users.get(name)?.passwordHash))))
       throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
     for (const [id, { until }] of sessions) if (until <= clock.now()) sessions.delete(id);
@@ -219,10 +220,10 @@ function keyOf(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** A path of this server; the page for sheets for anything that could lead elsewhere. */
-function localPath(next: unknown): string {
+/** A path of this server; `home` for anything that could lead elsewhere. */
+function localPath(next: unknown, home: string): string {
   const base = 'http://localhost';
   const url = typeof next === 'string' && URL.canParse(next, base) ? new URL(next, base) : null;
   const path = url?.origin === base ? url.pathname + url.search : '';
-  return path === '' || path.startsWith('//') || path.startsWith(loginPath) ? '/sheets' : path;
+  return path === '' || path.startsWith('//') || path.startsWith(loginPath) ? home : path;
 }

@@ -12,18 +12,75 @@ export interface MeteredRequest {
   readonly ms: number;
 }
 
+/** What /metrics shows of the process: the requests that it answered and, with `process`, its memory, CPU and event loop. */
+export class ServiceMetrics {
+  readonly #registry = new Registry();
+  readonly #served = new Histogram({
+    name: `${prefix}http_request_duration_seconds`,
+    help: 'Duration of requests to this server.',
+    labelNames: ['route', 'status', 'organization'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 2.5],
+    registers: [this.#registry],
+  });
+
+  constructor(options: { readonly process?: boolean } = {}) {
+    if (options.process) collectDefaultMetrics({ register: this.#registry });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** One answered request. `route` is the pattern, never the path of the request. */
+  served(route: string, status: number, ms: number, organization?: string): void {
+    const of = organization === undefined ? {} : { organization };
+    this.#served.observe({ route, status: String(status), ...of }, ms / 1000);
+  }
+
+  /** The text for Prometheus, with the organization where the process has only one. */
+  text(organization?: string): Promise<string> {
+    this.#registry.setDefaultLabels(organization === undefined ? {} : { organization });
+    return this.#registry.metrics();
+  }
+}
+
+/** One text of several: Prometheus wants all series of a metric in one piece. */
+export function together(texts: readonly string[]): string {
+  const families = new Map<string, string[]>();
+  for (const family of texts.flatMap((text) => text.trim().split('\n\n'))) {
+    const lines = family.split('\n');
+    const isHead = (line: string) => line.startsWith('#');
+    const head = lines.filter(isHead).join('\n');
+    families.set(head, [...(families.get(head) ?? []), ...lines.filter((line) => !isHead(line))]);
+  }
+  return [...families].map(([head, samples]) => `${[head, ...samples].join('\n')}\n`).join('\n');
+}
+
 /**
- * Everything that /metrics shows. Events are counted from the start of the process (`request`, `rows`, `run`, `served`);
- * the current state is read from facts and schedule for each scrape.
+ * Everything that /metrics shows of an organization. Events are counted from the start of the process (`request`, `rows`, `run`,
+ * `served`); the current state is read from facts and schedule for each scrape. Every series has the label `organization`: the
+ * name in the settings, else the slug or the id, as soon as it is known.
  */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #counters = counters(this.#registry);
   readonly #gauges = gauges(this.#registry);
+  readonly #service: ServiceMetrics;
+  readonly #organization: string | undefined;
+  readonly #isAlone: boolean;
 
-  /** With `process`, also the memory, CPU and event loop of the process; only for one instance per process. */
-  constructor(options: { readonly process?: boolean; readonly version?: string } = {}) {
-    if (options.process) collectDefaultMetrics({ register: this.#registry });
+  /** Without `service`, it also shows the process, with `process` its memory as well; only for one instance per process. */
+  constructor(
+    options: {
+      readonly process?: boolean;
+      readonly version?: string;
+      readonly organization?: string | undefined;
+      readonly service?: ServiceMetrics;
+    } = {},
+  ) {
+    this.#isAlone = options.service === undefined;
+    this.#service = options.service ?? new ServiceMetrics(options);
+    this.#organization = options.organization;
     if (options.version !== undefined) this.#gauges.info.set({ version: options.version }, 1);
   }
 
@@ -75,15 +132,21 @@ export class Metrics {
     }
   }
 
-  /** One answered request of this server. `route` is the pattern, never the path of the request. */
+  /** One answered request of its pages. `route` is the pattern, never the path of the request. */
   served(route: string, status: number, ms: number): void {
-    this.#counters.served.observe({ route, status: String(status) }, ms / 1000);
+    this.#service.served(route, status, ms, this.#organization);
+  }
+
+  /** Goes on counting from what an earlier process counted. */
+  restore(runs: Iterable<readonly [job: string, outcome: string, number: number]>): void {
+    for (const [job, outcome, number] of runs) this.#counters.runs.inc({ job, outcome }, number);
   }
 
   /** The text for Prometheus. While `facts` is null, their metrics are absent. */
   async render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
     this.#set(facts, now);
-    const { lastSuccess, nextRun, running, waiting, overdue, lastExit, unavailable, ready } = this.#gauges;
+    const { lastSuccess, nextRun, running, waiting, overdue, lastExit, unavailable, ready, lakePublished } =
+      this.#gauges;
     for (const gauge of [running, lastSuccess, nextRun, overdue, lastExit]) gauge.reset();
     ready.set(facts === null || schedule.stopping ? 0 : 1);
     const outage = millis(schedule.running?.outage?.since ?? null);
@@ -101,24 +164,46 @@ export class Metrics {
       running.set({ job: name }, schedule.running?.job === name ? 1 : 0);
     }
     waiting.set(schedule.waiting.length);
-    return this.#registry.metrics();
+    const lake = schedule.jobs
+      .filter(({ run }) => run === 'lake')
+      .map((job) => millis(job.lastSuccessAt) ?? 0);
+    lakePublished.remove();
+    if (lake.length > 0) lakePublished.set(Math.max(...lake) / 1000);
+    const known = facts?.contents?.organization;
+    const organization = this.#organization ?? known?.slug ?? known?.id;
+    this.#registry.setDefaultLabels(organization === undefined ? {} : { organization });
+    const text = await this.#registry.metrics();
+    return this.#isAlone ? together([await this.#service.text(organization), text]) : text;
   }
 
   #set(facts: Facts | null, now: number): void {
     const all = this.#gauges;
     // A value that no longer exists must not keep its last state.
     const { budgetLeft, budgetLimit, due, dueRequests, published: at, verifiedAt, verifiedEqual } = all;
-    for (const gauge of [budgetLeft, budgetLimit, due, dueRequests, at, verifiedAt, verifiedEqual])
+    for (const gauge of [
+      budgetLeft,
+      budgetLimit,
+      due,
+      dueRequests,
+      at,
+      verifiedAt,
+      verifiedEqual,
+      all.diskFree,
+    ])
       gauge.remove();
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
-    for (const gauge of [all.stale, all.staleBound, all.checks]) gauge.reset();
+    for (const gauge of [all.stale, all.staleBound, all.checks, all.complete]) gauge.reset();
     all.organization.reset();
     if (facts === null) return;
     const { spending, contents, files, publishedAt, verified } = facts;
     const organization = contents?.organization;
     if (organization)
-      all.organization.set({ organization: organization.id, organization_name: organization.name ?? '' }, 1);
+      all.organization.set(
+        { organization_id: organization.id, organization_name: organization.name ?? '' },
+        1,
+      );
+    if (facts.diskFreeBytes !== null) all.diskFree.set(facts.diskFreeBytes);
     all.budgetLeft.set(Math.max(0, spending.limit - spending.held));
     all.budgetLimit.set(spending.limit);
     if (contents?.left) {
@@ -136,7 +221,9 @@ export class Metrics {
     for (const one of facts.freshness) {
       const { resource, objectiveMinutes } = one;
       const age = ageMinutes(one, now);
+      const completeAt = millis(one.at);
       if (age !== null) all.fresh.set({ resource }, age * 60);
+      if (completeAt !== null) all.complete.set({ resource }, completeAt / 1000);
       if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
     }
     for (const { resource, checks, bound, ...found } of contents?.estimates ?? []) {
@@ -177,12 +264,6 @@ function counters(register: Registry) {
       [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     ),
     rows: counter('rows_total', 'Rows that runs added, changed or removed.', ['table', 'change']),
-    served: histogram(
-      'http_request_duration_seconds',
-      'Duration of requests to this server.',
-      ['route', 'status'],
-      [0.005, 0.025, 0.1, 0.5, 2.5],
-    ),
   };
 }
 
@@ -192,11 +273,16 @@ function gauges(register: Registry) {
     new Gauge({ name: prefix + name, help, labelNames, registers });
   return {
     info: gauge('info', 'Version of the running program; always 1.', ['version']),
-    // A metric of its own instead of a label of every metric: a counter that gets a label while it counts begins again.
-    organization: gauge('organization_info', 'Organization of the warehouse; always 1.', [
-      'organization',
+    organization: gauge('organization_info', 'Organization of the warehouse by its id and name; always 1.', [
+      'organization_id',
       'organization_name',
     ]),
+    diskFree: gauge('disk_free_bytes', 'Free space of the disk with the data directory.'),
+    lakePublished: gauge(
+      'lake_published_timestamp_seconds',
+      'When a job last published to the lake; 0 before the first time.',
+    ),
+    complete: gauge('complete_timestamp_seconds', 'When a resource was last complete.', ['resource']),
     budgetLeft: gauge('budget_remaining_requests', 'Requests left in the current window.'),
     budgetLimit: gauge('budget_limit_requests', 'Requests allowed per window.'),
     due: gauge('due', 'Fetches that the last sync left due.'),

@@ -4,12 +4,13 @@ import { UsageError } from '../../base/errors.js';
 import type { Facts, RunDetails } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
+import { organizationLine, organizationsPage, worstFirst } from '../page/organizations.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure } from './guard.js';
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
-import type { Metrics } from './metrics.js';
+import { type Metrics, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
 import { type Intake, writes } from './writes.js';
 
@@ -34,7 +35,7 @@ type ReportSource = (
   reader: string | null,
 ) => Promise<{ readonly html: string; readonly policy: string } | null>;
 
-export interface ServerOptions {
+interface ServiceOptions {
   /** Loopback when absent. */
   readonly host?: string | undefined;
   /** 0 takes any free port. */
@@ -43,9 +44,19 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Without a token, the routes that change something do not exist. */
   readonly token?: string | undefined;
-  readonly intake?: Intake | undefined;
   /** Who may look at the pages; without it, they need no login, and the page for sheets does not exist. */
   readonly access?: AccessSettings | undefined;
+  readonly version: string;
+  readonly log: Log;
+  readonly clock?: Clock | undefined;
+  readonly limits?: Partial<typeof defaultLimits> | undefined;
+  /** How often the page refreshes itself; default 5000. */
+  readonly refreshMs?: number | undefined;
+}
+
+/** The pages of one organization. */
+interface SiteOptions {
+  readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
   readonly facts: FactsCache;
   /** Without it, the route of the report does not exist. */
@@ -54,12 +65,25 @@ export interface ServerOptions {
   readonly run: (runId: string) => Promise<RunDetails | null>;
   readonly schedule: Pick<Scheduler, 'view' | 'ask'>;
   readonly metrics: Metrics;
-  readonly version: string;
-  readonly log: Log;
-  readonly clock?: Clock | undefined;
-  readonly limits?: Partial<typeof defaultLimits> | undefined;
-  /** How often the page refreshes itself; default 5000. */
-  readonly refreshMs?: number | undefined;
+}
+
+/** A server for one organization, whose pages are at `/`. */
+export type ServerOptions = ServiceOptions & SiteOptions;
+
+/** A server for several: all of them at `/`, and the pages of each under `/o/NAME/`. */
+export interface SeveralOptions extends ServiceOptions {
+  readonly organizations: readonly (SiteOptions & { readonly name: string })[];
+  readonly service: ServiceMetrics;
+}
+
+type Site = SiteOptions & { readonly organization?: { readonly name: string; readonly base: string } };
+
+function sitesOf(options: ServerOptions | SeveralOptions): readonly Site[] {
+  if (!('organizations' in options)) return [options];
+  return options.organizations.map(({ name, ...site }) => ({
+    ...site,
+    organization: { name, base: `/o/${name}` },
+  }));
 }
 
 export interface RunningServer {
@@ -77,7 +101,7 @@ const retryAfter = 60;
 const defaultHost = '127.0.0.1';
 
 /** Starts the server. Throws UsageError with the setting when it cannot listen on the address. */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
+export async function startServer(options: ServerOptions | SeveralOptions): Promise<RunningServer> {
   const { host = defaultHost, port } = options;
   const app = buildServer(options);
   try {
@@ -93,8 +117,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-export function buildServer(options: ServerOptions): FastifyInstance {
-  const { host = defaultHost, token, facts, metrics, log, schedule } = options;
+export function buildServer(options: ServerOptions | SeveralOptions): FastifyInstance {
+  const { host = defaultHost, token, log } = options;
+  const sites = sitesOf(options);
   const limits = { ...defaultLimits, ...options.limits };
   const app = fastify({
     bodyLimit: 1_024,
@@ -127,7 +152,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   });
   app.addHook('onResponse', async (request, reply) => {
     // The pattern, not the path: clients must not be able to create labels.
-    metrics.served(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
+    const { url = 'none' } = request.routeOptions;
+    const site = 'organizations' in options ? siteOf(sites, url) : options;
+    const route =
+      url.slice(site && 'organization' in site ? (site.organization?.base.length ?? 0) : 0) || '/';
+    (site?.metrics ?? ('service' in options ? options.service : undefined))?.served(
+      route,
+      reply.statusCode,
+      reply.elapsedTime,
+    );
   });
   const logFault = (error: unknown, request: FastifyRequest) => {
     const { status } = answerTo(error);
@@ -141,25 +174,41 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     reply.code(404).send({ code: 'not_found', message: 'Not found.' }),
   );
 
-  health(app, options);
-  void app.register(async (site) => {
-    const { access, sheets } = options;
-    if (access) await requireLogin(site, access, options.clock ?? systemClock);
-    const content = pages(site, options);
-    if (access && sheets) sheetRoutes(site, sheets, content, logFault);
+  health(app, options, sites);
+  void app.register(async (all) => {
+    const { access, clock = systemClock } = options;
+    if (access) await requireLogin(all, access, clock, 'organizations' in options ? '/' : '/sheets');
+    if ('organizations' in options) overview(all, options);
+    for (const one of sites)
+      void all.register(
+        async (site) => {
+          const content = pages(site, { ...options, ...one });
+          if (access && one.sheets) sheetRoutes(site, one.sheets, content, logFault);
+        },
+        { prefix: one.organization?.base ?? '' },
+      );
   });
   for (const [path, { type, body }] of pageAssets()) {
     app.get(path, (_request, reply) => reply.type(type).send(body));
   }
   if (token) {
     const { maxSheetBytes } = limits;
-    void app.register(
-      writes({ token, ask: (job) => schedule.ask(job), intake: options.intake, maxSheetBytes }),
-    );
+    for (const { schedule, intake, organization } of sites)
+      void app.register(writes({ token, ask: (job) => schedule.ask(job), intake, maxSheetBytes }), {
+        prefix: organization?.base ?? '',
+      });
   }
   // Read the facts now, so that the first visitor does not wait.
-  app.addHook('onListen', async () => void facts.latest());
+  app.addHook('onListen', async () => {
+    for (const { facts } of sites) void facts.latest();
+  });
   return app;
+}
+
+/** The organization whose route this is; undefined for a route of the service. */
+function siteOf(sites: readonly Site[], route: string): Site | undefined {
+  const [, name] = /^\/o\/([^/]+)/.exec(route) ?? [];
+  return name === undefined ? undefined : sites.find(({ organization }) => organization?.name === name);
 }
 
 function send(reply: FastifyReply, error: unknown): FastifyReply {
@@ -172,28 +221,62 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
 const watched: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The routes for the programs that watch this one; they never need a login, and take every host name. */
-function health(
-  app: FastifyInstance,
-  { facts, schedule, metrics, clock = systemClock }: ServerOptions,
-): void {
+function health(app: FastifyInstance, options: ServerOptions | SeveralOptions, sites: readonly Site[]): void {
+  const { clock = systemClock } = options;
   app.get('/healthz', () => ({ status: 'ok' }));
 
   app.get('/readyz', (_request, reply) => {
-    void facts.latest();
-    const reason = unreadiness(facts, schedule.view());
+    for (const { facts } of sites) void facts.latest();
+    // The warehouse of one organization that cannot be read must not take the pages of the others away.
+    const reasons = sites.map(({ facts, schedule }) => unreadiness(facts, schedule.view()));
+    const reason = reasons.every((one) => one !== null) ? reasons[0] : null;
     if (reason === null) return reply.send({ status: 'ready' });
     return reply.code(503).send({ code: 'not_ready', message: reason });
   });
 
   const metricsText = shared(clock, metricsMs, async () => {
-    const cached = await facts.latest();
-    return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
+    const texts = await Promise.all(
+      sites.map(async ({ facts, schedule, metrics }) => {
+        // Who reads them for the first time must not keep Prometheus waiting for all of them.
+        const cached = 'organizations' in options ? latestOf(facts) : await facts.latest();
+        return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
+      }),
+    );
+    if (!('organizations' in options)) return texts.join('');
+    return together([await options.service.text(), ...texts]);
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
+  const contentType = 'service' in options ? options.service.contentType : options.metrics.contentType;
+  app.get('/metrics', async (_request, reply) => reply.type(contentType).send(await metricsText()));
+}
+
+/** The last facts, while newer ones are read. */
+function latestOf(facts: FactsCache): FactsCache['last'] {
+  void facts.latest();
+  return facts.last;
+}
+
+/** What is at `/` when there are several: all of them, the worst first, and the same for programs. */
+function overview(app: FastifyInstance, options: SeveralOptions): void {
+  const { organizations, version, clock = systemClock, refreshMs = 5_000 } = options;
+  const lines = () =>
+    organizations.map(({ name, facts, schedule }) => {
+      const known = {
+        facts: latestOf(facts)?.facts ?? null,
+        problem: facts.problem,
+        schedule: schedule.view(),
+      };
+      return organizationLine(name, known, clock.now());
+    });
+  app.get('/organizations.json', () => worstFirst(lines()));
+  app.get('/', (request, reply) => {
+    const visitor = visitorOf(request, reply);
+    const page = organizationsPage({ lines: lines(), version, now: clock.now(), refreshMs, visitor });
+    return reply.type('text/html; charset=utf-8').send(page);
+  });
 }
 
 /** The routes for people. Returns what reads the content of a page for a request. */
-function pages(app: FastifyInstance, options: ServerOptions) {
+function pages(app: FastifyInstance, options: ServiceOptions & Site) {
   const { facts, schedule, version, clock = systemClock, refreshMs = 5_000 } = options;
 
   app.get('/status.json', async () => {
@@ -235,6 +318,7 @@ function pages(app: FastifyInstance, options: ServerOptions) {
       now: clock.now(),
       refreshMs,
       hasReport: report !== undefined,
+      organization: options.organization,
       visitor: visitorOf(request, reply),
       zone: typeof zone === 'string' ? zone : undefined,
     };

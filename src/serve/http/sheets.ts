@@ -78,7 +78,7 @@ export function sheetRoutes(
       const file = request.form?.file;
       if (!file || file.name === '')
         throw new UsageError('No file was chosen.', [], { hint: 'Choose the sheet that you edited.' });
-      return reply.redirect(`/sheets/${await sheets.upload(file, by)}`, 303);
+      return reply.redirect(`${app.prefix}/sheets/${await sheets.upload(file, by)}`, 303);
     });
   });
 
@@ -92,12 +92,12 @@ export function sheetRoutes(
     const by = writerOf(request);
     const { id } = request.params;
     const action = field(request, 'action');
-    if (action === 'undo') return reply.redirect(`/sheets/${await sheets.undo(id, by)}`, 303);
+    if (action === 'undo') return reply.redirect(`${app.prefix}/sheets/${await sheets.undo(id, by)}`, 303);
     if (action === 'retry' || action === 'drop') await sheets.settle(field(request, 'change'), action, by);
     else if (action !== 'confirm' && action !== 'cancel' && action !== 'follow')
       throw new HttpError(400, 'bad_request', 'The page has no such button.');
     else await sheets.decide(id, action, by);
-    return reply.redirect(`/sheets/${id}`, 303);
+    return reply.redirect(`${app.prefix}/sheets/${id}`, 303);
   });
 
   app.get<{ Params: { id: string } }>('/sheets/:id/result', async (request, reply) => {

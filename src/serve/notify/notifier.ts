@@ -14,6 +14,8 @@ export interface NotifierOptions {
   readonly store: NotifyStore;
   readonly facts: FactsCache;
   readonly log: Log;
+  /** The name in the settings; without it, that of the warehouse. */
+  readonly organization?: string | undefined;
   readonly clock?: Clock | undefined;
   /** How often freshness is checked and undelivered messages are sent again; default 60000. */
   readonly everyMs?: number | undefined;
@@ -92,7 +94,7 @@ export class Notifier {
   async #tell(): Promise<void> {
     const { name, deliver, log, facts } = this.options;
     const organization = facts.last?.facts.contents?.organization;
-    const from = organization?.name ?? organization?.id ?? 'Signalhouse';
+    const from = this.options.organization ?? organization?.name ?? organization?.id ?? 'Signalhouse';
     for (const subject of pending(this.#state)) {
       if (this.#stop.signal.aborted) return;
       try {

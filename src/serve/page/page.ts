@@ -24,6 +24,8 @@ export interface PageContent {
   readonly refreshMs: number;
   /** Whether the route of the report exists. */
   readonly hasReport: boolean;
+  /** Its name in the settings, and where its pages are, where the service has several organizations. */
+  readonly organization?: { readonly name: string; readonly base: string } | undefined;
   /** Who looks at it; null where no login is needed. */
   readonly visitor?: Visitor | null;
   /** The time zone that the reader chose; one that does not exist counts as none. */
@@ -52,7 +54,9 @@ export function frameOf(content: PageContent, path: string): Frame {
   const { schedule, now, zone } = content;
   // There are thousands of ways to write each zone, and the format of each name is cached.
   const chosen = zone === undefined ? undefined : canonicalZone(zone);
-  const link = (to: string) => (chosen === undefined ? to : `${to}?zone=${encodeURIComponent(chosen)}`);
+  const base = content.organization?.base ?? '';
+  const link = (to: string) =>
+    base + (chosen === undefined ? to : `${to}?zone=${encodeURIComponent(chosen)}`);
   return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), link, path };
 }
 
@@ -75,7 +79,7 @@ export function statusPage(content: PageContent): string {
   const { times, link } = frame;
   const items = attention(content, times);
   const runs = allRuns(facts, schedule);
-  const name = organizationName(facts);
+  const name = organizationName(content);
   return page(frame, {
     title: `${items.length > 0 ? `(${items.length}) ` : ''}${name}`,
     heading: html`${name}`,
@@ -86,9 +90,9 @@ ${runsSection(runs, frame)}${facts && [failingSection(facts), rejectedSection(fa
   });
 }
 
-function organizationName(facts: Facts | null): string {
+function organizationName({ organization: named, facts }: PageContent): string {
   const organization = facts?.contents?.organization;
-  return organization?.name ?? organization?.id ?? 'Signalhouse';
+  return named?.name ?? organization?.name ?? organization?.id ?? 'Signalhouse';
 }
 
 function runLink(runs: readonly RunLine[], id: string, link: Frame['link']): Html | null {
@@ -212,11 +216,11 @@ export function page(
   { content, times, link, path }: Frame,
   { title, heading, main, isLive = true }: Document,
 ): string {
-  const { facts, schedule, version, refreshMs, hasReport, visitor = null } = content;
-  const isHome = path === '/';
-  const back = isHome
-    ? null
-    : html`<p class="back"><a href="${link('/')}">${organizationName(facts)}</a></p>`;
+  const { facts, schedule, version, refreshMs, hasReport, organization, visitor = null } = content;
+  const base = organization?.base ?? '';
+  const home = organization === undefined ? null : html`<a href="/">All organizations</a>`;
+  const up = path === '/' ? home : html`<a href="${link('/')}">${organizationName(content)}</a>`;
+  const back = up && html`<p class="back">${up}</p>`;
   const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) =>
     zone === times.zone
       ? html`<li><a href="?zone=${encodeURIComponent(zone)}" aria-current="true">${zone}</a></li>`
@@ -227,8 +231,8 @@ export function page(
     html`<a class="skip" href="#main">Skip to the content</a>
 <header>
 <div>${back}<h1 id="heading">${heading}</h1><p><span id="published">${published(facts, times)}</span>${
-      hasReport ? html` · <a href="/report">Report for people</a>` : null
-    }${visitor && path !== '/sheets' ? html` · <a href="/sheets">Sheets</a>` : null}</p></div>
+      hasReport ? html` · <a href="${base}/report">Report for people</a>` : null
+    }${visitor && path !== '/sheets' ? html` · <a href="${base}/sheets">Sheets</a>` : null}</p></div>
 <div>${visitor && visitorBox(visitor)}<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav></div>
 </header>
 <p id="connection" role="status" aria-live="polite"></p>
@@ -236,11 +240,11 @@ export function page(
 ${main}
 </main>
 <footer><p id="sizes">Signalhouse ${version}${facts?.contents ? ` · ${sizes({ files: facts.files, rows: facts.contents.rows })}` : null}</p>
-<p>For programs: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a></p></footer>`,
+<p>For programs: <a href="${base}/status.json">status.json</a>, <a href="/metrics">metrics</a></p></footer>`,
   );
 }
 
-function visitorBox({ name, token, canSignOut }: Visitor): Html {
+export function visitorBox({ name, token, canSignOut }: Visitor): Html {
   const signOut = html`<form method="post" action="/logout" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}"><button class="link">Sign out</button></form>`;
   return html`<div id="visitor" class="visitor"><span>${name}</span>${canSignOut ? signOut : null}</div>`;
 }

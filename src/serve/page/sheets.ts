@@ -2,7 +2,7 @@ import type { Iso } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
 import { badge, type Row, section, type Times, table } from './html.js';
-import { type Frame, frameOf, type PageContent, page, queueTones, type Visitor } from './page.js';
+import { type Frame, frameOf, type PageContent, page, queueTones } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
 
@@ -82,10 +82,15 @@ export function sheetsPage(
     title: 'Sheets',
     heading: html`Sheets`,
     isLive: false,
-    main: html`${problem && problemBox(problem)}${downloadSection(filter)}${
-      content.visitor?.role === 'write' ? uploadSection(content.visitor.token) : null
+    main: html`${problem && problemBox(problem)}${downloadSection(filter, placeOf(content))}${
+      content.visitor?.role === 'write' ? uploadSection(content.visitor.token, placeOf(content)) : null
     }${historySection(history, frame)}`,
   });
+}
+
+/** The path of the page, which each organization of a service has. */
+function placeOf({ organization }: PageContent): string {
+  return `${organization?.base ?? ''}/sheets`;
 }
 
 export interface Problem {
@@ -94,7 +99,7 @@ export interface Problem {
 }
 
 export function problemPage(content: PageContent, problem: Problem): string {
-  const main = html`${problemBox(problem)}<p><a href="/sheets">Back to the sheets</a></p>`;
+  const main = html`${problemBox(problem)}<p><a href="${placeOf(content)}">Back to the sheets</a></p>`;
   return page(frameOf(content, '/sheets'), {
     title: 'Sheets',
     heading: html`Sheets`,
@@ -107,13 +112,13 @@ function problemBox({ message, details }: Problem): Html {
   return html`<div id="problem" class="problem" role="alert"><p>${message}</p>${details.map((one) => html`<p>${one}</p>`)}</div>\n`;
 }
 
-function downloadSection({ about, topic, priority, state, company, text }: SheetFilter): Html {
+function downloadSection({ about, topic, priority, state, company, text }: SheetFilter, place: string): Html {
   if (topic !== '')
     return section(
       'download',
       'Download to edit',
       html`<p>A sheet with one topic: <code>${topic}</code></p>
-<p class="actions"><a class="button" href="/sheets/download?topic=${encodeURIComponent(topic)}">Download the sheet</a> <a href="/sheets">All topics</a></p>`,
+<p class="actions"><a class="button" href="${place}/download?topic=${encodeURIComponent(topic)}">Download the sheet</a> <a href="${place}">All topics</a></p>`,
     );
   const option = (value: string, chosen: string, label: string) =>
     value === chosen
@@ -124,7 +129,7 @@ function downloadSection({ about, topic, priority, state, company, text }: Sheet
   return section(
     'download',
     'Download to edit',
-    html`<form class="fields" method="get" action="/sheets/download">
+    html`<form class="fields" method="get" action="${place}/download">
 <label>Sheet of <select name="about">${option('topics', about, 'topics')}${option('companies', about, 'companies')}</select></label>
 ${choice('priority', 'Priority', priorities, priority)}
 ${choice('state', 'Lifecycle state', states, state)}
@@ -136,12 +141,12 @@ ${choice('state', 'Lifecycle state', states, state)}
   );
 }
 
-function uploadSection(token: string): Html {
+function uploadSection(token: string, place: string): Html {
   return section(
     'upload',
     'Upload your changes',
     html`${form(
-      '/sheets',
+      place,
       token,
       html`<label>File <input type="file" name="file" accept=".xlsx,.xlsm,.ods,.csv,.tsv" required></label>
 <button>Upload and preview</button>`,
@@ -198,7 +203,7 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
     heading: html`${nameOf(sheet)}`,
     // A preview takes the time of an import; only what was confirmed moves by itself.
     isLive: !isNew && sheet.state !== 'cancelled',
-    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content.visitor ?? null)}${
+    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content)}${
       sheet.conflicts.length > 0
         ? listSection('conflicts', 'Conflicts', sheet.conflicts, sheet.conflicts.length)
         : null
@@ -227,12 +232,13 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
   );
 }
 
-function actions(sheet: SheetDetails, { visitor }: PageContent): Html | null {
+function actions(sheet: SheetDetails, content: PageContent): Html | null {
+  const { visitor } = content;
   const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
     sheet;
   const button = (action: string, text: string) =>
     form(
-      `/sheets/${id}`,
+      `${placeOf(content)}/${id}`,
       visitor?.token ?? '',
       html`<button name="action" value="${action}">${text}</button>`,
     );
@@ -248,7 +254,7 @@ function actions(sheet: SheetDetails, { visitor }: PageContent): Html | null {
   }
   const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult
-    ? html`<a class="button" href="/sheets/${id}/result" download>Download the result</a>`
+    ? html`<a class="button" href="${placeOf(content)}/${id}/result" download>Download the result</a>`
     : null;
   if (result === null && !canUndo) return null;
   return html`<div class="actions">${result}${canUndo ? button('undo', 'Undo') : null}</div>`;
@@ -276,12 +282,13 @@ function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, tim
 }
 
 /** The way on for a change that waits for a decision; null for any other, and for those who only read. */
-function decision(sheetId: string, { id, status }: SheetChange, visitor: Visitor | null): Html | null {
+function decision(sheetId: string, { id, status }: SheetChange, content: PageContent): Html | null {
+  const { visitor } = content;
   const isOpen = status === 'conflict' || status === 'failed';
   if (!isOpen || id === null || visitor?.role !== 'write') return null;
   const again = status === 'failed' ? 'Try again' : 'Send it all the same';
   const buttons = html`<input type="hidden" name="change" value="${id}"><button name="action" value="retry">${again}</button><button name="action" value="drop">Give it up</button>`;
-  return form(`/sheets/${sheetId}`, visitor.token, buttons, 'actions');
+  return form(`${placeOf(content)}/${sheetId}`, visitor.token, buttons, 'actions');
 }
 
 const quietWords: Readonly<Record<string, string>> = {
@@ -297,7 +304,7 @@ function quietText({ quiet }: SheetDetails): Html | null {
   return parts.length > 0 ? html`<p id="quiet">${parts.join('; ')}.</p>` : null;
 }
 
-function changesSection({ id, changes, state }: SheetDetails, visitor: Visitor | null): Html | null {
+function changesSection({ id, changes, state }: SheetDetails, content: PageContent): Html | null {
   if (changes.length === 0) return null;
   const rows = changes.slice(0, most).map((change): Row => {
     const { title, fields, status, isUndone, note } = change;
@@ -311,7 +318,7 @@ function changesSection({ id, changes, state }: SheetDetails, visitor: Visitor |
       : [
           title,
           values,
-          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${decision(id, change, visitor)}`,
+          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${decision(id, change, content)}`,
         ];
   });
   const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];

@@ -5,7 +5,10 @@ import { backoffMs } from '../../base/retry.js';
 import type { Store } from '../store.js';
 import type { JobKind } from './job.js';
 
-/** Why a run started: it was due, it was missed, an outage ended the last one, somebody requested it, or `serve --once`. */
+/**
+ * Why a run started: it was due, it was missed, an outage ended the last one or that made room for other organizations, somebody
+ * requested it, or `serve --once`.
+ */
 const triggers = ['schedule', 'catch-up', 'retry', 'manual', 'once'] as const;
 export type Trigger = (typeof triggers)[number];
 
@@ -51,7 +54,7 @@ const runRecord = z
 export type RunRecord = z.infer<typeof runRecord>;
 
 const retry = z.object({ at: moment, count: z.number().int().min(1) }).readonly();
-/** When a job that an outage ended runs again, and how often it was tried again, this time included. */
+/** When a job that an outage ended, or that made room, runs again, and how often it was tried again, this time included. */
 export type Retry = z.infer<typeof retry>;
 
 /** The run has already waited for the API (`api.outageMinutes`); an hour more or less is no matter for what runs nightly. */

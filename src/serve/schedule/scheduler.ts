@@ -30,6 +30,7 @@ import {
   type ScheduleView,
   type Trigger,
 } from './record.js';
+import { type Turn, Turns } from './turns.js';
 
 export interface RunContext {
   readonly trigger: Trigger;
@@ -53,8 +54,12 @@ export interface SchedulerOptions {
   readonly memory: ScheduleStore;
   readonly log: Log;
   readonly clock?: Clock | undefined;
+  /** The places that it shares with the schedulers of other organizations. */
+  readonly turns?: Turns | undefined;
   /** How long a running job may take to end after `stop`. */
   readonly shutdownSeconds: number;
+  /** How often the clock is checked; default 30000. */
+  readonly lookMs?: number | undefined;
   /** Called for every run that ended or was skipped. */
   readonly onEnd?: ((record: RunRecord) => void) | undefined;
 }
@@ -72,7 +77,7 @@ const doing: Readonly<Record<Job['run'], string>> = {
 export type RequestedRun = 'accepted' | 'unknown' | 'busy' | 'stopping';
 
 /** The wall clock is checked at least this often: it may be set, and timers do not run while a machine sleeps. */
-const lookMs = 30_000;
+const defaultLookMs = 30_000;
 /** How long a job may take to abandon its work after the shutdown time. */
 const giveUpMs = 3_000;
 
@@ -85,7 +90,7 @@ export class Scheduler {
   readonly #clock: Clock;
   readonly #agenda: Agenda;
   readonly #createdAt: number;
-  readonly #queue = new RunQueue((entry) => this.#run(entry));
+  readonly #queue: RunQueue;
   readonly #stop = new AbortController();
   readonly #kill = new AbortController();
   /** Ends the sleep of `#watch`. */
@@ -97,6 +102,8 @@ export class Scheduler {
     this.#clock = options.clock ?? systemClock;
     this.#createdAt = this.#clock.now();
     this.#agenda = new Agenda();
+    const turns = options.turns ?? new Turns(1, this.#clock);
+    this.#queue = new RunQueue((entry, turn) => this.#run(entry, turn), turns);
   }
 
   /** Runs what was missed, and watches the clock until `stop`. Resolves as soon as it watches. */
@@ -224,6 +231,7 @@ export class Scheduler {
   }
 
   async #watch(): Promise<void> {
+    const { lookMs = defaultLookMs } = this.options;
     while (!this.#stop.signal.aborted) {
       const now = this.#clock.now();
       for (const job of this.options.jobs) this.#look(job, now);
@@ -277,7 +285,7 @@ export class Scheduler {
     });
   }
 
-  async #run(entry: Entry): Promise<void> {
+  async #run(entry: Entry, turn: Turn): Promise<void> {
     const { job, trigger } = entry;
     const { log, run } = this.options;
     entry.since = this.#clock.now();
@@ -288,14 +296,23 @@ export class Scheduler {
     const outage = (now: Outage | null) => {
       entry.outage = now && outageView(now, this.#clock.now());
     };
-    const signals = { stop: this.#stop.signal, kill: this.#kill.signal };
+    // Only these keep what they have done so far.
+    const canGoOn = trigger !== 'once' && ['sync', 'push', 'sync+push'].includes(job.run);
+    const stop = canGoOn ? AbortSignal.any([this.#stop.signal, turn.over]) : this.#stop.signal;
+    const signals = { stop, kill: this.#kill.signal };
     const result = await (async () => run(job, { trigger, ...signals, progress, outage }))().catch(thrown);
     const outcome = this.#outcomeOf(result);
     const level = outcome === 'failed' ? 'error' : outcome === 'incomplete' ? 'warn' : 'info';
-    const retry = outcome === 'failed' && result.endedByOutage ? this.#retryAfter(entry) : null;
-    const message = retry
-      ? `${result.message}; the next try is at ${moment(new Date(retry.at))}`
-      : result.message;
+    const madeRoom = canGoOn && outcome === 'stopped' && turn.over.aborted;
+    const retry = madeRoom
+      ? { at: iso(this.#clock.now()), count: 1 }
+      : outcome === 'failed' && result.endedByOutage
+        ? this.#retryAfter(entry)
+        : null;
+    const next = madeRoom
+      ? '; it made room for other organizations, and goes on after them'
+      : retry && `; the next try is at ${moment(new Date(retry.at))}`;
+    const message = `${result.message}${next ?? ''}`;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
       ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
@@ -382,8 +399,8 @@ export class Scheduler {
 }
 
 /**
- * Runs entries one at a time, in order of arrival: everything that holds the warehouse goes through it. `run` must not
- * reject.
+ * Runs entries one at a time, in order of arrival, each in its turn among the organizations: everything that holds the
+ * warehouse goes through it. `run` must not reject.
  */
 class RunQueue {
   readonly #waiting: Entry[] = [];
@@ -392,7 +409,10 @@ class RunQueue {
   #visitor: string | null = null;
   #idle: (() => void)[] = [];
 
-  constructor(private readonly run: (entry: Entry) => Promise<void>) {}
+  constructor(
+    private readonly run: (entry: Entry, turn: Turn) => Promise<void>,
+    private readonly turns: Turns,
+  ) {}
 
   get running(): Entry | null {
     return this.#running;
@@ -456,17 +476,23 @@ class RunQueue {
       guest.enter();
       return;
     }
-    const entry = this.#waiting.shift();
-    if (entry === undefined) {
+    if (this.#waiting.length === 0) {
       for (const resolve of this.#idle.splice(0)) resolve();
       return;
     }
+    const turn = this.turns.take(this.#again);
+    const entry = turn && this.#waiting.shift();
+    if (!turn || !entry) return;
     this.#running = entry;
-    void this.run(entry).finally(() => {
+    void this.run(entry, turn).finally(() => {
+      // Others first: who waits already waits longer than the next one here.
+      turn.release();
       this.#running = null;
       this.#next();
     });
   }
+
+  readonly #again = () => this.#next();
 }
 
 interface Entry {

@@ -9,6 +9,7 @@ import {
   fileProblems,
   loadConfig,
   loadConfigWithCredentials,
+  organizationNames,
   type Sources,
 } from '../../../src/config/load.js';
 import { secretSources } from '../../../src/config/secrets.js';
@@ -361,4 +362,114 @@ it('name where the secrets come from, and never the secrets', () => {
   ]);
   expect(JSON.stringify(found)).not.toContain('svc_secret');
   expect(secretSources({ env: {} }, '/run/key')[0]?.source).toBe('/run/key');
+});
+
+describe('a file with organizations', () => {
+  const list = `dataDir: /srv
+api: {baseUrl: https://api.example.com/v1}
+rateLimit: {requests: 60}
+serve: {metricsFile: /var/metrics/signals.prom}
+organizations:
+  - name: acme
+    api: {keyFile: /nowhere/acme}
+  - name: globex
+    dataDir: /mnt/globex
+    rateLimit: {windowMs: 1000}
+    serve: {jobs: [{name: late, run: sync, cron: 0 5 * * *}]}
+`;
+  const told = (load: () => unknown) => {
+    try {
+      load();
+    } catch (error) {
+      if (error instanceof UsageError) return error.problems.map(problemText);
+      throw error;
+    }
+    return [];
+  };
+
+  it('gives each what differs, and everything else from the top; a variable counts less than an entry', () => {
+    const configFile = file(list);
+    const env = { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '90', SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '5000' };
+    const acme = loadConfig({ configFile, env, organization: 'acme' });
+    expect(acme).toMatchObject({ organization: 'acme', dataDir: '/srv/acme', jobsAtOnce: 1 });
+    expect(acme.rateLimit).toEqual({ requests: 90, windowMs: 5000 });
+    expect(acme.serve.metricsFile).toBe('/var/metrics/signals-acme.prom');
+    const globex = loadConfig({ configFile, env, organization: 'globex', together: 30 });
+    expect(globex).toMatchObject({ organization: 'globex', dataDir: '/mnt/globex', jobsAtOnce: 2 });
+    expect(globex.rateLimit).toEqual({ requests: 90, windowMs: 1000 });
+    expect(globex.serve.jobs.map(({ name }) => name)).toEqual(['late']);
+  });
+
+  it('is asked for one of them, by a name that is in it', () => {
+    const configFile = file(list);
+    expect(told(() => loadConfig({ configFile, env: {} }))).toEqual([
+      '--organization: is required: one of acme, globex',
+    ]);
+    expect(told(() => loadConfig({ configFile, env: {}, organization: 'globx' }))).toEqual([
+      '--organization: "globx" is not one of acme, globex; did you mean globex?',
+    ]);
+    expect(told(() => loadConfig({ env: {}, organization: 'acme' }))).toHaveLength(1);
+    const one = file('organizations: [{name: acme}]');
+    expect(loadConfig({ configFile: one, env: {}, cwd: '/base' }).dataDir).toBe('/base/data/acme');
+  });
+
+  it.each([
+    [
+      'two of one name',
+      'organizations:\n  - name: a\n  - name: a',
+      'organizations[1].name (line 3): there are two',
+    ],
+    [
+      'one directory for two',
+      'dataDir: /d\norganizations:\n  - name: a\n  - name: b\n    dataDir: /d/../d/a/',
+      'organizations[1].dataDir (line 5): /d/../d/a/ is the data directory of a already; leave it out for /d/b',
+    ],
+    ['a name with capitals', 'organizations:\n  - name: Acme Inc.', '(line 2): must have lowercase letters'],
+    ['and what was meant', 'organizations:\n  - name: Acme Inc.', 'did you mean acme-inc?'],
+    [
+      'a setting that is none',
+      'organizations:\n  - name: a\n    sinc: {}',
+      'sinc (line 3): is not a setting; did you mean sync?',
+    ],
+    [
+      'users of one of them',
+      'organizations:\n  - name: a\n    serve: {users: []}',
+      'organizations[0].serve.users (line 3): is for the whole service',
+    ],
+    ['none', 'organizations: []', 'must name at least one organization'],
+  ])('is refused with %s', (_, content, problem) => {
+    const configFile = file(content);
+    expect(told(() => organizationNames({ configFile, env: {} }, false))).toContainEqual(
+      expect.stringContaining(problem),
+    );
+    expect(fileProblems(configFile, {}).map(problemText)).toContainEqual(expect.stringContaining(problem));
+  });
+
+  it('names the entry of a setting that is wrong, or the top of the file, once', () => {
+    const configFile = file(`sync: {recheck: often}\n${list}  - {name: third, push: {onConflict: fight}}`);
+    expect(fileProblems(configFile, {}).map(({ setting, line }) => [setting, line])).toEqual([
+      [`${configFile}: sync.recheck`, 1],
+      [`${configFile}: organizations[2].push.onConflict`, 13],
+    ]);
+  });
+
+  it('has no use for the one key of SIGNALHOUSE_API_KEY, unless only one needs it', () => {
+    const key = file('key-of-acme');
+    const both = {
+      configFile: file(list.replace('/nowhere/acme', key)),
+      env: { SIGNALHOUSE_API_KEY: 'one' },
+    };
+    expect(organizationNames(both, true)).toEqual(['acme', 'globex']);
+    const keyOf = (organization: string) =>
+      loadConfigWithCredentials({ ...both, organization }).credentials.apiKey;
+    expect([keyOf('acme'), keyOf('globex')]).toEqual(['key-of-acme', 'one']);
+    const neither = { ...both, configFile: file(list.replace(/keyFile: .*\}/, 'outageMinutes: 1}')) };
+    expect(organizationNames(neither, false)).toEqual(['acme', 'globex']);
+    expect(told(() => organizationNames(neither, true))).toEqual([
+      expect.stringMatching(
+        /organizations\[0\]\.api\.keyFile \(line 7\): is required: SIGNALHOUSE_API_KEY is the/,
+      ),
+      expect.stringContaining('organizations[1].api.keyFile'),
+    ]);
+  });
 });

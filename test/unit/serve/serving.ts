@@ -95,6 +95,7 @@ export const someFacts = {
     worker: { path: '/data/worker.duckdb', bytes: 48_234_496 },
     published: { path: '/data/signals.duckdb', bytes: 31_981_568 },
   },
+  diskFreeBytes: 81_000_000_000,
   publishedAt: '2026-11-20T10:05:00.000Z',
   contents: someContents,
   freshness: [

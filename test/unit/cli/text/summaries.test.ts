@@ -106,6 +106,7 @@ describe('the summary of the status', () => {
   const status: StatusReport = {
     holder: null,
     files: { worker: null, published: null },
+    diskFreeBytes: null,
     publishedAt: null,
     contents: null,
     verified: null,

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '../../../../src/serve/http/metrics.js';
+import { Metrics, ServiceMetrics, together } from '../../../../src/serve/http/metrics.js';
 import { now, someFacts, someRun, someSchedule } from '../serving.js';
 
-/** The lines of one metric, without its help. */
+/** The lines of one metric, without its help, and without the organization, which each has. */
 async function lines(metrics: Metrics, name: string, facts: Parameters<Metrics['render']>[0] = someFacts) {
   const text = await metrics.render(facts, someSchedule, now);
-  return text
+  const found = text
     .split('\n')
     .filter((line) => line.startsWith(`signalhouse_${name}{`) || line.startsWith(`signalhouse_${name} `));
+  for (const line of found) expect(line).toContain('organization="acme"');
+  return found.map((line) => line.replace(/,?organization="acme"/, '').replace('{}', ''));
 }
 
 describe('what happened', () => {
@@ -46,6 +48,50 @@ describe('what happened', () => {
     metrics.run({ ...someRun, job: 'dump', outcome: 'failed' });
     expect(await lines(metrics, 'runs_total')).toContain(
       'signalhouse_runs_total{job="dump",outcome="failed"} 1',
+    );
+  });
+});
+
+describe('the organization', () => {
+  it('is a label of every series, also of the process: its name in the settings, else its slug, else its id', async () => {
+    const labelOf = async (metrics: Metrics, facts: typeof someFacts | null) => {
+      metrics.begin({ jobs: ['nightly'], endpoints: ['topics'] });
+      metrics.served('/', 200, 1);
+      const text = await metrics.render(facts, someSchedule, now);
+      const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+      return new Set(series.map((line) => /[{,]organization="([^"]*)"/.exec(line)?.[1]));
+    };
+    const alone = () => new Metrics({ process: true, version: '1.2.3' });
+    expect(await labelOf(alone(), someFacts)).toEqual(new Set(['acme']));
+    expect(await labelOf(alone(), null)).toEqual(new Set([undefined]));
+    const named = new Metrics({ process: true, organization: 'globex' });
+    expect([...(await labelOf(named, null))].filter((one) => one !== undefined)).toEqual(['globex']);
+    const { contents } = someFacts;
+    const organization = { ...contents.organization!, slug: null };
+    const unslugged = { ...someFacts, contents: { ...contents, organization } } as typeof someFacts;
+    expect(await labelOf(alone(), unslugged)).toEqual(new Set(['org_1']));
+  });
+
+  it('of several in one process: each metric is in one piece, with the series of all', async () => {
+    const service = new ServiceMetrics();
+    const texts = ['acme', 'globex'].map((organization) => {
+      const metrics = new Metrics({ service, organization });
+      metrics.run(someRun);
+      metrics.served('/', 200, 1);
+      return metrics.render(someFacts, someSchedule, now);
+    });
+    const text = together([await service.text(), ...(await Promise.all(texts))]);
+    const heads = text.split('\n').filter((line) => line.startsWith('# TYPE'));
+    expect(new Set(heads).size).toBe(heads.length);
+    expect(text).toContain(
+      `# TYPE signalhouse_due gauge
+signalhouse_due{organization="acme"} 1204
+signalhouse_due{organization="globex"} 1204
+
+`,
+    );
+    expect(text).toContain(
+      'http_request_duration_seconds_count{route="/",status="200",organization="globex"} 1',
     );
   });
 });
@@ -110,6 +156,8 @@ describe('what is', () => {
     const metrics = new Metrics();
     const evil = 'a"} 1\nsignalhouse_due 0\\';
     const text = await metrics.render({ ...someFacts, queue: { [evil]: 1 } }, someSchedule, now);
-    expect(text).toContain('signalhouse_queue_changes{status="a\\"} 1\\nsignalhouse_due 0\\\\"} 1');
+    expect(text).toContain(
+      'signalhouse_queue_changes{status="a\\"} 1\\nsignalhouse_due 0\\\\",organization="acme"} 1',
+    );
   });
 });

@@ -1,0 +1,208 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { OrganizationLine } from '../../src/serve/page/organizations.js';
+import { startTown } from '../support/pulling.js';
+import { until } from '../support/serving.js';
+import { Folders, type Running, signalhouse, start } from '../support/signalhouse.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/status.js'));
+
+const folders = new Folders();
+afterAll(() => folders.remove());
+
+/** Three organizations in one file: `fine`, `refused` with a key that nobody knows, and `down`, whose API answers nothing but 503. */
+class Fleet {
+  readonly folder = folders.make();
+  readonly file = join(this.folder, 'signalhouse.yaml');
+  readonly env = { SIGNALHOUSE_CONFIG: this.file, SIGNALHOUSE_LOG_LEVEL: 'info' };
+
+  private constructor(
+    readonly fine: Sandbox,
+    readonly down: Sandbox,
+  ) {}
+
+  static async start(): Promise<Fleet> {
+    const [fine, down] = [await startTown(), await startTown({ sizes: { seed: 6 } })];
+    down.addFaults([{ kind: 'status', status: 503 }]);
+    const fleet = new Fleet(fine, down);
+    fleet.write();
+    return fleet;
+  }
+
+  write(more: object = {}, ofFine: object = {}): void {
+    const keyFile = (name: string, key: string) => {
+      const path = join(this.folder, `key-${name}`);
+      writeFileSync(path, key);
+      return path;
+    };
+    const of = (name: string, sandbox: Sandbox, key = sandbox.apiKey) => ({
+      name,
+      api: { baseUrl: sandbox.baseUrl, keyFile: keyFile(name, key) },
+    });
+    const settings = {
+      ...{ dataDir: join(this.folder, 'data'), rateLimit: { requests: 1_000_000, windowMs: 1_000 } },
+      api: { outageMinutes: 0.02 },
+      serve: { jobs: [{ name: 'nightly', run: 'sync+push', cron: '0 3 * * *' }] },
+      ...more,
+      organizations: [
+        of('refused', this.fine, 'a-key-that-nobody-knows'),
+        of('down', this.down),
+        { ...of('fine', this.fine), ...ofFine },
+      ],
+    };
+    writeFileSync(this.file, stringify(settings));
+  }
+
+  dataDir(name: string): string {
+    return join(this.folder, 'data', name);
+  }
+
+  run(...args: string[]) {
+    return signalhouse(args, { env: this.env });
+  }
+
+  async stop(): Promise<void> {
+    await this.fine.stop();
+    await this.down.stop();
+  }
+}
+
+let fleet: Fleet;
+beforeEach(async () => {
+  fleet = await Fleet.start();
+});
+afterEach(() => fleet.stop());
+
+const states = (lines: readonly OrganizationLine[]) =>
+  lines.map(({ organization, state }) => [organization, state]);
+
+describe('serve', () => {
+  let running: Running | undefined;
+  afterEach(async () => {
+    running?.child.kill('SIGTERM');
+    await running?.ended;
+  });
+
+  it('runs all: the fine one is on time, and page, metrics and status say which are not, and why', async () => {
+    running = start(['serve', '--port', '0', '--json'], {
+      env: { ...fleet.env, SIGNALHOUSE_SERVE_TOKEN: 'a-token-of-a-good-length' },
+    });
+    const { child, ended } = running;
+    const url = await new Promise<string>((resolve, reject) => {
+      let printed = '';
+      child.stdout?.on('data', (text: string) => {
+        printed += text;
+        if (printed.includes('}')) resolve((JSON.parse(printed) as { url: string }).url);
+      });
+      void ended.then(({ stderr }) => reject(new Error(`serve ended: ${stderr}`)));
+    });
+    const read = async (path: string) => (await fetch(url + path)).text();
+    const lines = async () => JSON.parse(await read('/organizations.json')) as OrganizationLine[];
+    const settled = await until(lines, (all) =>
+      all.every(({ state, doing }) => (state === 'failing' || state === 'well') && doing === null),
+    );
+    expect(states(settled).at(-1)).toEqual(['fine', 'well']);
+    const why = new Map(settled.map(({ organization, problems }) => [organization, problems[0]?.reason]));
+    expect(why.get('refused')).toContain('API key is invalid');
+    expect(why.get('down')).toContain('unavailable');
+    expect(settled.at(-1)?.lastSuccessAt).not.toBeNull();
+
+    // The page, and each one's own below it, with links that stay there.
+    const page = await read('/');
+    expect(page.indexOf('href="/o/refused/"')).toBeGreaterThan(0);
+    expect(page.indexOf('href="/o/fine/"')).toBeGreaterThan(page.indexOf('href="/o/down/"'));
+    expect(page).toContain('nightly failed');
+    const own = await read('/o/fine/');
+    expect(own).toContain('href="/o/fine/runs/');
+    const links = [...own.matchAll(/href="(\/[^"#?]*)/g)].map(([, link = '']) => link);
+    for (const link of new Set(links)) expect([link, (await fetch(url + link)).status]).toEqual([link, 200]);
+    expect(links.filter((link) => !/^\/(o\/fine\/|assets\/|metrics$|$)/.test(link))).toEqual([]);
+
+    // Probes are about the process, metrics about all.
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const metrics = await read('/metrics');
+    expect(metrics).toContain('signalhouse_last_exit_code{job="nightly",organization="refused"} 5');
+    expect(metrics).toContain('signalhouse_last_exit_code{job="nightly",organization="fine"} 0');
+    expect(metrics).toMatch(/signalhouse_disk_free_bytes\{organization="down"\} \d/);
+    expect(metrics).toMatch(/signalhouse_rows\{table="topics",organization="fine"\} \d/);
+
+    // The command says the same while it serves.
+    const { code, stdout } = await fleet.run('status', '--all', '--json');
+    expect([code, states(JSON.parse(stdout) as OrganizationLine[])]).toEqual([3, states(settled)]);
+    const text = await fleet.run('status', '--all');
+    expect(text.stdout).toMatch(/refused +failing[^\n]*nightly failed: .*401/);
+    expect(text.stdout.trimEnd().split('\n').at(-1)).toMatch(/^fine +well/);
+
+    // One of them can be run by its own address.
+    const post = await fetch(`${url}/o/fine/jobs/nightly/run`, {
+      ...{ method: 'POST', headers: { authorization: 'Bearer a-token-of-a-good-length' } },
+    });
+    expect(post.status).toBe(202);
+    expect(await read('/o/nobody/')).toContain('not_found');
+  });
+});
+
+describe('--all', () => {
+  it('syncs and pushes each; one that fails is named, and the exit code is the worst', async () => {
+    const { code, stdout } = await fleet.run('sync', '--all', '--json');
+    const all = JSON.parse(stdout) as {
+      organization: string;
+      exitCode: number;
+      error: { message: string } | null;
+    }[];
+    expect([code, all.map(({ organization, exitCode }) => [organization, exitCode])]).toEqual([
+      5,
+      [
+        ['refused', 5],
+        ['down', 1],
+        ['fine', 0],
+      ],
+    ]);
+    fleet.down.clearFaults();
+    const again = await fleet.run('sync', '--all');
+    expect(again.code).toBe(5);
+    expect(again.stdout).toContain('FAILED: ');
+    const pushed = await fleet.run('push', '--all', '--json');
+    expect(pushed.code).toBe(1);
+    expect((JSON.parse(pushed.stdout) as { exitCode: number }[]).map((one) => one.exitCode)).toEqual([
+      1, 0, 0,
+    ]);
+  });
+
+  it('forgets somebody wherever that person is held, after one preview of all', async () => {
+    await fleet.run('sync', '--organization', 'fine');
+    const [person] = [...fleet.fine.world.people.keys()];
+    const preview = await fleet.run('forget', 'person', String(person), '--all', '--dry-run');
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('1 person')]);
+    const unasked = await fleet.run('forget', 'person', String(person), '--all', '--json');
+    expect([unasked.code, unasked.stdout]).toEqual([2, expect.stringContaining('in fine')]);
+    const done = await fleet.run('forget', 'person', String(person), '--all', '--yes', '--json');
+    const outcomes = JSON.parse(done.stdout) as {
+      organization: string;
+      report: { outcome: string } | null;
+    }[];
+    expect(outcomes.map(({ organization, report }) => [organization, report?.outcome])).toEqual([
+      ['refused', 'nothing_held'],
+      ['down', 'nothing_held'],
+      ['fine', 'forgotten'],
+    ]);
+    expect(done.code).toBe(0);
+    expect((await fleet.run('forget', 'person', 'nobody-1', '--all', '--yes')).code).toBe(1);
+  });
+});
+
+it('a command for one says which there are; --organization chooses', async () => {
+  const unnamed = await fleet.run('sync');
+  expect([unnamed.code, unnamed.stderr]).toEqual([
+    2,
+    expect.stringContaining('--organization: is required: one of refused, down, fine'),
+  ]);
+  const named = await fleet.run('sync', '--organization', 'fine');
+  expect(named.code).toBe(0);
+  expect(existsSync(join(fleet.dataDir('fine'), 'signals.duckdb'))).toBe(true);
+  expect((await fleet.run('sql', 'SELECT 1', '--organization', 'fine')).code).toBe(0);
+});
