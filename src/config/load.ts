@@ -256,7 +256,10 @@ function checkedLake(sources: Sources, { config, problems, named }: Read, check:
 }
 
 /** Reads address and key, and adds what is wrong with them to the problems. */
-function readCredentials(sources: Sources, { values, named, problems, isListed }: Read): Credentials {
+function readCredentials(sources: Sources, read: Read): Credentials {
+  const { values, named, problems, isListed, isChosen } = read;
+  // Which organization is missing; whose address and key are wanted follows from it.
+  if (!isChosen) return { baseUrl: '', apiKey: '' };
   const [baseUrl, keyFile] = ['baseUrl', 'keyFile'].map((name) => {
     const value = valueAt(values, ['api', name]);
     return typeof value === 'string' ? value : undefined;
@@ -308,6 +311,8 @@ interface Read {
   own: Record<string, unknown>;
   /** Whether the file has a list of organizations. */
   isListed: boolean;
+  /** Whether it is clear whose settings these are. */
+  isChosen: boolean;
   /** What is wrong with the list as a whole. */
   listProblems: readonly Problem[];
   /** How the user gave a setting: its variable or flag, or its place in the file. */
@@ -380,8 +385,21 @@ function readConfig(sources: Sources, withFiles = true): Read {
     jobsAtOnce: Math.min(parsed.data.serve.parallel, sources.together ?? 1),
   };
   const isListed = listed !== undefined;
+  const isChosen = !isListed || organization !== undefined;
   const located = locating(`${file}: `, lineOf);
-  return { config, origin, values, fileValues, own, isListed, listProblems, named, problems, located };
+  return {
+    config,
+    origin,
+    values,
+    fileValues,
+    own,
+    isListed,
+    isChosen,
+    listProblems,
+    named,
+    problems,
+    located,
+  };
 }
 
 function chosen(listed: Listed | undefined, sources: Sources, problems: Problem[]): Organization | undefined {

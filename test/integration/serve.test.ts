@@ -97,9 +97,10 @@ describe('serve', () => {
 
     const metrics = await until(
       () => read(served, '/metrics'),
-      (text) => text.includes(`signalhouse_rows{table="topics"} ${topics}`),
+      (text) =>
+        new RegExp(`^signalhouse_rows\\{table="topics",organization="[^"]+"\\} ${topics}$`, 'm').test(text),
     );
-    for (const line of [/signalhouse_runs_total\{job="often",outcome="done"\} \d/]) {
+    for (const line of [/signalhouse_runs_total\{job="often",outcome="done",organization="[^"]+"\} \d/]) {
       expect(metrics).toMatch(line);
     }
     expect(await read(served, '/')).toContain('often');

@@ -133,5 +133,5 @@ function wrong({ problems }: OrganizationLine): Piece {
   const [first] = problems;
   if (first === undefined) return html`<span class="quiet none">-</span>`;
   const more = problems.length > 1 ? html` <span class="quiet">and ${problems.length - 1} more</span>` : null;
-  return html`<strong>${first.title}</strong>: <span class="message" title="${first.reason}">${first.reason}</span>${more}`;
+  return html`<strong>${first.title}</strong> <span class="message" title="${first.reason}">${first.reason}</span>${more}`;
 }
