@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Attempt } from '../api/attempt.js';
 import { iso, systemClock } from '../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
@@ -45,18 +46,23 @@ export interface Service {
   /** At least one. */
   readonly members: readonly ServeAccess[];
   readonly isList: boolean;
+  /** The port to listen on; by default that of the settings. */
+  readonly port?: number | undefined;
 }
 
-/** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */
+/**
+ * Serves until `stop`, or until the settings have `changed` and no job runs. Calls `listening` with the address. `finished` is false when a job did not end in time.
+ */
 export async function serve(
-  { members, isList }: Service,
-  signals: RunSignals,
+  { members, isList, port: given }: Service,
+  signals: RunSignals & { readonly changed?: AbortSignal },
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
   const [first] = members;
   if (!first) throw new Error('nobody to serve');
   const { config, log, programVersion: version } = first;
-  const { host, port, allowedHosts } = config.serve;
+  const { host, port: own, allowedHosts } = config.serve;
+  const port = given ?? own;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
   const service = new ServiceMetrics({ process: true });
@@ -86,9 +92,21 @@ export async function serve(
     for (const notifier of notifiers) notifier.start();
     for (const { scheduler } of all) await scheduler.start();
     listening(server.url);
-    if (!signals.stop.aborted) await once(signals.stop, 'abort');
+    await ended(signals, () => all.every(({ scheduler }) => scheduler.view().running === null));
   });
   return { finished };
+}
+
+/** Resolves at `stop`, or when it was said that the settings have changed and nothing is at work. */
+async function ended(
+  { stop, changed }: { readonly stop: AbortSignal; readonly changed?: AbortSignal },
+  isIdle: () => boolean,
+): Promise<void> {
+  if (stop.aborted) return;
+  const stopped = once(stop, 'abort');
+  if (!changed) return void (await stopped);
+  if (!changed.aborted) await Promise.race([stopped, once(changed, 'abort')]);
+  while (!stop.aborted && !isIdle()) await Promise.race([stopped, delay(500)]);
 }
 
 /** A run of `serve --once`, with the organization of a list. */
@@ -265,6 +283,7 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
     ({ name, file, deliver }) =>
       new Notifier({
         ...{ name, deliver, facts, log, clock, organization: config.organization ?? undefined },
+        remindHours: config.serve.notify.remindHours,
         store: fileStore(join(config.dataDir, file), notifyState, log),
       }),
   );

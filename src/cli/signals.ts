@@ -13,6 +13,8 @@ export async function interruptible<T>(
   { log }: { readonly log: Log },
   shutdownSeconds: number,
   work: (signals: RunSignals) => Promise<T>,
+  /** Those that end it; without a terminal, a service takes SIGHUP for something else. */
+  ending: readonly NodeJS.Signals[] = names,
 ): Promise<T> {
   const stop = new AbortController();
   const kill = new AbortController();
@@ -31,12 +33,12 @@ export async function interruptible<T>(
     const late = () => giveUp(`not finished after ${shutdownSeconds} s`);
     timer = setTimeout(late, shutdownSeconds * 1000).unref();
   };
-  for (const name of names) process.on(name, onSignal);
+  for (const name of ending) process.on(name, onSignal);
   try {
     return await work({ stop: stop.signal, kill: kill.signal });
   } finally {
     clearTimeout(timer);
-    for (const name of names) process.off(name, onSignal);
+    for (const name of ending) process.off(name, onSignal);
   }
 }
 

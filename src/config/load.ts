@@ -477,6 +477,12 @@ export function fileProblems(
   return read.problems.map(read.located);
 }
 
+/** The absolute path of the settings file; undefined where there is none. */
+export function settingsPath(sources: Sources): string | undefined {
+  const file = fileOf(sources);
+  return file === undefined ? undefined : resolve(sources.cwd ?? process.cwd(), file);
+}
+
 function fileOf(sources: Sources): string | undefined {
   return sources.configFile ?? given(sources.env.SIGNALHOUSE_CONFIG);
 }

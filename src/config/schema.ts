@@ -386,6 +386,14 @@ function isMailServer(address: string): boolean {
 }
 
 const notify = section({
+  remindHours: z
+    .number()
+    .min(0)
+    .max(8_760)
+    .default(24)
+    .describe(
+      'Hours after which what is still wrong is told again; 0: only when it begins, changes its cause, and ends.',
+    ),
   webhookFormat: z
     .enum(['slack', 'teams', 'json'])
     .default('slack')

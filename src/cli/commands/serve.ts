@@ -1,10 +1,12 @@
 import { networkInterfaces } from 'node:os';
 import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
-import { ExitCode, UsageError } from '../../base/errors.js';
+import type { RunSignals } from '../../app/setup.js';
+import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
 import { type Context, command, port, text, toggle } from '../command.js';
 import { answer } from '../output.js';
+import { watchSettings } from '../reload.js';
 import { type CommandSetup, eachOrganization, setUpServe } from '../setup.js';
 import { interruptible } from '../signals.js';
 import { list } from '../text/layout.js';
@@ -32,16 +34,19 @@ export const serve = command({
   async run({ once, testNotification, port, host }, context) {
     const { sources } = context;
     const app = await import('../../app/serve.js');
+    const { settingsPath } = await import('../../config/load.js');
     const given = [
       ...(sources.flags ?? []),
       ...(port === undefined ? [] : [{ path: 'serve.port', flag: '--port', value: port }]),
       ...(host === undefined ? [] : [{ path: 'serve.host', flag: '--host', value: host }]),
     ];
-    const { members, isList } = await membersOf({ ...context, sources: { ...sources, flags: given } });
+    const load = () => membersOf({ ...context, sources: { ...sources, flags: given } });
+    const { members, isList } = await load();
     const [first] = members;
-    const { config } = first;
     const seconds = Math.max(...members.map((one) => one.config.shutdownSeconds));
-    return interruptible(first, seconds + grace, async (signals) => {
+    const isTerminal = process.stdin.isTTY === true;
+    const ending = ['SIGINT', 'SIGTERM', ...(isTerminal ? (['SIGHUP'] as const) : [])] as const;
+    const work = async (signals: RunSignals) => {
       if (testNotification) {
         const channels = await app.testNotifications(members, signals.stop);
         if (channels.length === 0) throw noChannel();
@@ -52,19 +57,75 @@ export const serve = command({
         const done = await app.serveOnce({ members, isList }, signals);
         return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
-      const { finished } = await app.serve({ members, isList }, signals, (url) => {
-        const names = members.map((one) => one.config.organization);
-        const told = { url, pid: process.pid, ...(isList && { organizations: names }) };
-        answer(context, told, () => servingText(url, config.serve.host, app.hasLogin(config)));
-      });
-      // A job that does not stop would keep the process alive; what is committed survives the exit.
-      if (!finished) process.exit(ExitCode.failed);
-      return ExitCode.done;
-    });
+      let serving = { members, isList };
+      let listening = 0;
+      let port: number | undefined;
+      for (let isFirst = true; ; isFirst = false) {
+        const { finished, next } = await untilChanged(
+          serving,
+          load,
+          { path: settingsPath(sources), isTerminal },
+          (changed) =>
+            app.serve({ ...serving, port }, { ...signals, changed }, (url) => {
+              listening = Number(new URL(url).port);
+              const { config, log } = serving.members[0];
+              const names = serving.members.map((one) => one.config.organization);
+              const told = { url, pid: process.pid, ...(serving.isList && { organizations: names }) };
+              if (isFirst)
+                answer(context, told, () => servingText(url, config.serve.host, app.hasLogin(config)));
+              else log.info({ url }, 'serving with the new settings');
+            }),
+        );
+        // A job that does not stop would keep the process alive; what is committed survives the exit.
+        if (!finished) process.exit(ExitCode.failed);
+        if (signals.stop.aborted || !next) return ExitCode.done;
+        // Any free port stays the one that it was.
+        port = next.members[0].config.serve.port === 0 ? listening : undefined;
+        serving = next;
+      }
+    };
+    return interruptible(first, seconds + grace, work, ending);
   },
 });
 
 type Member = CommandSetup<ServeAccess>;
+type Members = Awaited<ReturnType<typeof membersOf>>;
+
+/**
+ * Serves until it ends, or until the settings have changed and no job runs. Settings that are wrong are refused as a whole: the
+ * log says why, and those that are in use stay.
+ */
+async function untilChanged(
+  { members: [{ log }] }: Members,
+  load: () => Promise<Members>,
+  watched: { readonly path: string | undefined; readonly isTerminal: boolean },
+  work: (changed: AbortSignal) => Promise<{ finished: boolean }>,
+): Promise<{ readonly finished: boolean; readonly next: Members | undefined }> {
+  const changed = new AbortController();
+  let next: Members | undefined;
+  const stopWatching = watchSettings(watched.path, watched.isTerminal, (why) => {
+    load().then(
+      (loaded) => {
+        next = loaded;
+        log.info(`${why}: the settings are taken over as soon as no job runs`);
+        changed.abort();
+      },
+      (error: unknown) =>
+        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrongText(error)}`),
+    );
+  });
+  try {
+    const { finished } = await work(changed.signal);
+    return { finished, next };
+  } finally {
+    stopWatching();
+  }
+}
+
+function wrongText(error: unknown): string {
+  if (!(error instanceof UsageError)) return messageOf(error);
+  return error.problems.map(({ setting, problem }) => `${setting} ${problem}`).join('; ') || error.message;
+}
 
 /** What serves each organization. Throws one UsageError with the problems of all. */
 async function membersOf(

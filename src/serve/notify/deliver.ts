@@ -56,9 +56,13 @@ export interface Message {
 const longest = 1_500;
 
 /** One message about one change of state. */
-export function messageAbout({ kind, name, level, since, detail }: Subject, from: string): Message {
+export function messageAbout(
+  { kind, name, level, since, detail }: Subject,
+  from: string,
+  isReminder = false,
+): Message {
   const event = level === 'ok' ? 'recovered' : level;
-  const title = `${kind === 'job' ? `job ${name}` : name} ${phrases[event]}`;
+  const title = `${kind === 'job' ? `job ${name}` : name} ${phrases[event]}${isReminder ? ', as before' : ''}`;
   const short = detail.length > longest ? `${detail.slice(0, longest)}…` : detail;
   return { event, kind, subject: name, from, title, detail: short, since };
 }

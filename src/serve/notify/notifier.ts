@@ -1,10 +1,18 @@
-import { type Clock, systemClock } from '../../base/clock.js';
+import { type Clock, iso, systemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
 import type { RunRecord } from '../schedule/record.js';
 import { type Deliver, DeliveryError, messageAbout } from './deliver.js';
-import { afterCheck, afterDelivery, afterRun, type NotifyState, type NotifyStore, pending } from './state.js';
+import {
+  afterCheck,
+  afterDelivery,
+  afterRun,
+  isReminder,
+  type NotifyState,
+  type NotifyStore,
+  pending,
+} from './state.js';
 
 export interface NotifierOptions {
   /** What the log calls the channel: `webhook`, `e-mail`. */
@@ -17,6 +25,8 @@ export interface NotifierOptions {
   /** The name in the settings; without it, that of the warehouse. */
   readonly organization?: string | undefined;
   readonly clock?: Clock | undefined;
+  /** After how many hours what is still wrong is told again; 0: never. */
+  readonly remindHours?: number | undefined;
   /** How often freshness is checked and undelivered messages are sent again; default 60000. */
   readonly everyMs?: number | undefined;
 }
@@ -92,13 +102,18 @@ export class Notifier {
   }
 
   async #tell(): Promise<void> {
-    const { name, deliver, log, facts } = this.options;
+    const { name, deliver, log, facts, remindHours = 0 } = this.options;
     const organization = facts.last?.facts.contents?.organization;
     const from = this.options.organization ?? organization?.name ?? organization?.id ?? 'Signalhouse';
-    for (const subject of pending(this.#state)) {
+    const now = this.#clock.now();
+    const remindMs = remindHours * 3_600_000;
+    for (const subject of pending(this.#state, now, remindMs)) {
       if (this.#stop.signal.aborted) return;
       try {
-        const note = await deliver(messageAbout(subject, from), this.#stop.signal);
+        const note = await deliver(
+          messageAbout(subject, from, isReminder(subject, now, remindMs)),
+          this.#stop.signal,
+        );
         if (note !== null)
           log.warn({ subject: subject.name }, `${name}: a notification was sent, but ${note}`);
       } catch (error) {
@@ -108,7 +123,7 @@ export class Notifier {
         // The next one would probably fail too; all are sent again at the next check.
         return;
       }
-      await this.#keep(afterDelivery(this.#state, subject));
+      await this.#keep(afterDelivery(this.#state, subject, iso(now)));
     }
   }
 

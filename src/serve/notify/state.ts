@@ -22,6 +22,8 @@ const subject = z
     /** The level and the cause of the last delivered notification. */
     told: z.enum(levels),
     toldCause: z.string().optional(),
+    /** When that was. */
+    toldAt: z.iso.datetime().optional(),
   })
   .readonly();
 /** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */
@@ -63,8 +65,15 @@ export function afterCheck(
 }
 
 /** The subjects whose level or cause differs from the last notified one. */
-export function pending(state: NotifyState): Subject[] {
-  return Object.values(state).filter((subject) => !isTold(subject));
+export function pending(state: NotifyState, now: number, remindMs: number): Subject[] {
+  return Object.values(state).filter((subject) => !isTold(subject) || isReminder(subject, now, remindMs));
+}
+
+/** Whether it was told, is still so, and is due to be told again; never with 0. */
+export function isReminder(subject: Subject, now: number, remindMs: number): boolean {
+  const { level, toldAt } = subject;
+  if (level === 'ok' || remindMs <= 0 || !isTold(subject)) return false;
+  return toldAt !== undefined && now - Date.parse(toldAt) >= remindMs;
 }
 
 function isTold({ level, cause, told, toldCause }: Omit<Subject, 'name' | 'kind'>): boolean {
@@ -72,10 +81,14 @@ function isTold({ level, cause, told, toldCause }: Omit<Subject, 'name' | 'kind'
 }
 
 /** The state after a message about a subject was delivered. */
-export function afterDelivery(state: NotifyState, { kind, name, level, cause }: Subject): NotifyState {
+export function afterDelivery(
+  state: NotifyState,
+  { kind, name, level, cause }: Subject,
+  toldAt: Iso,
+): NotifyState {
   const key = keyOf(kind, name);
   const subject = state[key];
-  return subject ? { ...state, [key]: { ...subject, told: level, toldCause: cause } } : state;
+  return subject ? { ...state, [key]: { ...subject, told: level, toldCause: cause, toldAt } } : state;
 }
 
 function observed(

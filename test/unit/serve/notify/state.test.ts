@@ -22,9 +22,10 @@ const topics = (hoursAgo: number | null) => ({
 });
 
 /** Tells everything that is to tell, and gives back what that was. */
-function telling(state: NotifyState): [NotifyState, string[]] {
-  const all = pending(state);
-  return [all.reduce(afterDelivery, state), all.map((subject) => messageAbout(subject, 'Acme').event)];
+function telling(state: NotifyState, at = now, remindMs = 0): [NotifyState, string[]] {
+  const all = pending(state, at, remindMs);
+  const told = all.reduce((before, one) => afterDelivery(before, one, new Date(at).toISOString()), state);
+  return [told, all.map((subject) => messageAbout(subject, 'Acme').event)];
 }
 
 describe('jobs', () => {
@@ -53,7 +54,7 @@ describe('jobs', () => {
       ] as const
     ).map((one) => {
       state = afterRun(state, { ...run('failed'), ...one });
-      const details = pending(state).map(({ detail }) => detail);
+      const details = pending(state, now, 0).map(({ detail }) => detail);
       [state] = telling(notifyState.parse(JSON.parse(JSON.stringify(state))));
       return details.join();
     });
@@ -63,19 +64,38 @@ describe('jobs', () => {
 
   it('are told of as they are now when what was to be told did not arrive', () => {
     const failing = afterRun({}, run('failed'));
-    expect(pending(afterRun(failing, { ...run('failed'), message: 'another reason' }))).toMatchObject([
-      { level: 'failed', detail: 'another reason', since: someRun.endedAt },
-    ]);
-    expect(pending(afterRun(failing, run('done')))).toEqual([]);
+    expect(pending(afterRun(failing, { ...run('failed'), message: 'another reason' }), now, 0)).toMatchObject(
+      [{ level: 'failed', detail: 'another reason', since: someRun.endedAt }],
+    );
+    expect(pending(afterRun(failing, run('done')), now, 0)).toEqual([]);
+  });
+});
+
+describe('what is still wrong', () => {
+  it('is told again after so many hours, each time, until it is over', () => {
+    const told: string[] = [];
+    let state: NotifyState = afterRun({}, run('failed'));
+    for (let hours = 0; hours < 60; hours += 6) {
+      const [next, events] = telling(state, now + hours * hour, 24 * hour);
+      state = next;
+      told.push(...events.map((event) => `${hours} ${event}`));
+    }
+    expect(told).toEqual(['0 failed', '24 failed', '48 failed']);
+    const [over, events] = telling(afterRun(state, run('done')), now + 60 * hour, 24 * hour);
+    expect(events).toEqual(['recovered']);
+    expect(telling(over, now + 200 * hour, 24 * hour)[1]).toEqual([]);
+    const [subject] = pending(state, now + 72 * hour, 24 * hour);
+    if (!subject) throw new Error('nothing to tell');
+    expect(messageAbout(subject, 'Acme', true).title).toBe('job nightly failed, as before');
   });
 });
 
 describe('data', () => {
   it('is stale once its objective has passed, and fresh again', () => {
     let state = afterCheck({}, [topics(0.5)], now, now);
-    expect(pending(state)).toEqual([]);
+    expect(pending(state, now, 0)).toEqual([]);
     state = afterCheck(state, [topics(2)], now, now);
-    const [subject] = pending(state);
+    const [subject] = pending(state, now, 0);
     expect(subject).toMatchObject({
       level: 'stale',
       detail: 'was last complete 2 h 00 min ago (objective: 1 h 00 min)',
@@ -86,8 +106,8 @@ describe('data', () => {
   });
 
   it('may take the time of its objective for the first filling, and no more', () => {
-    expect(pending(afterCheck({}, [topics(null)], now, now - 0.9 * hour))).toEqual([]);
-    expect(pending(afterCheck({}, [topics(null)], now, now - 1.1 * hour))).toMatchObject([
+    expect(pending(afterCheck({}, [topics(null)], now, now - 0.9 * hour), now, 0)).toEqual([]);
+    expect(pending(afterCheck({}, [topics(null)], now, now - 1.1 * hour), now, 0)).toMatchObject([
       { detail: expect.stringContaining('never complete') },
     ]);
   });
@@ -103,7 +123,7 @@ describe('whatever happens', () => {
         for (const [next, arrives] of events) {
           state = notifyState.parse(JSON.parse(JSON.stringify(afterRun(state, run(next)))));
           if (!arrives) continue;
-          heard.push(...pending(state).map(({ level }) => level));
+          heard.push(...pending(state, now, 0).map(({ level }) => level));
           [state] = telling(state);
           // Whoever hears everything knows how it is.
           expect(heard.at(-1)).toBe(state['job:nightly']?.level ?? 'ok');
@@ -118,6 +138,8 @@ describe('the words', () => {
   it('are of a length, and belong to no service', () => {
     const [subject] = pending(
       afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
+      now,
+      0,
     );
     const message = messageAbout(subject!, 'Acme <b>');
     expect(lineOf(message)).toMatch(/^\[Acme <b>\] job nightly failed: <!channel> & x+…$/);
