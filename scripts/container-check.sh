@@ -194,7 +194,7 @@ answers "http://127.0.0.1:$SERVE_PORT/readyz"
 metrics=
 for _ in $(seq 300); do
   metrics=$(curl -fsS "http://127.0.0.1:$SERVE_PORT/metrics")
-  [[ $metrics == *'signalhouse_runs_total{job="nightly",outcome="done"} 1'* ]] && break
+  [[ $metrics == *'signalhouse_runs_total{job="nightly",outcome="done"'*'} 1'* ]] && break
   sleep 0.2
 done
 [[ $metrics == *'outcome="done"} 1'* ]] || fail 'the job that was missed did not run'

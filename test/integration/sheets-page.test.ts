@@ -63,7 +63,7 @@ async function holding(url: string, work: () => Promise<void>): Promise<void> {
   await start(url, 'nightly');
   await until(
     async () => (await fetch(`${url}/metrics`)).text(),
-    (text) => text.includes('signalhouse_running{job="nightly"} 1'),
+    (text) => /^signalhouse_running\{job="nightly"[^}]*\} 1$/m.test(text),
   );
   await work().finally(() => sandbox.clearFaults());
 }

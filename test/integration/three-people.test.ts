@@ -60,7 +60,7 @@ it('500 changes by three people through page, folder and command line, under fau
   expect(await run('sync')).toBe(202);
   await until(
     async () => (await fetch(`${served.url}/metrics`)).text(),
-    (text) => text.includes('signalhouse_running{job="sync"} 1'),
+    (text) => /^signalhouse_running\{job="sync"[^}]*\} 1$/m.test(text),
   );
   const anna = await Visitor.of(served.url, 'anna');
   await anna.upload('page.csv', sheet(wishes.page));
