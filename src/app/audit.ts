@@ -23,7 +23,8 @@ export interface ExportRecord {
   readonly file: string;
 }
 
-function auditPath(dataDir: string): string {
+/** The exports that are not in ops.audit yet. */
+export function auditPath(dataDir: string): string {
   return join(dataDir, 'audit.journal');
 }
 
