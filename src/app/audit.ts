@@ -23,8 +23,7 @@ export interface ExportRecord {
   readonly file: string;
 }
 
-/** The exports that are not in ops.audit yet. */
-export function auditPath(dataDir: string): string {
+function auditPath(dataDir: string): string {
   return join(dataDir, 'audit.journal');
 }
 

@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { ExitCode } from '../base/errors.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { runCommand } from '../base/processes.js';
 import type { Config } from '../config/load.js';
-import { journalPath } from '../push/queue.js';
 import type { RunReport } from '../run/lifecycle.js';
-import { forgottenJournalPath } from '../warehouse/forget/records.js';
 import { fullestIn } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
-import { auditPath } from './audit.js';
 import type { Setup, Signals } from './setup.js';
 
 /** The commands of `publish.after`, which run when a run has published: what backs up the data directory, for example. */
@@ -91,12 +89,12 @@ function programOf(command: string | readonly string[]): string {
 
 /** The paths of what belongs together. */
 function environmentOf({ dataDir, settingsFile }: Config): Record<string, string> {
-  const journals = [journalPath(dataDir), forgottenJournalPath(dataDir), auditPath(dataDir)];
+  const journals = readdirSync(dataDir).filter((name) => name.endsWith('.journal'));
   return {
     SIGNALHOUSE_DATA_DIR: dataDir,
     SIGNALHOUSE_PUBLISHED: filesOf(dataDir).published,
     SIGNALHOUSE_FULL_SNAPSHOT: fullestIn(dataDir),
-    SIGNALHOUSE_JOURNALS: journals.filter((path) => existsSync(path)).join('\n'),
+    SIGNALHOUSE_JOURNALS: journals.map((name) => join(dataDir, name)).join('\n'),
     SIGNALHOUSE_SETTINGS: settingsFile ?? '',
   };
 }
