@@ -3,6 +3,7 @@
 # extensions, and a Python with independent readers. Installs what is missing from registries, into a cache folder.
 #
 #   scripts/lake-services.sh up [FOLDER]      starts what does not run yet and prints FOLDER/services.env
+#   scripts/lake-services.sh s3 FOLDER        starts only the S3 server, and prints its address
 #   scripts/lake-services.sh down [FOLDER]    stops all of it and removes FOLDER, with the data in it
 #   scripts/lake-services.sh install          only fills the cache
 #   scripts/lake-services.sh extensions       only gets DuckDB's extensions, and prints their folder
@@ -277,6 +278,7 @@ case $action in
   up) up ;;
   down) down ;;
   install) install ;;
+  s3) mkdir -p "$folder" "$cache" && s3server >&2 && start_s3 && echo "$s3 $key $secret" ;;
   extensions) mkdir -p "$cache" && extensions >&2 && echo "$cache/extensions/v$duckdb" ;;
-  *) say 'usage: scripts/lake-services.sh up|down|install|extensions [FOLDER]' && exit 2 ;;
+  *) say 'usage: scripts/lake-services.sh up|s3|down|install|extensions [FOLDER]' && exit 2 ;;
 esac

@@ -22,6 +22,9 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { attributeFiles } from './attributes.js';
 import type { Setup } from './setup.js';
 
+/** How a folder begins with what was in a data directory before a restore. */
+export const movedAsidePrefix = 'before-restore-';
+
 /** What has to follow a request to forget once the tables are done: the files of the data directory. */
 
 /**
@@ -191,6 +194,9 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
     ...aside.map((name) => `${name} in the data directory: a damaged file that was moved aside. Delete it.`),
     ...foreign.map((name) => `${name} in the data directory: not a file of the worker. Delete it.`),
     ...others.map((name) => `${name} in the data directory: a database that the worker does not write.`),
+    ...(existsSync(dataDir) ? readdirSync(dataDir) : [])
+      .filter((name) => name.startsWith(movedAsidePrefix))
+      .map((name) => `${name} in the data directory: what a restore moved aside. Delete it.`),
     ...foldersIn(dataDir).map(
       (name) =>
         `${name} in the data directory: what a query that is still running wrote there. It goes when that ends.`,

@@ -14,6 +14,7 @@ import type { SyncReport } from '../sync/report.js';
 import { sendDigest } from './digest.js';
 import { lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
+import { afterFailures, type Followed } from './publish-after.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { exportEverything } from './snapshot.js';
@@ -88,7 +89,7 @@ function doneWith(message: string): JobResult {
   return { outcome: 'done', exitCode: ExitCode.done, message };
 }
 
-function bothResult(report: SyncPushReport, sink: RowsSink): JobResult {
+function bothResult(report: Followed<SyncPushReport>, sink: RowsSink): JobResult {
   const pulled = pulledResult(report, sink);
   const pushed: JobResult = report.push
     ? pushedResult(report.push)
@@ -139,13 +140,13 @@ async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<
   }
 }
 
-function pulledResult(report: SyncReport, sink: RowsSink): JobResult {
+function pulledResult(report: Followed<SyncReport>, sink: RowsSink): JobResult {
   for (const [table, counts] of Object.entries(report.rows)) sink.rows(table, counts);
-  return resultOf(report, pulledText(report));
+  return resultOf(report, pulledText(report) + afterFailures(report));
 }
 
-function pushedResult(report: PushReport): JobResult {
-  return resultOf(report, pushedText(report));
+function pushedResult(report: PushReport & Partial<Followed<object>>): JobResult {
+  return resultOf(report, pushedText(report) + afterFailures(report));
 }
 
 type Report = Pick<SyncReport | PushReport, 'runId' | 'outcome' | 'exitCode' | 'stoppedBy' | 'endedByOutage'>;

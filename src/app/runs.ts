@@ -15,6 +15,7 @@ import { selectResources } from '../sync/selection.js';
 import { openFull } from '../warehouse/read/query.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import { withMetricsFile } from './metrics-file.js';
+import { type Followed, runAfterPublication } from './publish-after.js';
 import { type Access, connect, readingLimitsOf } from './setup.js';
 import {
   displayFor,
@@ -32,11 +33,13 @@ export async function sync(
   access: Access,
   options: SyncOptions & WorkerOptions,
   observe: Observe,
-): Promise<SyncReport> {
+): Promise<Followed<SyncReport>> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
   return withMetricsFile(access, 'sync', () =>
-    withWorker(access, options, observe, (parts, display) => runSync(parts, options, display)),
+    withWorker(access, options, observe, async (parts, display) =>
+      runAfterPublication(access, await runSync(parts, options, display), options, display),
+    ),
   );
 }
 
@@ -54,14 +57,15 @@ export async function push(
   access: Access,
   options: PushOptions & WorkerOptions,
   observe: Observe,
-): Promise<PushReport> {
+): Promise<Followed<PushReport>> {
   // Checked before a request is spent and before a run starts.
   if (options.result !== undefined) checkResultPath(options.result);
   return withMetricsFile(access, 'push', async () => {
     refuseWithoutWarehouse(access.config.dataDir);
     return withWorker(access, options, observe, async (parts, display) => {
       const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
-      return runPush({ ...parts, queue }, options, display);
+      const report = await runPush({ ...parts, queue }, options, display);
+      return runAfterPublication(access, report, options, display);
     });
   });
 }
@@ -114,24 +118,30 @@ export async function syncAndPush(
   access: Access,
   options: Options,
   observe: Observe,
-): Promise<SyncPushReport> {
+): Promise<Followed<SyncPushReport>> {
   selectResources(options.only);
-  return withMetricsFile(access, 'sync', () => pushedAndPulled(access, options, observe));
+  return withMetricsFile(access, 'sync', () =>
+    withWorker(access, options, observe, async (parts, observer) =>
+      runAfterPublication(access, await pushAndSync(parts, options, observer), options, observer),
+    ),
+  );
 }
 
-function pushedAndPulled(access: Access, options: Options, observe: Observe): Promise<SyncPushReport> {
-  return withWorker(access, options, observe, async (parts, observer) => {
-    // whoami is asked once, and counted with the first of the two runs.
-    const after = { ...parts, identity: { ...parts.identity, attempts: [] } };
-    const isEmpty = (await storedCounts(parts.warehouse)).topic === 0;
-    if (isEmpty) {
-      const sync = await runSync(parts, options, observer);
-      return together(sync, await pushWithInbox(after, rest(options, sync), observer));
-    }
-    const pushed = await pushWithInbox({ ...parts, isBeforeSync: true }, options, observer);
-    const left = pushed.push ? rest(options, pushed.push) : options;
-    return together(await runSync(after, left, observer), pushed);
-  });
+async function pushAndSync(
+  parts: WorkerParts,
+  options: Options,
+  observer: RunObserver,
+): Promise<SyncPushReport> {
+  // whoami is asked once, and counted with the first of the two runs.
+  const after = { ...parts, identity: { ...parts.identity, attempts: [] } };
+  const isEmpty = (await storedCounts(parts.warehouse)).topic === 0;
+  if (isEmpty) {
+    const sync = await runSync(parts, options, observer);
+    return together(sync, await pushWithInbox(after, rest(options, sync), observer));
+  }
+  const pushed = await pushWithInbox({ ...parts, isBeforeSync: true }, options, observer);
+  const left = pushed.push ? rest(options, pushed.push) : options;
+  return together(await runSync(after, left, observer), pushed);
 }
 
 interface Pushed {

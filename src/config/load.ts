@@ -93,6 +93,8 @@ export interface Config extends Settings {
   readonly dataDir: string;
   /** Read from the file `encryption.keyFile`. */
   readonly encryptionKey: EncryptionKey | undefined;
+  /** The settings file, absolute; undefined where there is none. */
+  readonly settingsFile: string | undefined;
   /** Settings of the file that no longer exist, and what replaces each. */
   readonly warnings: readonly string[];
   readonly tuning: Tuning;
@@ -145,6 +147,7 @@ export function effectiveSettings(sources: Sources): EffectiveSetting[] {
     tuning: ___,
     organization: ____,
     jobsAtOnce: _____,
+    settingsFile: ______,
     ...shown
   } = checked(read);
   const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...shown.api } });
@@ -383,6 +386,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
     ...withAbsolutePaths(parsed.data, cwd),
     ...{ encryptionKey, warnings, tuning: sources.tuning ?? {}, organization: organization?.name ?? null },
     jobsAtOnce: Math.min(parsed.data.serve.parallel, sources.together ?? 1),
+    settingsFile: file === undefined ? undefined : resolve(cwd, file),
   };
   const isListed = listed !== undefined;
   const isChosen = !isListed || organization !== undefined;

@@ -175,6 +175,13 @@ const publish = section({
       'More files to publish into the data directory, each with file, profile, exclude and mask of its own.',
     )
     .meta({ example: [{ file: 'signals-strict.duckdb', profile: 'strict', exclude: ['ops'] }] }),
+  after: z
+    .array(z.union([text, z.array(text).min(1)], 'must be a command line, or a list of words'))
+    .default([])
+    .describe(
+      'Commands to run, one after the other, after each publication at the end of a sync or push (not those in the middle of a long run), such as a backup. A list of words is run as it is, one line by /bin/sh. They get SIGNALHOUSE_DATA_DIR, SIGNALHOUSE_PUBLISHED, SIGNALHOUSE_FULL_SNAPSHOT, SIGNALHOUSE_JOURNALS (a path a line) and SIGNALHOUSE_SETTINGS, and no other variable that begins with SIGNALHOUSE_ or AWS_. The warehouse stays locked meanwhile, so that the files belong together. After an hour, and when the run is stopped, a command is ended. One that fails makes the run incomplete (exit 3).',
+    )
+    .meta({ example: [['/etc/signalhouse/backup.sh']] }),
 });
 
 const lake = section({

@@ -74,7 +74,7 @@ export const changeSchema = z.object({
   importId: z.string(),
   /** The body of the request, the same bytes each time it is sent; null until then. */
   body: textOrNull,
-  /** By the API's clock, as its answers say. */
+  /** By the API's clock, as its answers say. Of a queued change from a backup: the time after which it may have been sent. */
   firstSentAt: textOrNull,
   sentAt: textOrNull,
   /** Requests that were made for it. */

@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Priority } from '../api/client.js';
-import { isAboutOneRequest } from '../base/errors.js';
+import { iso } from '../base/clock.js';
+import { isAboutOneRequest, StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
+import { sqlFile } from '../warehouse/sql.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
 import {
   type Change,
+  entityKey,
   fieldsOf,
   type Patch,
   type Status,
@@ -237,6 +241,88 @@ async function sinceSending(context: PushContext, change: Change, remote: Values
   if (now !== null) return 'nothing since';
   if (Object.keys(change.wanted).some((name) => leftWanted(change, name, records))) return 'changed since';
   return isTelling ? 'nothing since' : 'unknown';
+}
+
+/**
+ * Settles queued changes of one entity that may have been sent already: those of a queue that was restored from a backup, of
+ * which nobody knows what happened after it (`firstSentAt`, see `mayHaveBeenSent`). What the API has as wanted, or with a third
+ * value, is for the comparison of every change. One that it has as before is sent only where nothing was done to its fields
+ * since: otherwise it was perhaps applied, and changed back by a colleague, and a person decides.
+ */
+export async function resolveRestored(
+  context: PushContext,
+  changes: readonly Change[],
+  values: Values,
+): Promise<void> {
+  for (const change of changes.filter(({ firstSentAt }) => firstSentAt !== null)) {
+    const remoteBefore = change.base;
+    const state = afterSending({ wanted: change.wanted, remoteBefore }, { values, listed: false });
+    const since = state === 'before' ? await sinceBackup(context, change, values) : 'nothing since';
+    const isSafe =
+      since === 'nothing since' ||
+      (since === 'unknown' &&
+        isKeyRemembered(context, { firstSentAt: Date.parse(change.firstSentAt ?? ''), again: true }));
+    if (isSafe) {
+      context.queue.update([change], { firstSentAt: null, remoteBefore: null });
+      continue;
+    }
+    const fields = unlike(change.wanted, values);
+    const patch = conflictPatch({ change, fields, remote: pick(values, change.wanted) });
+    const why =
+      since === 'unknown'
+        ? 'nothing shows whether it was'
+        : `the ${change.entityType} was changed since, so it may have been applied and changed back`;
+    const error = `It comes from a backup, and may have been sent after that: ${why}; now ${patch.error}`;
+    context.queue.move([change], 'conflict', { ...patch, error });
+  }
+}
+
+/**
+ * Whether anything was done to the fields of a change since the backup that it comes from. Only times of the API are compared,
+ * where the backup has one: that of the entity in it (`remoteBefore`) with those of its history, and where that does not tell,
+ * with its time now.
+ */
+async function sinceBackup(context: PushContext, change: Change, remote: Values): Promise<Since> {
+  const before = timeOf(change.remoteBefore?.[updatedAt]);
+  const from = before ?? Date.parse(change.firstSentAt ?? '') - clockErrorMs;
+  const { records, isTelling } = await historyOf(context, change);
+  const names = Object.keys(change.wanted);
+  if (records.some(({ at, changes }) => at > from && names.some((name) => name in changes)))
+    return 'changed since';
+  if (isTelling) return 'nothing since';
+  const now = timeOf(remote[updatedAt]);
+  if (now === null) return 'unknown';
+  return now > from ? 'changed since' : 'nothing since';
+}
+
+const lastUpdatedSql = sqlFile('push/last_updated');
+
+/**
+ * What a backup has queued, as it has to be stored where the backup is restored: it may have been sent after the last moment
+ * that the backup knows, `since`. The key stays. `store` is the snapshot of the backup. Throws StorageError where that has
+ * none of the topics and companies of the changes: then it is of another warehouse.
+ */
+export async function mayHaveBeenSent(
+  store: Pick<Warehouse, 'all'>,
+  changes: readonly Change[],
+  since: string,
+): Promise<Change[]> {
+  const ids = [...new Set(changes.map(({ entityId }) => entityId))];
+  const rows = await store.all<{ type: string; id: string; updated: number | null }>(lastUpdatedSql, { ids });
+  if (rows.length === 0 && ids.length > 0) {
+    throw new StorageError(
+      'the queue belongs to another warehouse: its changes are about topics and companies that the snapshot does not have',
+      { hint: 'Restore the snapshot and the changes.journal of one backup of one data directory.' },
+    );
+  }
+  const updated = new Map(rows.map((row) => [`${row.type} ${row.id}`, row.updated]));
+  return changes
+    .filter(({ status }) => status === 'queued')
+    .map((change) => {
+      const at = updated.get(entityKey(change)) ?? null;
+      const remoteBefore = at === null ? null : { [updatedAt]: iso(Number(at)) };
+      return { ...change, firstSentAt: since, remoteBefore, revision: change.revision + 1 };
+    });
 }
 
 interface HistoryRecord {

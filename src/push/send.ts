@@ -21,7 +21,7 @@ import {
 } from './compare.js';
 import { brokenText, companiesPerRequest, type PushContext, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { mustSendAgain, neverSent } from './doubt.js';
+import { mustSendAgain, neverSent, resolveRestored } from './doubt.js';
 import type { Queue } from './queue.js';
 import { readRemotes, refresh } from './remote.js';
 
@@ -130,13 +130,18 @@ export class Sender {
     const { onConflict, notes, queue } = this.context;
     const { remotes, unread } = await readRemotes(this.context, entityType, queued);
     const comparisons: Comparison[] = [];
-    for (const [id, changes] of queued) {
+    for (const [id, all] of queued) {
       const remote = remotes.get(id);
       if (!remote) {
         const error = `It could not be compared with the API: ${unread.get(id)}`;
-        queue.update(changes, { errorCode: 'not_read', error });
+        queue.update(all, { errorCode: 'not_read', error });
         continue;
       }
+      if (remote.values) await resolveRestored(this.context, all, remote.values);
+      const changes = all
+        .flatMap((one) => queue.get(one.id) ?? [])
+        .filter(({ status }) => status === 'queued');
+      if (changes.length === 0) continue;
       const comparison = compare(changes, remote, onConflict);
       const { unchanged, conflicts, notFound } = comparison;
       queue.move(unchanged, 'unchanged', ({ wanted }) => ({

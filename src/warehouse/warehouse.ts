@@ -8,6 +8,7 @@ import { stripBatch, type TooOld } from './forget/batch.js';
 import { type Age, expireOld } from './forget/expire.js';
 import type { Fingerprints } from './forget/fingerprints.js';
 import { type ForgetPlan, planForget, removeAll, type Selection } from './forget/forget.js';
+import { collectPerson, type PersonData } from './forget/person-data.js';
 import {
   type AuditRecord,
   appendForgotten,
@@ -241,6 +242,13 @@ export class Warehouse {
   planForget(selection: Selection): Promise<ForgetPlan> {
     return this.#repeatably(() =>
       planForget(this.#session, this.#parts.models, this.#parts.forgotten, selection),
+    );
+  }
+
+  /** Collects everything that is held about a person (id or e-mail address); null where nothing is. Writes nothing. */
+  collectPerson(who: string): Promise<PersonData | null> {
+    return this.#repeatably(() =>
+      collectPerson(this.#session, this.#parts.models, this.#parts.forgotten, who),
     );
   }
 

@@ -1,13 +1,14 @@
 import { extname } from 'node:path';
 import { z } from 'zod';
+import type { PersonReport } from '../../app/export-person.js';
 import type { ExportedSheet } from '../../app/export-workbook.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count, counted } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
-import { command, text, toggle } from '../command.js';
+import { command, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
-import { table } from '../text/layout.js';
+import { countsTable, printable, sections, table } from '../text/layout.js';
 
 type Format = ExportFormat | 'xlsx';
 const formats = ['parquet', 'csv', 'xlsx', 'json', 'ndjson'] as const satisfies readonly Format[];
@@ -30,12 +31,18 @@ const flags = {
     .enum(formats, `must be one of ${formats.join(', ')}`)
     .optional()
     .describe(`${formats.join(', ')} (default: by file extension)`),
-  out: text.optional().describe('File to write; with --all, the directory'),
+  person: text
+    .optional()
+    .describe(
+      'Everything that is held about one person (id or e-mail address), without data of others: to a directory with data.json and index.html',
+    ),
+  out: text.optional().describe('File to write; with --all and --person, the directory'),
   bom: toggle.describe('CSV: start with a byte order mark, so that Excel reads it as UTF-8'),
   safeCells: toggle.describe(
     'CSV: put an apostrophe before text that a spreadsheet program would run as a formula',
   ),
   force: toggle.describe('Overwrite existing files'),
+  wait: wait.describe('--person: wait while another process holds the warehouse'),
 };
 type Flags = z.output<z.ZodObject<typeof flags>>;
 
@@ -49,12 +56,18 @@ export const exportCommand = command({
     ['signalhouse export messages --out messages.parquet --force', 'A table; overwrite the file'],
     ['signalhouse export --query "FROM topics" --out t.json', 'A query result as JSON'],
     ['signalhouse export --all --out warehouse', 'Everything, as Parquet'],
+    ['signalhouse export --person 90210 --out request-17', 'For a person who asks what is held'],
   ],
   flags,
   async run(given, context) {
     const task = taskOf(given);
     const setup = await setUp(context);
-    const { force } = given;
+    const { force, wait } = given;
+    if ('person' in task) {
+      const { exportPerson } = await import('../../app/export-person.js');
+      const done = await exportPerson(setup, task.person, { out: task.out, force, wait });
+      return answer(context, done, personText, done.exitCode);
+    }
     if ('workbook' in task) {
       const { exportWorkbook } = await import('../../app/export-workbook.js');
       const done = await exportWorkbook(setup, task.workbook, { out: task.out, force });
@@ -72,6 +85,7 @@ export const exportCommand = command({
 type Named = { readonly table: string } | { readonly sql: string };
 
 type Task =
+  | { readonly person: string; readonly out: string }
   | { readonly dir: string }
   | { readonly workbook: Named | 'everything'; readonly out: string }
   | {
@@ -84,12 +98,24 @@ type Task =
 
 /** What to write where. Throws UsageError with every problem. */
 function taskOf(given: Flags): Task {
-  const { table: name, query, all, format: asked, out, bom, safeCells } = given;
+  const { table: name, query, all, person, format: asked, out, bom, safeCells } = given;
   const problems: Problem[] = [];
-  const chosen = [name !== undefined, query !== undefined, all].filter(Boolean).length;
-  if (chosen !== 1) problems.push({ setting: 'arguments', problem: 'give one of: a table, --query, --all' });
+  const chosen = [name !== undefined, query !== undefined, all, person !== undefined].filter(Boolean).length;
+  if (chosen !== 1)
+    problems.push({ setting: 'arguments', problem: 'give one of: a table, --query, --all, --person' });
   if (out === undefined)
     problems.push({ setting: '--out', problem: 'is required: the file (or directory) to write' });
+  if (person !== undefined) {
+    const others = Object.entries({
+      '--format': asked !== undefined,
+      '--bom': bom,
+      '--safe-cells': safeCells,
+    });
+    for (const [setting, isSet] of others)
+      if (isSet) problems.push({ setting, problem: 'is not for --person, which writes JSON and HTML' });
+    if (problems.length > 0 || out === undefined) throw new UsageError('The export cannot start.', problems);
+    return { person, out };
+  }
   const ofFile = byExtension[extname(out ?? '').toLowerCase()];
   const format = asked ?? (all && ofFile !== 'xlsx' ? 'parquet' : ofFile);
   if (all && format !== 'parquet' && format !== 'xlsx') {
@@ -111,6 +137,25 @@ function taskOf(given: Flags): Task {
   const what = query === undefined ? { table: name ?? '' } : { sql: query };
   if (format === 'xlsx') return { workbook: all ? 'everything' : what, out };
   return all ? { dir: out } : { what, out, format, bom, safeCells };
+}
+
+function personText({ outcome, who, ids, held, kept, leftOut, out, written }: PersonReport): string {
+  if (outcome === 'nothing_held') return `Nothing is held of ${printable(who)}; nothing was written.`;
+  const left = leftOut.map((one): [string, string, number, string] => [
+    one.table,
+    one.column,
+    one.rows,
+    one.why,
+  ]);
+  return sections([
+    [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
+    ['Rows that forget would change', countsTable('table', 'rows', held)],
+    ['Other rows about this person', countsTable('table', 'rows', kept)],
+    [
+      'Left out, because it is about others',
+      left.length === 0 ? null : table(['table', 'column', 'rows#', 'why'], left, 100),
+    ],
+  ]);
 }
 
 function workbookText(sheets: readonly ExportedSheet[]): string {

@@ -13,6 +13,7 @@ import { mcp } from './mcp.js';
 import { push } from './push.js';
 import { rebuild } from './rebuild.js';
 import { report } from './report.js';
+import { restore } from './restore.js';
 import { retention } from './retention.js';
 import { sandbox } from './sandbox.js';
 import { serve } from './serve.js';
@@ -40,6 +41,7 @@ export const commands: readonly (Command | Group)[] = [
   user,
   rebuild,
   verify,
+  restore,
   forget,
   retention,
   encrypt,

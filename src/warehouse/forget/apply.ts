@@ -167,16 +167,72 @@ function scopesSql(model: DocumentModel): string {
 }
 
 async function countConcerned(tx: Statements, model: DocumentModel): Promise<number> {
+  const [counted] = await tx.all<{ rows: number }>(
+    `SELECT count(*) AS rows FROM main.${identifier(model.table)} WHERE ${concernedSql(model)}`,
+  );
+  return counted?.rows ?? 0;
+}
+
+/** Which rows of a table the staged documents concern. */
+function concernedSql(model: DocumentModel): string {
   const [, second, ...more] = model.key;
   const isMember = model.scope.document === 'parent_id' && second !== undefined && more.length === 0;
-  const own = isMember
+  return isMember
     ? `(${identifier(model.scope.column)}, ${identifier(second)}) IN (
         SELECT (parent_id, id) FROM stripped WHERE ${kindsSql(model)})`
     : `${identifier(model.scope.column)} IN (${scopesSql(model)})`;
-  const [counted] = await tx.all<{ rows: number }>(
-    `SELECT count(*) AS rows FROM main.${identifier(model.table)} WHERE ${own}`,
+}
+
+/** A stored row; JSON, lists and times as JSON has them. */
+export type StoredValues = Readonly<Record<string, unknown>>;
+
+export interface HeldRow {
+  readonly rid: number;
+  readonly row: StoredValues;
+}
+
+/** The rows that `countHeld` and `countOther` count, by table. Writes nothing but temporary tables. */
+export async function readHeld(
+  session: Session,
+  models: Models,
+  { documents }: Findings,
+  others: readonly OtherRow[],
+): Promise<Map<string, HeldRow[]>> {
+  const held = new Map<string, HeldRow[]>();
+  const add = async (label: string, from: string, where: string) => {
+    const rows = await rowsAsJson(session, from, where);
+    if (rows.length > 0) held.set(label, [...(held.get(label) ?? []), ...rows]);
+  };
+  await stageDocuments(session, documents);
+  await add('raw.documents', 'raw.documents', 'rowid IN (SELECT rid FROM stripped)');
+  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
+  for (const model of models.documents) {
+    if (model.documents.some((kind) => kinds.has(kind)))
+      await add(model.table, `main.${identifier(model.table)}`, concernedSql(model));
+  }
+  await session.run('DROP TABLE temp.stripped');
+  const tables = groupBy(others, ({ schema, table }) => relationLabel(schema, table));
+  for (const [label, rows] of tables) {
+    const [first] = rows;
+    if (!first) continue;
+    const ids = rows.map(({ rid }) => Number(rid)).join(', ');
+    await add(label, `${identifier(first.schema)}.${identifier(first.table)}`, `rowid IN (${ids})`);
+  }
+  return held;
+}
+
+/** Rows of a table (SQL) that a condition (SQL) names. */
+export async function rowsAsJson(
+  session: Statements,
+  from: string,
+  where: string,
+  params?: { readonly ids: string[] },
+): Promise<HeldRow[]> {
+  const found = await session.all<{ rid: number; json: string }>(
+    `SELECT rowid AS rid, to_json(held)::VARCHAR AS json FROM ${from} AS held WHERE ${where} ORDER BY rid`,
+    params,
   );
-  return counted?.rows ?? 0;
+  return found.map(({ rid, json }) => ({ rid: Number(rid), row: JSON.parse(json) as StoredValues }));
 }
 
 /** What the other tables have: versions, and what the worker keeps of its own. */

@@ -257,7 +257,7 @@ const ownTexts: ReadonlySet<Part> = new Set(['name', 'text', 'source_id']);
  * Adds a name, an address or an id in a source, which may be an address. One word without a digit may be a common word: it is treated as a name. A letter with an
  * accent has two forms in Unicode, and programs differ in which they write.
  */
-function addText(forgotten: Fingerprints, part: Part, value: string): void {
+export function addText(forgotten: Fingerprints, part: Part, value: string): void {
   if (part === 'source_id' && !value.includes('@')) {
     addPart(forgotten, part, value);
     return;

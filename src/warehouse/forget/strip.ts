@@ -12,7 +12,7 @@ import { type JsonNode, type JsonObject, objectOf, parseJson, textOf } from './j
  */
 
 /** The fields of a message that name another one in its source, beside its id and the copy of it. */
-const referringFields: Readonly<Record<string, { readonly id: string; readonly copy: string }>> = {
+export const referringFields: Readonly<Record<string, { readonly id: string; readonly copy: string }>> = {
   sourceReplyToId: { id: 'replyToId', copy: 'replyTo' },
   sourceThreadId: { id: 'threadId', copy: 'thread' },
 };

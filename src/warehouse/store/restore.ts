@@ -1,12 +1,23 @@
 import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFile } from '../../base/atomic-file.js';
-import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
+import { systemClock } from '../../base/clock.js';
+import {
+  firstLine,
+  LockedError,
+  messageOf,
+  SignalhouseError,
+  StorageError,
+  UsageError,
+} from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { literal } from '../sql.js';
+import { identifier, literal, sqlDir } from '../sql.js';
 import { headerOf, keyFault } from './encryption.js';
 import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
+import { releaseClaim, withClaim } from './lock.js';
+import { pendingMigrations, readMigrations } from './migrate.js';
+import { type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
 
 /** Describes what happened when the live file could not be opened. */
@@ -67,8 +78,13 @@ function isMissing(dataDir: string): boolean {
 }
 
 /** DuckDB reads blocks as it needs them, and opens a truncated file: so the length is checked as well. */
-async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
-  const session = await openFile(path, { ...limits, access: 'write', dataDir });
+async function openWhole(
+  path: string,
+  dataDir: string,
+  limits: Limits,
+  access: 'write' | 'read' = 'write',
+): Promise<Session> {
+  const session = await openFile(path, { ...limits, access, dataDir });
   try {
     const [size] = await session.all<{ total_blocks: number; block_size: number }>(
       'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
@@ -227,6 +243,89 @@ async function copySnapshot(
     const fault = keyFault(snapshot, limits.encryptionKey, error);
     if (fault) throw fault;
     return null;
+  }
+}
+
+/** What a snapshot that was kept elsewhere says of itself. */
+export interface SnapshotFacts {
+  /** Whether it leaves nothing out, so that a live file can be restored from it. */
+  readonly isFull: boolean;
+  readonly organization: Organization | null;
+  /** The end of the last run in it, or its start where it had not ended; null where it has none. */
+  readonly asOf: string | null;
+  readonly rows: Readonly<Record<string, number>>;
+}
+
+/**
+ * Opens a snapshot wherever it is, without changing it, and hands `work` what it says of itself. It spills into `scratch`.
+ * Throws StorageError where it is damaged or incomplete, or was written by a newer program, and UsageError where the key is
+ * not the right one.
+ */
+export async function withSnapshotFile<T>(
+  path: string,
+  limits: Limits,
+  scratch: string,
+  work: (session: Session, facts: SnapshotFacts) => Promise<T>,
+): Promise<T> {
+  let session: Session;
+  try {
+    session = await openWhole(path, scratch, limits, 'read');
+  } catch (error) {
+    const fault = keyFault(path, limits.encryptionKey, error);
+    if (fault) throw fault;
+    if (outOfMemory(error)) throw storageFault(error, scratch);
+    throw new StorageError(`${path} cannot be opened: ${firstLine(messageOf(error))}`, {
+      hint: 'It is damaged or incomplete. Take an earlier backup.',
+      cause: error,
+    });
+  }
+  try {
+    await pendingMigrations(session, readMigrations(join(sqlDir, 'migrations')));
+    const isFull = await hasDocuments(session);
+    return await work(session, {
+      isFull,
+      organization: isFull ? await organization(session) : null,
+      asOf: isFull ? await asOf(session) : null,
+      rows: isFull ? await rowsOf(session) : {},
+    });
+  } finally {
+    await session.close();
+  }
+}
+
+async function asOf(session: Session): Promise<string | null> {
+  const [row] = await session.all<{ at: Date | null }>(
+    'SELECT max(coalesce(ended_at, started_at)) AS "at" FROM ops.runs',
+  );
+  return row?.at?.toISOString() ?? null;
+}
+
+/** The tables by which people recognize an organization. */
+const mainTables = ['topics', 'groups', 'messages', 'people', 'companies'] as const;
+
+async function rowsOf(session: Session): Promise<Record<string, number>> {
+  const counted = await session.all<{ name: string; rows: number }>(
+    mainTables
+      .map((name) => `SELECT ${literal(name)} AS name, count(*) AS rows FROM main.${identifier(name)}`)
+      .join(' UNION ALL '),
+  );
+  return Object.fromEntries(
+    mainTables.map((name) => [name, counted.find((one) => one.name === name)?.rows ?? 0]),
+  );
+}
+
+/** Throws LockedError while another process holds the live file of a data directory. */
+export async function refuseHeld(dataDir: string, limits: Limits, log: Log): Promise<void> {
+  const { worker } = filesOf(dataDir);
+  if (!existsSync(worker)) return;
+  try {
+    await withClaim(dataDir, { clock: systemClock, log }, async () => {
+      await (await openFile(worker, { ...limits, access: 'read', dataDir })).close();
+    });
+    releaseClaim(dataDir);
+  } catch (error) {
+    // One that cannot be opened is held by nobody.
+    if (error instanceof LockedError) throw error;
   }
 }
 

@@ -183,7 +183,9 @@ mcp: {maxRows: 5}
 
   it('are not among those of config/default.yaml, which changes nothing', () => {
     const configFile = fileURLToPath(new URL('../../../config/default.yaml', import.meta.url));
-    expect(loadConfig({ env: {}, configFile })).toEqual(loadConfig({ env: {} }));
+    expect({ ...loadConfig({ env: {}, configFile }), settingsFile: undefined }).toEqual(
+      loadConfig({ env: {} }),
+    );
   });
 });
 

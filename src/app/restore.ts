@@ -1,0 +1,285 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { moveFile, privateMode, syncFile, whenFull } from '../base/atomic-file.js';
+import { systemClock } from '../base/clock.js';
+import { StorageError, UsageError } from '../base/errors.js';
+import { bytes, counted } from '../base/units.js';
+import type { Change, Status } from '../push/change.js';
+import { mayHaveBeenSent } from '../push/doubt.js';
+import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
+import { openForgotten } from '../warehouse/forget/records.js';
+import { createDataDir, filesOf, unfinished } from '../warehouse/store/engine.js';
+import { freeBytes } from '../warehouse/store/faults.js';
+import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../warehouse/store/restore.js';
+import { movedAsidePrefix } from './forget-files.js';
+import { limitsOf, type Setup } from './setup.js';
+import { withWarehouse } from './worker.js';
+
+/** `signalhouse restore`: a data directory from the copy that a backup program has kept of another one. */
+
+export interface RestoreReport {
+  readonly outcome: 'restored' | 'preview';
+  readonly from: string;
+  readonly to: string;
+  readonly organization: SnapshotFacts['organization'];
+  /** The end of the last run in the backup. */
+  readonly asOf: string;
+  readonly ageMinutes: number;
+  readonly rows: SnapshotFacts['rows'];
+  /** The queue, by status. */
+  readonly changes: Readonly<Partial<Record<Status, number>>>;
+  /** Queued changes that may have been sent after the backup: the next push asks the API before it sends one. */
+  readonly mayHaveBeenSent: number;
+  /** Requests to forget that the snapshot did not have. */
+  readonly forgotten: number;
+  /** What is copied besides the snapshot, relative to the data directory. */
+  readonly files: readonly string[];
+  /** Where the former content of the data directory is now; null where it was empty. */
+  readonly movedTo: string | null;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Checks that the parts of a backup belong together, copies them into the data directory, restores the live file from the
+ * full snapshot, replays the journals and publishes. The snapshot is copied last: a data directory that has it has everything
+ * else, and after a kill before that, the same command starts over.
+ *
+ * Of queued changes nobody knows whether they were sent after the backup. They are stored so that the next push asks first.
+ */
+export async function restore(
+  setup: Setup,
+  dir: string,
+  { dryRun, replace }: { readonly dryRun: boolean; readonly replace: boolean },
+): Promise<RestoreReport> {
+  const { config, log, clock = systemClock } = setup;
+  const { dataDir } = config;
+  const from = resolve(dir);
+  refuseOverlap(from, dataDir);
+  const found = await checkBackup(setup, from);
+  const isFresh = isEmpty(dataDir);
+  if (!isFresh && !replace && !dryRun) throw notEmpty(dataDir);
+  const { unsure } = found;
+  const notes = [...found.notes];
+  if (dryRun && !isFresh)
+    notes.push(`${dataDir} is not empty: restoring needs --replace, which moves what is there aside`);
+  const waiting = found.files.filter((name) => /^inbox\/[^/]+$/.test(name)).length;
+  if (waiting > 0)
+    notes.push(
+      `inbox/ has ${counted(waiting, 'sheet')} that waited: the next push imports them. Delete what was imported after the backup`,
+    );
+  const report = {
+    ...{ from, to: dataDir, organization: found.organization, asOf: found.asOf, rows: found.rows },
+    ageMinutes: Math.max(0, (clock.now() - Date.parse(found.asOf)) / 60_000),
+    ...{ changes: countsOf(found.changes), mayHaveBeenSent: unsure.length, forgotten: found.forgotten },
+    ...{ files: found.files, notes },
+  };
+  if (dryRun) return { ...report, outcome: 'preview', movedTo: null };
+  await refuseHeld(dataDir, limitsOf(config), log);
+  createDataDir(dataDir);
+  refuseWithoutRoom(dataDir, from, found);
+  const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
+  try {
+    clear(dataDir);
+    // Whoever finds it knows that the directory was empty before.
+    copyFile(found.snapshot, join(dataDir, marker));
+    for (const name of found.files) copyInto(from, dataDir, name);
+    new ChangeJournal(config, log).append(unsure);
+    moveFile(join(dataDir, marker), filesOf(dataDir).recovery);
+  } catch (error) {
+    throw whenFull(error, dataDir);
+  }
+  // Opening it restores the live file, replays the journals and completes requests to forget.
+  await withWarehouse(setup, {}, (warehouse) => warehouse.publish());
+  return { ...report, outcome: 'restored', movedTo };
+}
+
+/** The snapshot until everything else is copied. */
+const marker = `${unfinished}restore`;
+
+interface Backup extends Omit<SnapshotFacts, 'isFull' | 'asOf'> {
+  /** The full snapshot. */
+  readonly snapshot: string;
+  readonly asOf: string;
+  readonly changes: readonly Change[];
+  /** The queued ones, as they have to be stored. */
+  readonly unsure: readonly Change[];
+  readonly forgotten: number;
+  readonly files: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Opens the full snapshot of a backup and reads its journals. Throws where one is missing, damaged, or of another warehouse. */
+async function checkBackup(setup: Setup, from: string): Promise<Backup> {
+  const { config, log } = setup;
+  const { published, recovery } = filesOf(from);
+  const snapshots = [recovery, published].filter((path) => existsSync(path));
+  if (snapshots.length === 0) throw noSnapshot(from);
+  const scratch = mkdtempSync(join(tmpdir(), 'signalhouse-restore-'));
+  try {
+    const found: Backup[] = [];
+    for (const snapshot of snapshots) {
+      const one = await withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
+        if (!facts.isFull) return null;
+        const folder = { dataDir: from, encryptionKey: config.encryptionKey };
+        const changes = await readQueue(session, folder, log);
+        const { missing } = await openForgotten(session, from);
+        const notes = hasJournal(from)
+          ? []
+          : [
+              'there is no changes.journal: changes that were queued after the publication are not in the backup',
+            ];
+        const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
+        const unsure = await mayHaveBeenSent(session, changes, asOf);
+        const files = filesIn(from);
+        return { ...facts, snapshot, asOf, changes, unsure, forgotten: missing.length, files, notes };
+      });
+      if (one) found.push(one);
+    }
+    const [best, other] = found.sort((a, b) => (a.asOf < b.asOf ? 1 : -1));
+    if (!best) throw notFull(published, recovery);
+    if (other?.organization && best.organization && other.organization.id !== best.organization.id)
+      throw new StorageError(
+        `${basename(best.snapshot)} and ${basename(other.snapshot)} in ${from} belong to different organizations (${best.organization.id}, ${other.organization.id})`,
+        { hint: 'Restore the files of one backup of one data directory.' },
+      );
+    return best;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function hasJournal(dataDir: string): boolean {
+  return existsSync(journalPath(dataDir));
+}
+
+function noSnapshot(from: string): UsageError {
+  // Backup programs restore a folder under its whole path.
+  let nested = from;
+  for (let names = namesIn(nested); names.length === 1; names = namesIn(nested)) {
+    const inner = join(nested, names[0] ?? '');
+    if (!statSync(inner).isDirectory()) break;
+    nested = inner;
+  }
+  const { published, recovery } = filesOf(nested);
+  const hint = [published, recovery].some((path) => existsSync(path))
+    ? `Pass the folder that has them: signalhouse restore ${nested}`
+    : 'Pass the folder into which the backup program restored the data directory.';
+  const problem = existsSync(from) ? 'has neither signals.duckdb nor recovery.duckdb' : 'does not exist';
+  return new UsageError('There is nothing to restore.', [{ setting: from, problem }], { hint });
+}
+
+function notFull(published: string, recovery: string): StorageError {
+  return new StorageError(`${published} leaves out or masks a part of the data, and ${recovery} is missing`, {
+    hint: 'Restore recovery.duckdb from the backup as well, and back it up where publish leaves anything out.',
+  });
+}
+
+function notEmpty(dataDir: string): UsageError {
+  return new UsageError(
+    'The data directory is not empty.',
+    [{ setting: 'dataDir', problem: `${dataDir} has files; nothing was changed` }],
+    {
+      hint: 'Restore into an empty directory (--data-dir), or pass --replace to move what is there aside.',
+    },
+  );
+}
+
+function refuseOverlap(from: string, dataDir: string): void {
+  const real = (path: string) => (existsSync(path) ? realpathSync(path) : resolve(path));
+  const [one, other] = [`${real(from)}/`, `${real(dataDir)}/`];
+  if (!one.startsWith(other) && !other.startsWith(one)) return;
+  throw new UsageError('The backup and the data directory must be different folders.', [
+    { setting: 'dir', problem: `${from} and the data directory ${dataDir} are in one another` },
+  ]);
+}
+
+/** What the worker makes again, or what belongs to the machine that was: no part of a backup. */
+const left =
+  /^(\..*|worker\..*|.*\.duckdb(\.wal.*)?|published\.json|spending\.log|lost\+found|before-restore-.*)$/;
+
+/** The files to copy besides the snapshot, journals first. Published files are made again, as the settings here say. */
+function filesIn(from: string): string[] {
+  const names = readdirSync(from, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => relative(from, join(one.parentPath, one.name)))
+    .filter((name) => !left.test(name.split('/')[0] ?? ''));
+  const isJournal = (name: string) => Number(/^[^/]*\.(journal|salt)$/.test(name));
+  return names.sort((a, b) => isJournal(b) - isJournal(a) || (a < b ? -1 : 1));
+}
+
+/** What is no content of a data directory: a file system's own folder, hidden files, what was moved aside. */
+const notOurs = /^(\..*|lost\+found|before-restore-.*)$/;
+/** What a killed process and an attempt to sync leave in an empty one. */
+const traces = new RegExp(`^(\\${unfinished}.*|spending\\.log|worker\\.pid)$`);
+
+function namesIn(dataDir: string): string[] {
+  return existsSync(dataDir) ? readdirSync(dataDir) : [];
+}
+
+/** Whether there is nothing in it, or only what a restore that was killed has copied. */
+function isEmpty(dataDir: string): boolean {
+  const names = namesIn(dataDir);
+  return names.includes(marker) || names.every((name) => notOurs.test(name) || traces.test(name));
+}
+
+/** Moves everything into a folder of the data directory, which may be a disk of its own; returns its path. */
+function moveAside(dataDir: string, now: Date): string {
+  const stamp = now.toISOString().replaceAll(/[-:]/g, '').replace(/\..*/, 'Z');
+  const aside = join(dataDir, `${movedAsidePrefix}${stamp}`);
+  mkdirSync(aside, { mode: 0o700 });
+  for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one)))
+    renameSync(join(dataDir, name), join(aside, name));
+  return aside;
+}
+
+/** Removes what a killed restore has copied, and traces. */
+function clear(dataDir: string): void {
+  for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
+    rmSync(join(dataDir, name), { recursive: true, force: true });
+}
+
+function copyInto(from: string, dataDir: string, name: string): void {
+  const to = join(dataDir, name);
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  copyFile(join(from, name), to);
+}
+
+/** Copies a file for this user alone, whatever a backup program made of its permissions, with its time. */
+function copyFile(from: string, to: string): void {
+  copyFileSync(from, to);
+  chmodSync(to, privateMode);
+  syncFile(to);
+  const { atime, mtime } = statSync(from);
+  utimesSync(to, atime, mtime);
+}
+
+/** The snapshot is there three times for a moment: as it was copied, as the live file, and as the next publication. */
+function refuseWithoutRoom(dataDir: string, from: string, { snapshot, files }: Backup): void {
+  const size = (path: string) => statSync(path).size;
+  const needed = size(snapshot) * 3 + files.reduce((sum, name) => sum + size(join(from, name)), 0);
+  const free = freeBytes(dataDir);
+  if (free === undefined || free >= needed) return;
+  throw new StorageError(
+    `restoring needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was changed`,
+    { hint: 'Free some space, or restore into a directory on another disk (--data-dir).' },
+  );
+}
+
+function countsOf(changes: readonly Change[]): Partial<Record<Status, number>> {
+  const counts: Partial<Record<Status, number>> = {};
+  for (const { status } of changes) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
