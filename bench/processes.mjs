@@ -113,8 +113,9 @@ export function makeDataDir() {
  * Runs a command of the worker with --json; returns its output, its time, and the resources it used.
  * @param {string[]} args @param {Record<string, string>} env @param {string} dataDir
  * @param {string | undefined} [cgroup] the folder of a cgroup to run it in
+ * @param {readonly number[]} [codes] with which it may end
  */
-export async function worker(args, env, dataDir, cgroup) {
+export async function worker(args, env, dataDir, cgroup, codes = [0]) {
   const usageFile = join(dataDir, 'usage.json');
   const started = performance.now();
   const command = [process.execPath, '--import', usage, main, ...args, '--json'];
@@ -138,6 +139,7 @@ export async function worker(args, env, dataDir, cgroup) {
     child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode),
   );
   const seconds = (performance.now() - started) / 1000;
-  if (code !== 0) throw new Error(`signalhouse ${args.join(' ')} ended with ${code}: ${text.slice(0, 2000)}`);
-  return { report: JSON.parse(text), seconds, ...JSON.parse(readFileSync(usageFile, 'utf8')) };
+  if (!codes.includes(code))
+    throw new Error(`signalhouse ${args.join(' ')} ended with ${code}: ${text.slice(0, 2000)}`);
+  return { report: JSON.parse(text), seconds, code, ...JSON.parse(readFileSync(usageFile, 'utf8')) };
 }
