@@ -220,7 +220,7 @@ describe('the prompt of sql', () => {
     terminal.type('\u0003');
     await terminal.until(/\^C\n.*signals=> $/s);
     // Up, to the statement of two lines.
-    terminal.type('\u001b[A'.repeat(6));
+    terminal.type('\u001b[A'.repeat(7));
     await terminal.until(/FROM topics;$/);
     expect(await terminal.enter('', ready)).toContain('true');
     terminal.type('\u0004');
