@@ -23,7 +23,7 @@ beforeAll(async () => {
   file = join(pulling.dataDir, 'signals.duckdb');
   bytes = readFileSync(file);
   // Commands that record what they did add these.
-  names = [...readdirSync(pulling.dataDir), 'spending.log', 'changes.journal', 'reports'];
+  names = [...readdirSync(pulling.dataDir), 'spending.log', 'changes.journal', 'audit.journal', 'reports'];
 });
 afterAll(() => folders.remove());
 

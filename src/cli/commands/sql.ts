@@ -81,7 +81,7 @@ export const sql = command({
             note += `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`;
         }
       } finally {
-        recordRead(setup, { by: 'sql', rows });
+        if (answers > 0) recordRead(setup, { by: 'sql', rows });
         await output.end();
         release();
         process.stderr.write(note);
