@@ -190,9 +190,9 @@ test('serve rehearses after a run, once a week, and tells when a copy differs', 
   );
   await until(
     () => read(served, '/metrics'),
-    (text) => /signalhouse_verified_equal 0/.test(text),
+    (text) => /signalhouse_verified_equal\{organization="[^"]*"\} 0/.test(text),
   );
-  expect(await read(served, '/metrics')).toMatch(/signalhouse_verified_timestamp_seconds \d/);
+  expect(await read(served, '/metrics')).toMatch(/signalhouse_verified_timestamp_seconds\{[^}]*\} \d/);
   expect(await read(served, '/')).toContain('A restored copy is not what was published');
   expect((await terminate(served)).code).toBe(0);
 });
