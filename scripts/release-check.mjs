@@ -23,7 +23,7 @@ checkContainers();
 process.stdout.write(
   wrong === 0
     ? `\n${name} ${version} can be released.\n`
-    : `\n${wrong} to mend before ${version} can be released.\n`,
+    : `\n${wrong} to fix before ${version} can be released.\n`,
 );
 process.exitCode = wrong === 0 ? 0 : 1;
 

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { ExitCode, messageOf, type Problem } from '../base/errors.js';
 import type { Config, ServeConfig } from '../config/load.js';
-import { type Deliver, DeliveryError, type Message } from '../serve/notify/deliver.js';
-import { email } from '../serve/notify/email.js';
-import { webhook } from '../serve/notify/webhook.js';
+import { DeliveryError, type Message } from '../serve/notify/deliver.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { recordExport } from './audit.js';
+import { channelsOf } from './channels.js';
 import { endOfDigest, makeDigest } from './report.js';
 import type { Access } from './setup.js';
 
@@ -37,7 +36,8 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
   };
   const sent: string[] = [];
   const failures: string[] = [];
-  for (const { name, deliver } of channelsOf(access, job)) {
+  const posts = job.webhook === true && access.readSecrets().secrets.webhookUrl !== undefined;
+  for (const { name, deliver } of channelsOf(access, { webhook: posts, to: job.to ?? null })) {
     try {
       const note = await deliver(message, stop);
       if (note !== null) failures.push(`${name}: ${note}`);
@@ -52,35 +52,12 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
     job.name,
   );
   if (failures.length === 0) await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(html));
-  const to = sent.length === 0 ? '' : `; sent by ${sent.join(' and ')}`;
+  const to = sent.length === 0 ? '' : `; sent by ${sent.toSorted().join(' and ')}`;
   if (failures.length === 0) return { outcome: 'done', exitCode: ExitCode.done, message: `${path}${to}` };
   return {
     ...{ outcome: 'incomplete', exitCode: ExitCode.incomplete },
     message: `the digest did not arrive everywhere, and is sent again with the next: ${failures.join('; ')}${to}`,
   };
-}
-
-/** How the digest of a job is sent; with the secrets as they are now. */
-function channelsOf(
-  { config, clock = systemClock, readSecrets }: Sending,
-  { to, webhook: posts }: Job,
-): { readonly name: string; readonly deliver: Deliver }[] {
-  const { webhookFormat: format, email: settings } = config.serve.notify;
-  const { secrets } = readSecrets();
-  const { server } = settings;
-  return [
-    ...(to && server !== undefined
-      ? [
-          {
-            name: 'e-mail',
-            deliver: email({ settings: { ...settings, server, to }, password: secrets.smtpPassword, clock }),
-          },
-        ]
-      : []),
-    ...(posts && secrets.webhookUrl !== undefined
-      ? [{ name: 'webhook', deliver: webhook({ url: secrets.webhookUrl, format, clock }) }]
-      : []),
-  ];
 }
 
 /** What is wrong with the jobs that make digests, and with such settings of other jobs; `named` tells how the user gave each. */

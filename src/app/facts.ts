@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
@@ -10,6 +10,7 @@ import { resources } from '../contract/resources.js';
 import { journalPath, readQueue } from '../push/queue.js';
 import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
+import { freeBytes } from '../warehouse/store/faults.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 import { type LiveSpending, recentRequests, spendingNow } from './spending.js';
@@ -68,7 +69,7 @@ async function completed(
 ): Promise<Facts> {
   return {
     ...readFiles(setup.config.dataDir),
-    diskFreeBytes: freeBytes(setup.config.dataDir),
+    diskFreeBytes: freeBytesFor(setup.config.dataDir),
     ...stored,
     freshness: freshnessOf(setup, stored.contents),
     spending: spendingNow(setup),
@@ -78,14 +79,9 @@ async function completed(
 }
 
 /** Of the disk that the directory is on, or will be. */
-function freeBytes(directory: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(directory);
-    return bavail * bsize;
-  } catch {
-    const above = dirname(directory);
-    return above === directory ? null : freeBytes(above);
-  }
+function freeBytesFor(directory: string): number | null {
+  const above = dirname(directory);
+  return freeBytes(directory) ?? (above === directory ? null : freeBytesFor(above));
 }
 
 /** A list is as fresh as its last verified scan. */

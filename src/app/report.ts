@@ -26,38 +26,50 @@ interface Report extends Shown {
   readonly policy: string;
 }
 
+interface WriteOptions {
+  readonly out: string;
+  readonly since: Iso | null;
+  readonly force: boolean;
+}
+
+type WrittenPage = Shown & { readonly path: string; readonly bytes: number };
+
 /**
  * Writes the report to a file, which appears whole or not at all. A report that is there already is replaced, any other
  * file only with `force`. Raises UsageError for a place that cannot be written to, and StorageError when nothing was
  * published yet.
  */
-export async function writeReport(
-  setup: Setup,
-  { out, since, force }: { readonly out: string; readonly since: Iso | null; readonly force: boolean },
-): Promise<Shown & { readonly path: string; readonly bytes: number }> {
-  const path = resolve(out);
-  await refuseOther(path, force);
-  const { html, asOf, since: from } = await makeReport(setup, since);
-  await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(html));
-  recordExport(setup, { tables: ['report'], format: 'html', rows: 0, file: path });
-  return { path, bytes: Buffer.byteLength(html), asOf, since: from };
+export function writeReport(setup: Setup, options: WriteOptions): Promise<WrittenPage> {
+  return writePage(setup, options, 'report', async () => {
+    const { html, ...shown } = await makeReport(setup, options.since);
+    return { ...shown, content: html, format: 'html' };
+  });
 }
 
 /**
  * Writes the digest likewise: as plain text to a name that ends in .txt, otherwise as HTML. Without `since`, it begins where the
  * one ends that it replaces, or seven days before the end of the data.
  */
-export async function writeDigest(
+export function writeDigest(setup: Setup, options: WriteOptions): Promise<WrittenPage> {
+  return writePage(setup, options, 'digest', async (path) => {
+    const since = options.since ?? (await endOfDigest(path));
+    const { text, html, ...shown } = await makeDigest(setup, { since });
+    return { ...shown, content: path.endsWith('.txt') ? text : html, format: extname(path).slice(1) };
+  });
+}
+
+async function writePage(
   setup: Setup,
-  { out, since, force }: { readonly out: string; readonly since: Iso | null; readonly force: boolean },
-): Promise<Shown & { readonly path: string; readonly bytes: number }> {
+  { out, force }: WriteOptions,
+  name: 'report' | 'digest',
+  make: (path: string) => Promise<Shown & { readonly content: string; readonly format: string }>,
+): Promise<WrittenPage> {
   const path = resolve(out);
   await refuseOther(path, force);
-  const { text, html, ...shown } = await makeDigest(setup, { since: since ?? (await endOfDigest(path)) });
-  const content = path.endsWith('.txt') ? text : html;
+  const { content, format, asOf, since } = await make(path);
   await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(content));
-  recordExport(setup, { tables: ['digest'], format: extname(path).slice(1), rows: 0, file: path });
-  return { path, bytes: Buffer.byteLength(content), asOf: shown.asOf, since: shown.since };
+  recordExport(setup, { tables: [name], format, rows: 0, file: path });
+  return { path, bytes: Buffer.byteLength(content), asOf, since };
 }
 
 /** The digest of a published file: signals.duckdb, or the one named, which shows less. */

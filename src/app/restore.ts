@@ -93,7 +93,7 @@ export async function restore(
   const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   try {
     clear(dataDir);
-    // Whoever finds it knows that the directory was empty before.
+    // A directory that has it was empty before: a restore that was killed starts over.
     copyFile(found.snapshot, join(dataDir, marker));
     for (const name of found.files) copyInto(from, dataDir, name);
     new ChangeJournal(config, log).append(unsure);

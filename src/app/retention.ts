@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.js';
+import { systemClock } from '../base/clock.js';
 import { ageBy } from '../run/lifecycle.js';
 import { ageParams, expiredSql } from '../warehouse/forget/expire.js';
 import type { Setup } from './setup.js';
@@ -22,10 +22,12 @@ export interface RetentionPreview {
  */
 export async function previewRetention(
   setup: Setup,
-  months: { readonly messagesMonths?: number | undefined; readonly peopleMonths?: number | undefined },
+  asked: { readonly messagesMonths?: number | undefined; readonly peopleMonths?: number | undefined },
 ): Promise<RetentionPreview> {
   const { config, clock = systemClock } = setup;
-  const age = ageBy({ ...config.retention, ...given(months) }, new Date((clock as Clock).now()));
+  const { messagesMonths = config.retention.messagesMonths, peopleMonths = config.retention.peopleMonths } =
+    asked;
+  const age = ageBy({ ...config.retention, messagesMonths, peopleMonths }, new Date(clock.now()));
   const rows = await withFullSnapshot(setup, (snapshot) =>
     snapshot.rows<{ kind: string; found: number }>(
       `SELECT kind, count(DISTINCT id)::INTEGER AS found FROM (${expiredSql()}) GROUP BY kind`,
@@ -38,8 +40,4 @@ export async function previewRetention(
     before: { deleted: iso(age.deleted), messages: iso(age.messages), people: iso(age.people) },
     ...{ messages: found('message'), people: found('person') },
   };
-}
-
-function given<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -12,17 +12,18 @@ import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { needsLogin } from '../serve/http/login.js';
 import { Metrics, ServiceMetrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
-import { type Deliver, DeliveryError, testMessage } from '../serve/notify/deliver.js';
-import { email, emailProblems } from '../serve/notify/email.js';
+import { DeliveryError, testMessage } from '../serve/notify/deliver.js';
+import { emailProblems } from '../serve/notify/email.js';
 import { Notifier } from '../serve/notify/notifier.js';
 import { notifyState } from '../serve/notify/state.js';
-import { webhook, webhookProblem } from '../serve/notify/webhook.js';
+import { webhookProblem } from '../serve/notify/webhook.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
+import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
 import { factsReader, readFacts, runReader } from './facts.js';
 import { jobRunner } from './jobs.js';
@@ -241,13 +242,6 @@ export function serveProblems(
 type Secrets = ServeConfig['secrets'];
 type Named = (path: string) => string;
 
-/** A way to notify people. Each channel remembers for itself what it has sent, in a file of its own. */
-interface Channel {
-  readonly name: 'webhook' | 'e-mail';
-  readonly file: string;
-  readonly deliver: Deliver;
-}
-
 /** The problems of the settings of the channels that the schema cannot find. */
 function notificationProblems({ serve }: Config, secrets: Secrets, named: Named): Problem[] {
   const { webhookUrl, smtpPassword } = secrets;
@@ -258,33 +252,27 @@ function notificationProblems({ serve }: Config, secrets: Secrets, named: Named)
   ];
 }
 
-function channelsOf({ config, secrets, readSecrets, clock = systemClock }: ServeAccess): Channel[] {
-  const { webhookFormat: format, email: settings } = config.serve.notify;
-  const { server } = settings;
-  const read = () => readSecrets().secrets;
-  const channels: Channel[] = [];
-  if (secrets.webhookUrl !== undefined) {
-    const deliver: Deliver = (...message) =>
-      webhook({ url: read().webhookUrl ?? '', format, clock })(...message);
-    channels.push({ name: 'webhook', file: 'notify.json', deliver });
-  }
-  if (server !== undefined) {
-    const deliver: Deliver = (...message) =>
-      email({ settings: { ...settings, server }, password: read().smtpPassword, clock })(...message);
-    channels.push({ name: 'e-mail', file: 'notify-email.json', deliver });
-  }
-  return channels;
+/** How people are notified: by what the settings have. */
+function notifying(access: ServeAccess): Channel[] {
+  const { to } = access.config.serve.notify.email;
+  return channelsOf(access, { webhook: access.secrets.webhookUrl !== undefined, to });
 }
+
+/** Each channel remembers for itself what it has sent. */
+const sentFiles: Readonly<Record<Channel['name'], string>> = {
+  webhook: 'notify.json',
+  'e-mail': 'notify-email.json',
+};
 
 /** A notifier for each channel. */
 function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   const { config, log, clock } = access;
-  return channelsOf(access).map(
-    ({ name, file, deliver }) =>
+  return notifying(access).map(
+    ({ name, deliver }) =>
       new Notifier({
         ...{ name, deliver, facts, log, clock, organization: config.organization ?? undefined },
         remindHours: config.serve.notify.remindHours,
-        store: fileStore(join(config.dataDir, file), notifyState, log),
+        store: fileStore(join(config.dataDir, sentFiles[name]), notifyState, log),
       }),
   );
 }
@@ -306,7 +294,7 @@ export async function testNotifications(
 ): Promise<TestedChannel[]> {
   const known = new Set<string>();
   const tests = members.flatMap((member) =>
-    channelsOf(member).flatMap(({ name: channel, deliver }) => {
+    notifying(member).flatMap(({ name: channel, deliver }) => {
       const place = JSON.stringify([channel, channel === 'e-mail' && member.config.serve.notify.email]);
       if (known.has(place)) return [];
       known.add(place);

@@ -120,12 +120,15 @@ async function columnsOf(
 
 /** What attributes/companies.csv says of the companies; of a topic, the sums. */
 async function attributeColumns(snapshot: Snapshot, { attributes, id }: SheetTable): Promise<QueryColumn[]> {
-  const described = await snapshot.all<{ column_name: string; column_type: string }>(
-    `DESCRIBE ${attributes}`,
-  );
+  const described = await describe(snapshot, attributes);
   return described.flatMap(({ column_name: key, column_type: type }): QueryColumn[] =>
     key === id ? [] : [{ key, type: columnTypeOf(type), width: 14, sql: `known.${identifier(key)}` }],
   );
+}
+
+/** The columns of a table, view or query, with their types. */
+function describe(snapshot: Snapshot, what: string) {
+  return snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
 }
 
 /** The other columns of the table that `--columns` names. */
@@ -138,7 +141,7 @@ async function moreColumns(
   const names = new Set([...present.map((name) => name.toLowerCase()), id]);
   const left = asked.filter((name) => !names.has(name));
   if (left.length === 0) return [];
-  const described = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${table}`);
+  const described = await describe(snapshot, table);
   const types = new Map(described.map(({ column_name: name, column_type: type }) => [name, type]));
   const unknown = left.filter((name) => !types.has(name) || name === 'id');
   if (unknown.length > 0) {
@@ -233,10 +236,7 @@ async function selectByQuery(
 ): Promise<SelectedRows> {
   const [sql, columns] = await withSetting('--query', async () => {
     const select = await snapshot.oneSelect(given);
-    return [
-      select,
-      await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE (${select}\n)`),
-    ] as const;
+    return [select, await describe(snapshot, `(${select}\n)`)] as const;
   });
   const id = columns.find(({ column_name: name }) => name.toLowerCase() === sheetTable.id);
   const bases = fieldsOf[sheetTable.entityType].map(({ name }) => `base_${name}`);

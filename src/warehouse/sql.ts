@@ -43,3 +43,8 @@ export function listLiteral(texts: readonly string[]): string {
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
+
+/** How a table or view is written in settings, files and answers: `main` is left out. */
+export function relationLabel(schema: string, name: string): string {
+  return schema === 'main' ? name : `${schema}.${name}`;
+}

@@ -4,7 +4,7 @@ import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { liveAsChild } from '../base/processes.js';
 import { readModels } from './load/models.js';
-import { identifier, literal } from './sql.js';
+import { identifier, literal, relationLabel } from './sql.js';
 import { tablesOf } from './store/copy.js';
 import { attaching, filesOf, type Limits, openFile } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory.js';
@@ -98,7 +98,7 @@ async function compare(
     let [tables, rows] = [0, 0];
     const differences: TableDifference[] = [];
     for (const { schema, table } of await tablesOf(session, 'published')) {
-      const name = schema === 'main' ? table : `${schema}.${table}`;
+      const name = relationLabel(schema, table);
       const key = keyOf(name);
       const columns = key === null ? [] : await sharedColumns(session, schema, table);
       if (key === null || columns.length === 0) continue;

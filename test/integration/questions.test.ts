@@ -236,6 +236,25 @@ function turns(): Turn[] {
 }
 const questions = () => turns().filter(({ side }) => side === 'external');
 
+/** Questions that nobody has answered yet, where somebody should. */
+const waiting = () =>
+  questions().filter(
+    ({ answeredAt, group }) => answeredAt === null && org.conversations.get(group)?.group.archivedAt === null,
+  );
+
+/** How many messages people of a company wrote in the last 28 days, in the 28 before, and ever. */
+function writtenBy(id: string): { now: number; before: number; ever: number } {
+  const ages = [...org.said.values()]
+    .flat()
+    .filter(({ side, company }) => side === 'external' && company === id)
+    .map(({ at }) => (org.asOf - at) / day);
+  return {
+    now: ages.filter((age) => age < 28).length,
+    before: ages.filter((age) => age >= 28 && age < 56).length,
+    ever: ages.length,
+  };
+}
+
 describe('the backlog', () => {
   test('how many topics are open, by priority?', async () => {
     const rows = await ask<{ p: string; n: number }>(
@@ -317,15 +336,13 @@ describe('the backlog', () => {
 
 describe('replies', () => {
   test('who waits for one, and for how long?', async () => {
-    const waiting = questions().filter(
-      ({ answeredAt, group }) =>
-        answeredAt === null && org.conversations.get(group)?.group.archivedAt === null,
-    );
     const rows = await ask<{ id: string; h: number }>(
       'SELECT group_id AS id, round(waiting_hours * 60) AS h FROM awaiting_reply',
     );
     expect(rows.map(({ id, h }) => [id, h]).sort()).toEqual(
-      waiting.map(({ group, from }) => [group, Math.round((org.asOf - from.at) / 60_000)]).sort(),
+      waiting()
+        .map(({ group, from }) => [group, Math.round((org.asOf - from.at) / 60_000)])
+        .sort(),
     );
   });
 
@@ -407,16 +424,11 @@ describe('replies', () => {
 
 describe('companies and sources', () => {
   test('which companies write less than before?', async () => {
-    const outside = [...org.said.values()].flat().filter(({ side }) => side === 'external');
     const expected = org.companies
       .filter(({ isOrgCompany }) => !isOrgCompany)
       .map(({ id }) => {
-        const ages = outside.filter(({ company }) => company === id).map(({ at }) => (org.asOf - at) / day);
-        return [
-          id,
-          ages.filter((age) => age < 28).length,
-          ages.filter((age) => age >= 28 && age < 56).length,
-        ];
+        const { now, before } = writtenBy(id);
+        return [id, now, before];
       });
     const rows = await ask<{ id: string; n: number; b: number }>(
       'SELECT company_id AS id, messages_last_28_days::INTEGER AS n, messages_28_days_before::INTEGER AS b FROM company_health',
@@ -425,25 +437,15 @@ describe('companies and sources', () => {
   });
 
   test('which of them may we lose?', async () => {
-    const waiting = questions().filter(
-      ({ answeredAt, group }) =>
-        answeredAt === null && org.conversations.get(group)?.group.archivedAt === null,
-    );
-    const outside = [...org.said.values()].flat().filter(({ side }) => side === 'external');
     const expected = org.companies.flatMap(({ id, isOrgCompany, isVip }) => {
       if (isOrgCompany) return [];
-      const ages = outside.filter(({ company }) => company === id).map(({ at }) => (org.asOf - at) / day);
-      const [now, before] = [
-        ages.filter((age) => age < 28).length,
-        ages.filter((age) => age >= 28 && age < 56).length,
-      ];
+      const { now, before, ever } = writtenBy(id);
       // Who wrote last decides whose conversation it is.
-      const waits = waiting.some(({ group }) => heard(group).at(-1)?.company === id);
+      const waits = waiting().some(({ group }) => heard(group).at(-1)?.company === id);
       const isConcerned = org.open.some((topic) =>
         (org.peopleOf.get(topic.id) ?? []).some((one) => one.company?.id === id && !org.isStaff(one.id)),
       );
-      const isLeaving =
-        ages.length > 0 && (now === 0 || (before > 0 && now < before * 1.5 && now * 1.5 <= before));
+      const isLeaving = ever > 0 && (now === 0 || (before > 0 && now < before * 1.5 && now * 1.5 <= before));
       return (isLeaving && (isConcerned || waits)) || (isVip && waits) ? [id] : [];
     });
     const rows = await ask<{ id: string }>('SELECT company_id AS id FROM companies_at_risk');

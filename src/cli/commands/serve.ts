@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
 import type { RunSignals } from '../../app/setup.js';
-import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
+import { ExitCode, messageOf, problemText, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
 import { type Context, command, port, text, toggle } from '../command.js';
@@ -124,7 +124,7 @@ async function untilChanged(
 
 function wrongText(error: unknown): string {
   if (!(error instanceof UsageError)) return messageOf(error);
-  return error.problems.map(({ setting, problem }) => `${setting} ${problem}`).join('; ') || error.message;
+  return error.problems.map(problemText).join('; ') || error.message;
 }
 
 /** What serves each organization. Throws one UsageError with the problems of all. */

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.js';
 import { classOf, type Kind } from '../../contract/privacy.js';
 import type { Models } from '../load/models.js';
 import { kindsOfColumns } from '../privacy/classes.js';
-import { identifier } from '../sql.js';
+import { identifier, relationLabel } from '../sql.js';
 import type { Session } from '../store/session.js';
 import {
   type HeldRow,
@@ -79,9 +79,7 @@ export async function collectPerson(
   const { findings, others: otherRows } = plan.found;
   const held = await readHeld(session, models, findings, otherRows);
   const bodies = new Map(findings.documents.map(({ rid, body }) => [Number(rid), body]));
-  const changed = groupBy(otherRows, ({ schema, table }) =>
-    schema === 'main' ? table : `${schema}.${table}`,
-  );
+  const changed = groupBy(otherRows, ({ schema, table }) => relationLabel(schema, table));
   const tables: Record<string, ShownRow[]> = {};
   for (const [label, rows] of held) {
     const values = new Map((changed.get(label) ?? []).map((one) => [Number(one.rid), one.values]));

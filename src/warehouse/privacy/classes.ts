@@ -104,8 +104,3 @@ export function columnsByName(): ReadonlyMap<string, ColumnClass> {
   byName ??= new Map(columnClasses().map((one) => [`${one.relation}.${one.column}`, one]));
   return byName;
 }
-
-/** How a relation of a schema is written in the files and in settings: `main` is left out. */
-export function relationLabel(schema: string, name: string): string {
-  return schema === 'main' ? name : `${schema}.${name}`;
-}

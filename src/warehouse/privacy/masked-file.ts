@@ -1,10 +1,10 @@
 import { statementsIn } from '../../base/sql-text.js';
-import { identifier, literal } from '../sql.js';
+import { identifier, literal, relationLabel } from '../sql.js';
 import { copyTables, type Table, tablesOf } from '../store/copy.js';
 import { isInvalidating, outOfMemory } from '../store/faults.js';
 import type { Session } from '../store/session.js';
 import { shortMessage } from '../user-views.js';
-import { columnsByName, relationLabel } from './classes.js';
+import { columnsByName } from './classes.js';
 import { type MaskedColumn, saltVariable, selectList, type TableColumn } from './masks.js';
 import { dropNames, findNames } from './names.js';
 import type { Policy } from './policy.js';

@@ -1,7 +1,7 @@
 import type { Kind } from '../../contract/privacy.js';
-import { identifier, literal } from '../sql.js';
+import { identifier, literal, relationLabel } from '../sql.js';
 import type { Session } from '../store/session.js';
-import { classesFile, columnClasses, relationLabel } from './classes.js';
+import { classesFile, columnClasses } from './classes.js';
 import { type RedactText, selectList, type TableColumn } from './masks.js';
 import type { Policy } from './policy.js';
 

@@ -1,4 +1,4 @@
-import { sqlFile } from '../sql.js';
+import { relationLabel, sqlFile } from '../sql.js';
 import type { Snapshot } from './query.js';
 
 /** A table, view or table macro of the published file, as people write it. */
@@ -23,7 +23,7 @@ export async function relationsOf(snapshot: Snapshot): Promise<Relation[]> {
   type Row = Pick<Relation, 'name' | 'kind' | 'comment'> & { schema_name: string };
   const rows = await snapshot.rows<Row>(sqlFile('catalog/tables'));
   return rows.map(({ schema_name: schema, name, kind, comment }) => ({
-    label: schema === 'main' ? name : `${schema}.${name}`,
+    label: relationLabel(schema, name),
     schema,
     name: name.replace(/\(.*$/s, ''),
     kind,
@@ -67,10 +67,7 @@ export async function allColumns(snapshot: Snapshot): Promise<Map<string, readon
   type Row = { schema_name: string; name: string; columns: string[] };
   const rows = await snapshot.rows<Row>(sqlFile('catalog/all_columns'));
   return new Map(
-    rows.map(({ schema_name: schema, name, columns }) => [
-      schema === 'main' ? name : `${schema}.${name}`,
-      columns,
-    ]),
+    rows.map(({ schema_name: schema, name, columns }) => [relationLabel(schema, name), columns]),
   );
 }
 

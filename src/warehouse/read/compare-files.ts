@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { readModels } from '../load/models.js';
-import { identifier, sqlFile, substitute } from '../sql.js';
+import { identifier, relationLabel, sqlFile, substitute } from '../sql.js';
 import { openBoth, type ReadingLimits, type Snapshot } from './query.js';
 
 /** What changed between two published files: rows by table and column. Everything is counted by DuckDB, which spills. */
@@ -110,7 +110,7 @@ export class FilePair {
     this.#files = files;
     const labelsOf = (side: Side) => [
       ...new Set(
-        catalog.filter(({ file }) => file === side).map(({ schema, table }) => labelOf(schema, table)),
+        catalog.filter(({ file }) => file === side).map(({ schema, table }) => relationLabel(schema, table)),
       ),
     ];
     const [old, now] = [labelsOf('old'), labelsOf('new')];
@@ -124,7 +124,7 @@ export class FilePair {
       .map((label) =>
         sharedOf(
           label,
-          catalog.filter((row) => labelOf(row.schema, row.table) === label),
+          catalog.filter((row) => relationLabel(row.schema, row.table) === label),
           keys,
           files,
         ),
@@ -369,10 +369,6 @@ export class FilePair {
   }
 }
 
-function labelOf(schema: string, table: string): string {
-  return schema === 'main' ? table : `${schema}.${table}`;
-}
-
 function fileTable(side: Side, { schema, name }: Shared): string {
   return [side, schema, name].map(identifier).join('.');
 }
@@ -451,7 +447,7 @@ async function described(
   catalog: readonly CatalogRow[],
 ): Promise<Described> {
   const tables = new Set(
-    catalog.filter(({ file }) => file === side).map((row) => labelOf(row.schema, row.table)),
+    catalog.filter(({ file }) => file === side).map((row) => relationLabel(row.schema, row.table)),
   );
   if (![...keysByTable().keys()].some((table) => tables.has(table)))
     throw new UsageError(`${path} is not a file that signalhouse published: it has none of its tables.`, [

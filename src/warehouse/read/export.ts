@@ -13,7 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { type DuckDBConnection, ResultReturnType } from '@duckdb/node-api';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
-import { identifier, literal } from '../sql.js';
+import { identifier, literal, relationLabel } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { asUsageErrors, leftOutOf, oneSelect, publishedIn, reading } from './query.js';
@@ -283,7 +283,7 @@ export const relationsQuery = `
 /** A row of `relationsQuery`. */
 export function relationOf(schema: string, name: string): Relation {
   return {
-    label: schema === 'main' ? name : `${schema}.${name}`,
+    label: relationLabel(schema, name),
     sql: `${identifier(schema)}.${identifier(name)}`,
   };
 }
