@@ -256,6 +256,8 @@ export function ageBy({ deletedContentDays: days, messagesMonths, peopleMonths }
     if (typeof months !== 'number') return null;
     const at = new Date(now);
     at.setUTCMonth(at.getUTCMonth() - months);
+    // Three months before the 31st of May is the end of February, and no day in March.
+    if (at.getUTCDate() !== now.getUTCDate()) at.setUTCDate(0);
     return at;
   };
   return {

@@ -11,6 +11,7 @@ import {
 } from '../../../src/base/errors.js';
 import type { RunObserver } from '../../../src/base/observer.js';
 import {
+  ageBy,
   type EndedRun,
   type RunContext,
   type RunKind,
@@ -287,5 +288,14 @@ describe('runLifecycle', () => {
       expect(trial.calls).toEqual(['start']);
       expect(trial.events.listenerCount('attempt')).toBe(0);
     }
+  });
+});
+
+it('months before the end of a long month end with the shorter one, so that nothing is too old too early', () => {
+  const retention = { recordsDays: 1, messagesMonths: 3, peopleMonths: 12 };
+  expect(ageBy(retention, new Date('2026-05-31T10:00:00Z'))).toEqual({
+    deleted: null,
+    messages: new Date('2026-02-28T10:00:00Z'),
+    people: new Date('2025-05-31T10:00:00Z'),
   });
 });
