@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { StorageError } from '../../base/errors.js';
-import { identifier } from '../sql.js';
+import { identifier, literal } from '../sql.js';
 import { logOf } from './engine.js';
 import type { Session } from './session.js';
 
@@ -199,17 +199,19 @@ async function compareTables(
   target: string,
   tables: readonly Table[],
 ): Promise<void> {
-  for (const { schema, table } of tables) {
-    const [counts] = await session.all<{ here: number; there: number }>(
-      `SELECT (SELECT count(*) FROM ${named(source, schema, table)}) AS here,
-              (SELECT count(*) FROM ${named(target, schema, table)}) AS there`,
-    );
-    if (!counts || counts.here !== counts.there) {
-      throw new StorageError(`the copy has ${counts?.there} of ${counts?.here} rows of ${schema}.${table}`, {
-        hint: 'The file that it should replace is unchanged. Run the command again; if it fails again, check the disk.',
-      });
-    }
-  }
+  const rows = (database: string, { schema, table }: Table) =>
+    `(SELECT count(*) FROM ${named(database, schema, table)})`;
+  const counts = tables.map(
+    (one) =>
+      `SELECT ${literal(`${one.schema}.${one.table}`)} AS name, ${rows(source, one)} AS here, ${rows(target, one)} AS there`,
+  );
+  const [other] = await session.all<{ name: string; here: number; there: number }>(
+    `SELECT * FROM (${counts.join('\nUNION ALL\n')}) WHERE here <> there LIMIT 1`,
+  );
+  if (!other) return;
+  throw new StorageError(`the copy has ${other.there} of ${other.here} rows of ${other.name}`, {
+    hint: 'The file that it should replace is unchanged. Run the command again; if it fails again, check the disk.',
+  });
 }
 
 /**

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { cloneFile } from '../../../../src/warehouse/store/copy.js';
+import { cloneFile, compareCounts } from '../../../../src/warehouse/store/copy.js';
 import { openFile } from '../../../../src/warehouse/store/engine.js';
 import type { Session } from '../../../../src/warehouse/store/session.js';
 import { emptyDir, limits } from '../support.js';
@@ -60,4 +60,14 @@ test('a copy that fails leaves nothing behind, and the session works on', async 
   expect(await cloneFile(session, file, taken)).toBe(false);
   expect(readFileSync(taken, 'utf8')).toBe('not ours');
   expect(await session.all('SELECT count(*) AS rows FROM numbers')).toEqual([{ rows: 100_000 }]);
+});
+
+test('a copy with fewer rows is refused, and the table is named', async () => {
+  await session.run("ATTACH ':memory:' AS other; CREATE TABLE other.numbers AS SELECT 1 AS n");
+  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
+  await expect(compareCounts(session, here?.name ?? '', 'other')).rejects.toThrow(
+    'the copy has 1 of 100000 rows of main.numbers',
+  );
+  await session.run('INSERT INTO other.numbers SELECT unnest(range(99_999))');
+  expect(await compareCounts(session, here?.name ?? '', 'other')).toBe(1);
 });
