@@ -4,6 +4,7 @@ import { silentLog } from '../../../../src/base/log.js';
 import type { RunRecord } from '../../../../src/serve/schedule/record.js';
 import { type RunJob, Scheduler } from '../../../../src/serve/schedule/scheduler.js';
 import { Turns } from '../../../../src/serve/schedule/turns.js';
+import { propertyRuns } from '../../../support/runs.js';
 import { done, job, memoryStore } from './scheduling.js';
 
 const minute = 60_000;
@@ -106,11 +107,12 @@ async function nights({ organizations, parallel, minutes, newcomers, seed }: Fle
 }
 
 describe('the nights of many organizations', () => {
-  it.each<Fleet>([
+  const fleets: readonly Fleet[] = [
     { organizations: 30, parallel: 2, minutes: 10, newcomers: 10, seed: 1 },
     { organizations: 30, parallel: 2, minutes: 10, newcomers: 10, seed: 2 },
     { organizations: 1_000, parallel: 8, minutes: 2, newcomers: 100, seed: 3 },
-  ])(
+  ];
+  it.each(fleets.slice(0, propertyRuns(1, 3)))(
     '$organizations of them, $parallel at a time: each is run, and none starves (seed $seed)',
     async (one) => {
       const { fleet, most } = await nights(one);

@@ -77,7 +77,7 @@ test('what each night adds does not stay in a row group, and so in blocks, of it
     await warehouse.run(`INSERT INTO ops.requests BY NAME SELECT '${runId}' AS run_id FROM range(30)`);
     await warehouse.run(`UPDATE ops.runs SET outcome = 'done' WHERE run_id = '${runId}'`);
     await warehouse.trim(keep, now);
-    await warehouse.publish();
+    await warehouse.run('CHECKPOINT');
     await warehouse.close();
   }
   const warehouse = await open(dir);
