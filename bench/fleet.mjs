@@ -56,15 +56,9 @@ export async function benchFleet({ sizes: [messages = 100_000] }) {
           statSync(join(data.dir, 'data', name, 'signals.duckdb'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
         return Date.now() - at < seconds * 1_000 + 1_000;
       });
-      rows.push({
-        night,
-        seconds,
-        cpuSeconds,
-        peakRssMB,
-        exitCode: code,
-        told: all.length,
-        published: published.length,
-      });
+      const row = { night, seconds, cpuSeconds, peakRssMB, exitCode: code, told: all.length };
+      rows.push({ ...row, published: published.length });
+      console.error(`night ${night}: ${Math.round(seconds)} s, ${published.length} published`);
     }
     return rows;
   } finally {
