@@ -24,8 +24,8 @@ const weights = {
     mergePeople: 3,
     deletePerson: 2,
     restorePerson: 2,
-    employ: 5,
-    linkIdentity: 2,
+    employ: 9,
+    linkIdentity: 4,
     createCompany: 1,
     patchCompany: 3,
     mergeCompanies: 1,
@@ -44,7 +44,7 @@ const weights = {
   story: {
     asked: 3,
     pushed: 2,
-    against: 3,
+    against: 6,
     askedTwice: 3,
     askedLater: 3,
     undone: 2,
@@ -64,10 +64,10 @@ const weights = {
   afterDoubt: { nothing: 2, cancel: 5, colleague: 3, restored: 2, undo: 1 },
   /** How a run of the program goes. */
   run: {
-    whole: 5,
+    whole: 4,
     capped: 2,
     killed: 3,
-    killedSending: 2,
+    killedSending: 3,
     killedPushing: 3,
     stopped: 1,
     served: 1,
@@ -207,7 +207,7 @@ export function planOf(seed: number, nights: number): Night[] {
 function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
-  const changes = Array.from({ length: random.whole(10, 40) }, () => changeMove(random, kind));
+  const changes = Array.from({ length: random.whole(25, 60) }, () => changeMove(random, kind));
   // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
   if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
   if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
@@ -229,7 +229,7 @@ function nightOf(seed: number, no: number, nights: number): Night {
     full: random.pick([150, 1_500]),
   };
   const after = random.whole(1, most[run]);
-  const acts = Array.from({ length: random.whole(1, 4) }, () => storyMoves(random)).flat();
+  const acts = Array.from({ length: random.whole(2, 4) }, () => storyMoves(random)).flat();
   // There has to be something to send.
   if (run === 'killedPushing') acts.push(actMove(random, 'importTopics'));
   const pause = random.pick([1, 1, 20, 70, 3_600]);

@@ -511,7 +511,8 @@ export class Simulation {
       rateLimit: { requests: this.mostRequests },
       warehouse: { memoryLimit: '256MB' },
       retention: { deletedContentDays: 'never' },
-      sync: { publishEveryMinutes: of % 2 ? 1 : 30 },
+      // A publication takes as long as twenty requests.
+      sync: { publishEveryMinutes: of % 2 ? 3 : 30 },
       serve: { port: 0, host: '127.0.0.1' },
     };
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
