@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Row } from '../support/expected/row.js';
 import { differences } from '../support/oracle.js';
 import { placesOf } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
@@ -55,7 +57,72 @@ export async function everyNight(
       'what a list shows is right after the next night',
       await shown(simulation, await differences(simulation, simulation.dataDir, { except: notShown })),
     );
+    judge(simulation, 'the past stays as it was', await pastTold(simulation));
+    remember(simulation);
   }
+}
+
+/** What the organization had at a moment of which everything was shown: topics, companies and people, by id. */
+export interface Moment {
+  readonly at: string;
+  readonly topics: ReadonlyMap<string, Row>;
+  readonly companies: ReadonlyMap<string, Row>;
+  readonly people: ReadonlyMap<string, Row>;
+}
+
+/** So many nights are looked back on. */
+const mostMoments = 4;
+
+function remember({ service, world, moments }: Simulation): void {
+  // Of one that is in no list, nothing shows a change until the sweep.
+  const topics = [...world.topics.values()].filter(
+    (one) => one.graphStatus !== 'superseded' && !one.migrated,
+  );
+  moments.push({
+    at: new Date(service.clock.now()).toISOString(),
+    topics: new Map(
+      topics.map(({ id, title, priority, lifecycleState }) => [
+        id,
+        { title, priority, lifecycle_state: lifecycleState },
+      ]),
+    ),
+    companies: new Map(
+      [...world.companies.values()].map(({ id, name, isVip }) => [id, { name, is_vip: isVip }]),
+    ),
+    people: new Map(
+      [...world.people.values()].map(({ id, displayName, isVip }) => [
+        id,
+        { display_name: displayName, is_vip: isVip },
+      ]),
+    ),
+  });
+  if (moments.length > mostMoments) moments.shift();
+}
+
+/** Topics, companies and people as they were on earlier nights, where that is told otherwise now. */
+function pastTold({ dataDir, moments }: Simulation): Promise<string[]> {
+  return read(dataDir, async ({ rows }) => {
+    const found: string[] = [];
+    for (const { at, ...then } of moments) {
+      const versions = (table: string, key: string, columns: string) =>
+        `SELECT ${key} AS id, ${columns} FROM ${table}
+          WHERE valid_from <= '${at}' AND (valid_to > '${at}' OR valid_to IS NULL)`;
+      const told = {
+        topics: `SELECT topic_id AS id, title, priority, lifecycle_state FROM topic_as_of('${at}')`,
+        companies: versions('company_versions', 'company_id', 'name, is_vip'),
+        people: versions('people_versions', 'person_id', 'display_name, is_vip'),
+      };
+      for (const table of ['topics', 'companies', 'people'] as const) {
+        const known = new Map((await rows(told[table])).map(({ id, ...row }) => [String(id), row]));
+        for (const [id, row] of then[table])
+          if (!isDeepStrictEqual(known.get(id), row))
+            found.push(
+              `${table} ${id} at ${at}: ${JSON.stringify(known.get(id))}, was ${JSON.stringify(row)}`,
+            );
+      }
+    }
+    return found;
+  });
 }
 
 /**

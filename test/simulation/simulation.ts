@@ -17,6 +17,7 @@ import {
   everything,
   Failed,
   forgotten,
+  type Moment,
   noLostWishes,
   nothingLost,
   ownTexts,
@@ -100,6 +101,8 @@ export class Simulation {
   readonly removed = new Removed();
   /** What was shown the night before, and where (judges.ts). */
   shownBefore: readonly { name: string; place: string | null }[] = [];
+  /** What there was on the last nights of which everything was shown. */
+  readonly moments: Moment[] = [];
   /** What the changes of the day were about. */
   readonly #concerned = new Set<string>();
   /** Requests in a minute: one seed has what the API documents, the next one a fourth of it, which a night uses up. */
