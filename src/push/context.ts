@@ -12,8 +12,8 @@ export interface PushSettings extends RunSettings {
   readonly push: { readonly onConflict: OnConflict | 'skip' };
 }
 
-/** Companies that are changed by one request. The document states no limit; where one is refused, each half is sent by itself. */
-export const companiesPerRequest = 50;
+/** What one request changes. The document states no limit for companies; where they are refused, each half is sent by itself. */
+export const perRequest = { topic: 1, company: 50 } as const;
 
 export interface PushContext extends RunContext<PushSettings> {
   readonly queue: Queue;

@@ -110,7 +110,7 @@ function outcomeOf(
   if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
   if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
   const fields = unlike(change.wanted, remote.values);
-  const patch = conflictPatch({ change, fields, remote: pick(remote.values, change.wanted) });
+  const patch = conflictPatch(change, fields, remote.values);
   const end = isHidden(change, remote.values)
     ? 'and the API does not show it'
     : 'and somebody changed it back';
@@ -267,7 +267,7 @@ export async function resolveRestored(
       continue;
     }
     const fields = unlike(change.wanted, values);
-    const patch = conflictPatch({ change, fields, remote: pick(values, change.wanted) });
+    const patch = conflictPatch(change, fields, values);
     const why =
       since === 'unknown'
         ? 'nothing shows whether it was'

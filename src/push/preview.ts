@@ -3,17 +3,9 @@ import type { Api } from '../api/client.js';
 import { portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Change, Patch, Status } from './change.js';
-import {
-  type Comparison,
-  companyDelivery,
-  compare,
-  conflictPatch,
-  notFoundPatch,
-  pathOf,
-  topicDelivery,
-} from './compare.js';
-import { CircuitBreaker, companiesPerRequest, type PushSettings, type StoredCounts } from './context.js';
+import type { Change, Status } from './change.js';
+import { type Comparison, compare, deliveryOf, pathOf } from './compare.js';
+import { CircuitBreaker, type PushSettings, perRequest, type StoredCounts } from './context.js';
 import { withFacts } from './facts.js';
 import { readRemotes } from './remote.js';
 import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './run.js';
@@ -51,9 +43,7 @@ export async function previewPush(
     spent += 1;
   };
   const deliveries = unansweredDeliveries({ queue });
-  const unchanged: Change[] = [];
-  const conflicts: Change[] = [];
-  const failures: Change[] = [];
+  const decided: Change[] = [];
   api.events.on('attempt', count);
   try {
     for (const entityType of ['topic', 'company'] as const) {
@@ -61,65 +51,48 @@ export async function previewPush(
       observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
       const { remotes, unread } = await readRemotes(reading, entityType, queued);
       observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
-      const compared: Comparison[] = [];
+      const sending: Comparison[] = [];
       for (const [id, changes] of queued) {
         const remote = remotes.get(id);
-        if (remote) compared.push(compare(changes, remote, onConflict));
-        else
-          failures.push(
-            ...changesAs(changes, 'queued', { errorCode: 'not_read', error: unread.get(id) ?? null }),
-          );
+        const notRead = { errorCode: 'not_read', error: unread.get(id) ?? null };
+        if (!remote) {
+          decided.push(...changes.map((change) => ({ ...change, ...notRead })));
+          continue;
+        }
+        const comparison = compare(changes, remote, onConflict);
+        decided.push(
+          ...comparison.decided.map(({ change, status, patch }) => ({ ...change, ...patch, status })),
+        );
+        if (comparison.send) sending.push(comparison);
       }
-      for (const one of compared) {
-        unchanged.push(...one.unchanged);
-        for (const conflict of one.conflicts)
-          conflicts.push(...changesAs([conflict.change], 'conflict', conflictPatch(conflict)));
-        if (one.notFound)
-          failures.push(...changesAs(one.notFound.changes, 'failed', notFoundPatch(one.notFound)));
-      }
-      deliveries.push(
-        ...(entityType === 'topic'
-          ? compared.flatMap((one) => topicDelivery(one) ?? [])
-          : portions(
-              compared.filter(({ send }) => send),
-              companiesPerRequest,
-            ).flatMap((part) => companyDelivery(part) ?? [])),
-      );
+      deliveries.push(...portions(sending, perRequest[entityType]).flatMap((part) => deliveryOf(part) ?? []));
     }
   } finally {
     api.events.off('attempt', count);
   }
-  const facts = await withFacts(
-    store,
-    deliveries.flatMap((delivery) => delivery.changes),
-  );
-  const planned = new Map(
-    facts.map(({ id, entityType, entityId, wanted, base, title, note }) => [
-      id,
-      { id, entityType, entityId, wanted, base, title, note },
-    ]),
-  );
+  const sent = deliveries.flatMap(({ changes }) => changes);
+  const facts = new Map((await withFacts(store, sent)).map((one) => [one.id, one]));
   const requests = deliveries.map((delivery): PlannedRequest => {
+    const changes = delivery.changes.flatMap(({ id }) => {
+      const change = facts.get(id);
+      if (!change) return [];
+      const { entityType, entityId, wanted, base, title, note } = change;
+      return { id, entityType, entityId, wanted, base, title, note };
+    });
     const { key: idempotencyKey, body, again } = delivery;
-    const changes = delivery.changes.flatMap(({ id }) => planned.get(id) ?? []);
-    return {
-      method: 'PATCH',
-      path: pathOf(delivery),
-      idempotencyKey,
-      body: JSON.parse(body),
-      again,
-      changes,
-    };
+    const path = pathOf(delivery);
+    return { method: 'PATCH', path, idempotencyKey, body: JSON.parse(body), again, changes };
   });
+  const resultsOf = async (...of: Status[]) => {
+    const changes = decided.filter(({ status }) => of.includes(status));
+    return (await withFacts(store, changes)).map(changeResult);
+  };
   return {
-    ...{ organization: parts.organization, requests, unchanged: unchanged.length },
-    conflicts: (await withFacts(store, conflicts)).map(changeResult),
-    failures: (await withFacts(store, failures)).map(changeResult),
+    ...{ organization: parts.organization, requests },
+    unchanged: decided.filter(({ status }) => status === 'unchanged').length,
+    conflicts: await resultsOf('conflict'),
+    // What could not be read stays in the queue.
+    failures: await resultsOf('failed', 'queued'),
     ...{ spent, minutes: minutesFor(requests.length, config) },
   };
-}
-
-/** Changes as the push would leave them. */
-function changesAs(changes: readonly Change[], status: Status, patch: Patch): Change[] {
-  return changes.map((change) => ({ ...change, ...patch, status }));
 }

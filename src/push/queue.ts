@@ -101,6 +101,11 @@ export class Queue {
     return this.changes.get(id);
   }
 
+  /** Those of some changes that have this status now, as they are now. */
+  still(changes: readonly Pick<Change, 'id'>[], status: Status): Change[] {
+    return changes.flatMap(({ id }) => this.changes.get(id) ?? []).filter((one) => one.status === status);
+  }
+
   /**
    * Queues new changes, or records their conflicts: they are on disk with their keys when this returns. What they replace is
    * superseded after that: after a kill in between, both are in the queue and the later one wins when they are pushed.

@@ -1,16 +1,11 @@
 import { minutesFor } from '../api/budget.js';
 import type { SignalhouseError } from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
 import type { Change } from './change.js';
 import type { OnConflict } from './compare.js';
-import {
-  CircuitBreaker,
-  companiesPerRequest,
-  type PushContext,
-  type PushSettings,
-  storedCounts,
-} from './context.js';
+import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
 import { writeResult } from './result.js';
@@ -181,12 +176,13 @@ function countsOf(
   };
 }
 
-/** One request for each open topic and for each portion of companies; the few requests for reading are left out. */
+/** The requests that change what is open; the few requests for reading are left out. */
 function leftOf({ queue, config }: PushContext): PushReport['left'] {
-  const open = queue.withStatus('queued', 'sending');
-  const entities = (type: Change['entityType']) =>
-    new Set(open.filter(({ entityType }) => entityType === type).map(({ entityId }) => entityId)).size;
-  const requests = entities('topic') + Math.ceil(entities('company') / companiesPerRequest);
+  const open = groupBy(queue.withStatus('queued', 'sending'), ({ entityType }) => entityType);
+  const requests = [...open].reduce((sum, [type, changes]) => {
+    const entities = new Set(changes.map(({ entityId }) => entityId)).size;
+    return sum + Math.ceil(entities / perRequest[type]);
+  }, 0);
   return {
     queued: queue.withStatus('queued').length,
     sending: queue.withStatus('sending').length,

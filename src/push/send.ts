@@ -7,19 +7,8 @@ import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, EntityType } from './change.js';
-import {
-  beforeSending,
-  type Comparison,
-  companyDelivery,
-  compare,
-  conflictPatch,
-  type Delivery,
-  notFoundPatch,
-  pathOf,
-  pick,
-  topicDelivery,
-} from './compare.js';
-import { brokenText, companiesPerRequest, type PushContext, updateEndpoint } from './context.js';
+import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
+import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
 import { mustSendAgain, neverSent, resolveRestored } from './doubt.js';
 import type { Queue } from './queue.js';
@@ -92,10 +81,11 @@ export class Sender {
         const isCurrent = () => beforeOutage() && isFresh();
         const sending = comparisons.filter(({ send }) => send);
         progress(part.size - sending.length);
-        if (entityType === 'topic') await this.#sendTopics(sending, isCurrent, progress);
-        else
-          for (const together of portions(sending, companiesPerRequest))
-            await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
+        await pool(
+          portions(sending, perRequest[entityType]),
+          entityType === 'topic' ? this.context.api.concurrency : 1,
+          (together) => this.#sendTogether(together, isCurrent, progress, { inARow: 0 }),
+        );
         part = this.#unsent(entityType, sending);
       }
     }
@@ -120,8 +110,8 @@ export class Sender {
     const { queue, circuitBreaker } = this.context;
     if (circuitBreaker.isOpen(updateEndpoint[entityType])) return new Map();
     const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
-      const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
-      return [entityId, changes.filter(({ id, status }) => status === 'queued' && !this.#waiting.has(id))];
+      const queued = queue.still(send?.changes ?? [], 'queued');
+      return [entityId, queued.filter(({ id }) => !this.#waiting.has(id))];
     });
     return new Map(left.filter(([, changes]) => changes.length > 0));
   }
@@ -138,44 +128,22 @@ export class Sender {
         continue;
       }
       if (remote.values) await resolveRestored(this.context, all, remote.values);
-      const changes = all
-        .flatMap((one) => queue.get(one.id) ?? [])
-        .filter(({ status }) => status === 'queued');
+      const changes = queue.still(all, 'queued');
       if (changes.length === 0) continue;
       const comparison = compare(changes, remote, onConflict);
-      const { unchanged, conflicts, notFound } = comparison;
-      queue.move(unchanged, 'unchanged', ({ wanted }) => ({
-        remoteBefore: pick(comparison.remote, wanted),
-        ...{ error: null, errorCode: null },
-      }));
-      for (const conflict of conflicts) queue.move([conflict.change], 'conflict', conflictPatch(conflict));
-      if (notFound) queue.move(notFound.changes, 'failed', notFoundPatch(notFound));
+      for (const { change, status, patch } of comparison.decided) queue.move([change], status, patch);
       // A new sheet, made to decide the conflict, needs the values of today.
-      if (conflicts.length > 0 && !remote.notFound && remote.listed)
-        await refresh(this.context, entityType, [id]);
+      const isInConflict = comparison.decided.some(({ status }) => status === 'conflict');
+      if (isInConflict && !remote.notFound && remote.listed) await refresh(this.context, entityType, [id]);
       comparisons.push(comparison);
     }
     if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
     return comparisons;
   }
 
-  async #sendTopics(
-    comparisons: readonly Comparison[],
-    isCurrent: () => boolean,
-    progress: (settled: number) => void,
-  ): Promise<void> {
-    await pool(comparisons, this.context.api.concurrency, async (comparison) => {
-      this.context.stop.throwIfAborted();
-      const delivery = isCurrent() ? topicDelivery(comparison) : null;
-      if (!delivery) return;
-      const delivered = await this.#storeAndSend(delivery, [comparison], isCurrent);
-      if (delivered.kind !== 'unsent') progress(1);
-    });
-  }
-
   /**
-   * Sends several companies in one request. The API may refuse it for one of them without saying which: then each half is
-   * sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
+   * Sends one topic, or several companies in one request. The API may refuse it for one of them without saying which: then each
+   * half is sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
    */
   async #sendTogether(
     comparisons: readonly Comparison[],
@@ -184,7 +152,7 @@ export class Sender {
     refusals: { inARow: number },
   ): Promise<void> {
     const { queue, stop } = this.context;
-    const delivery = companyDelivery(comparisons);
+    const delivery = deliveryOf(comparisons);
     if (!delivery) return;
     stop.throwIfAborted();
     // Sent with what is read after the outage instead.
@@ -194,8 +162,7 @@ export class Sender {
     refusals.inARow = delivered.kind === 'resolved' ? 0 : refusals.inARow + 1;
     if (delivered.kind !== 'split') return progress(comparisons.length);
     if (refusals.inARow > maxRefusals) {
-      const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'queued');
-      failRejected(this.context, still, delivered.error);
+      failRejected(this.context, queue.still(delivery.changes, 'queued'), delivered.error);
       return progress(comparisons.length);
     }
     // Under their new keys: the API may not have released the old one.
@@ -236,7 +203,7 @@ export class Sender {
   async #send(delivery: Delivery, isCurrent: () => boolean): Promise<Delivered> {
     const { queue } = this.context;
     return this.attempts.during(delivery, async (sent) => {
-      const still = () => delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
+      const still = () => queue.still(delivery.changes, 'sending');
       try {
         const delivered = await deliver(this.context, delivery, isCurrent, sent);
         if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
@@ -266,10 +233,10 @@ export class Sender {
 const maxRefusals = 12;
 
 /** The same comparison with its changes as the queue has them now; none when they are settled. */
-function withQueuedChanges(comparison: Comparison, queue: Pick<Queue, 'get'>): Comparison[] {
+function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
   const { send } = comparison;
-  const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
-  if (!send || changes.some(({ status }) => status !== 'queued')) return [];
+  const changes = queue.still(send?.changes ?? [], 'queued');
+  if (!send || changes.length < send.changes.length) return [];
   return [{ ...comparison, send: { ...send, changes } }];
 }
 

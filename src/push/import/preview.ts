@@ -3,7 +3,7 @@ import { usualPageSize } from '../../api/page.js';
 import { valueText } from '../../base/units.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, type EntityType, fieldsOf, type Values } from '../change.js';
-import { companiesPerRequest } from '../context.js';
+import { perRequest } from '../context.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
 import type { Queue } from '../queue.js';
 import { isListed } from '../remote.js';
@@ -191,7 +191,7 @@ function costOf(
   const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
   const pages = Math.max(1, Math.ceil(stored / usualPageSize));
   const reads = planned.length - listed.length + Math.min(listed.length, pages);
-  const writes = entityType === 'topic' ? planned.length : Math.ceil(planned.length / companiesPerRequest);
+  const writes = Math.ceil(planned.length / perRequest[entityType]);
   return { writes, reads, total: writes + reads };
 }
 
