@@ -34,8 +34,17 @@ export const settled: ReadonlySet<Status> = new Set(
   statuses.filter((status) => status !== 'queued' && status !== 'sending'),
 );
 
+/** Whether a change waits for a push, or for what became of its request. */
+export function isOpen({ status }: Pick<Change, 'status'>): boolean {
+  return !settled.has(status);
+}
+
 /** The `errorCode` of a conflict between people: each wants another value, and neither was sent. */
 export const contested = 'contested';
+
+/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
+export const entityTypes = ['topic', 'company'] as const;
+export type EntityType = (typeof entityTypes)[number];
 
 const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
 const textOrNull = z.string().nullable();
@@ -45,7 +54,7 @@ export const changeSchema = z.object({
   id: z.string(),
   /** Grows with each update; the largest one is valid. */
   revision: z.number(),
-  entityType: z.enum(['topic', 'company']),
+  entityType: z.enum(entityTypes),
   entityId: z.string(),
   status: z.enum(statuses),
   /** Made when it is queued. Changes that are sent in one request share the key of the first. */
@@ -97,22 +106,8 @@ export type Change = {
 
 /** What an update may set. */
 export type Patch = Partial<
-  Omit<
-    Change,
-    | 'id'
-    | 'revision'
-    | 'status'
-    | 'entityType'
-    | 'entityId'
-    | 'requestedBy'
-    | 'requestedReason'
-    | 'queuedAt'
-    | 'undoes'
-  >
+  Omit<Change, 'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'undoes'>
 >;
-
-/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
-export type EntityType = 'topic' | 'company';
 
 export type Value = string | boolean | null;
 

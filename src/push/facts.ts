@@ -6,6 +6,7 @@ import {
   type Change,
   type EntityType,
   entityKey,
+  entityTypes,
   type Status,
   type Values,
   valuesIn,
@@ -58,7 +59,7 @@ export async function factsAbout(
   references: readonly Reference[],
 ): Promise<(reference: Reference) => EntityFacts> {
   const found = new Map<string, EntityFacts>();
-  for (const entityType of ['topic', 'company'] as const) {
+  for (const entityType of entityTypes) {
     const ofType = references.filter((one) => one.entityType === entityType);
     const ids = [...new Set(ofType.map(({ entityId }) => entityId))];
     if (store === null || ids.length === 0) continue;

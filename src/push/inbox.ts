@@ -19,6 +19,7 @@ import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { isOpen } from './change.js';
 import { enqueue, prepareImport } from './import/import.js';
 import type { CostSettings, ImportReport } from './import/preview.js';
 import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
@@ -140,11 +141,8 @@ export class Inbox {
     for (const imported of this.#imported) {
       const { path, report } = imported;
       const queued = report.queued.length;
-      const isOpen = report.rows.some(({ changeId }) => {
-        const status = changeId === null ? undefined : queue.get(changeId)?.status;
-        return status === 'queued' || status === 'sending';
-      });
-      if (isOpen) this.#report(path, 'waiting', { queued });
+      const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
+      if (changes.some(isOpen)) this.#report(path, 'waiting', { queued });
       else
         await this.#guard(path, async () => {
           const to = await this.#handBack(foldersOf(dataDir).done, imported);

@@ -1,15 +1,17 @@
 import { minutesFor } from '../api/budget.js';
 import type { SignalhouseError } from '../base/errors.js';
-import { groupBy } from '../base/group-by.js';
+import { groupBy, portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
-import type { Change } from './change.js';
-import type { OnConflict } from './compare.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import { type Change, entityTypes, type Status } from './change.js';
+import { type Comparison, compare, deliveryOf, type OnConflict, pathOf } from './compare.js';
 import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
+import { readRemotes } from './remote.js';
 import { writeResult } from './result.js';
-import { AttemptLog, Sender } from './send.js';
+import { AttemptLog, queuedById, Sender, unansweredDeliveries } from './send.js';
 
 export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | 'skip' | undefined;
@@ -39,7 +41,7 @@ export interface PushReport extends RunReport {
 }
 
 /** A request that a push would send (`--dry-run`). */
-export interface PlannedRequest {
+interface PlannedRequest {
   readonly method: 'PATCH';
   readonly path: string;
   readonly idempotencyKey: string;
@@ -64,7 +66,7 @@ export interface PushPreview {
   readonly minutes: number;
 }
 
-export function changeResult(change: Change & ChangeFacts) {
+function changeResult(change: Change & ChangeFacts) {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
   const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
     change;
@@ -115,8 +117,7 @@ export async function runPush(
       async work() {
         const sender = new Sender(context, attempts);
         await sender.resume();
-        await sender.sendQueued('topic');
-        await sender.sendQueued('company');
+        for (const entityType of entityTypes) await sender.sendQueued(entityType);
       },
       onAttempt: (attempt) => attempts.record(attempt),
       async afterBatch() {
@@ -193,4 +194,89 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
 
 function withHint(error: SignalhouseError): string {
   return error.hint ? `${error.message}. ${error.hint}` : error.message;
+}
+
+interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
+  /** The published file. */
+  readonly store: Pick<Warehouse, 'all'>;
+  /** The queue as it is; the preview moves none of its changes. */
+  readonly changes: readonly Change[];
+  readonly organization: PushPreview['organization'];
+}
+
+/**
+ * Reports what a push would send now. It reads what the API has, as the push would, and changes nothing in the API or
+ * in the warehouse. Throws what the client throws.
+ */
+export async function previewPush(
+  parts: PreviewParts,
+  options: Pick<PushOptions, 'onConflict'>,
+  observer: RunObserver,
+): Promise<PushPreview> {
+  const { config, api, store } = parts;
+  const queue = {
+    withStatus: (...of: Status[]) => parts.changes.filter(({ status }) => of.includes(status)),
+  };
+  const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
+  const reading = {
+    ...{ config, api, stop: parts.stop, storedCounts: await storedCounts(store) },
+    ...{ circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } },
+  };
+  let spent = 0;
+  const count = () => {
+    spent += 1;
+  };
+  const deliveries = unansweredDeliveries({ queue });
+  const decided: Change[] = [];
+  api.events.on('attempt', count);
+  try {
+    for (const entityType of entityTypes) {
+      const queued = queuedById({ queue }, entityType);
+      observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
+      const { remotes, unread } = await readRemotes(reading, entityType, queued);
+      observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
+      const sending: Comparison[] = [];
+      for (const [id, changes] of queued) {
+        const remote = remotes.get(id);
+        const notRead = { errorCode: 'not_read', error: unread.get(id) ?? null };
+        if (!remote) {
+          decided.push(...changes.map((change) => ({ ...change, ...notRead })));
+          continue;
+        }
+        const comparison = compare(changes, remote, onConflict);
+        decided.push(
+          ...comparison.decided.map(({ change, status, patch }) => ({ ...change, ...patch, status })),
+        );
+        if (comparison.send) sending.push(comparison);
+      }
+      deliveries.push(...portions(sending, perRequest[entityType]).flatMap((part) => deliveryOf(part) ?? []));
+    }
+  } finally {
+    api.events.off('attempt', count);
+  }
+  const sent = deliveries.flatMap(({ changes }) => changes);
+  const facts = new Map((await withFacts(store, sent)).map((one) => [one.id, one]));
+  const requests = deliveries.map((delivery): PlannedRequest => {
+    const changes = delivery.changes.flatMap(({ id }) => {
+      const change = facts.get(id);
+      if (!change) return [];
+      const { entityType, entityId, wanted, base, title, note } = change;
+      return { id, entityType, entityId, wanted, base, title, note };
+    });
+    const { key: idempotencyKey, body, again } = delivery;
+    const path = pathOf(delivery);
+    return { method: 'PATCH', path, idempotencyKey, body: JSON.parse(body), again, changes };
+  });
+  const resultsOf = async (...of: Status[]) => {
+    const changes = decided.filter(({ status }) => of.includes(status));
+    return (await withFacts(store, changes)).map(changeResult);
+  };
+  return {
+    ...{ organization: parts.organization, requests },
+    unchanged: decided.filter(({ status }) => status === 'unchanged').length,
+    conflicts: await resultsOf('conflict'),
+    // What could not be read stays in the queue.
+    failures: await resultsOf('failed', 'queued'),
+    ...{ spent, minutes: minutesFor(requests.length, config) },
+  };
 }

@@ -1,7 +1,7 @@
 import { closestMatch, folded, withoutBrackets } from '../../base/closest.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
-import { type EntityType, type Field, fieldsOf } from '../change.js';
+import { type EntityType, entityTypes, type Field, fieldsOf } from '../change.js';
 import { sheetTables } from '../edit-sheet.js';
 
 /** A column of the file: its place, and its header as written. */
@@ -104,9 +104,6 @@ export const pairNames = {
   titles: ['title_1', 'title_2'],
   keep: 'keep',
 } as const;
-
-const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
-const entityTypes = ['topic', 'company'] as const;
 
 /**
  * Finds out from its header what a file changes. Tolerant about spelling, case and order; the notes name columns that
@@ -243,7 +240,7 @@ interface KeyColumn {
 function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
   const found = entityTypes.flatMap((entityType) =>
     named
-      .filter(({ name }) => name === folded(idNames[entityType]))
+      .filter(({ name }) => name === folded(sheetTables[entityType].id))
       .map((id) => ({ entityType, id, isKeyTitle: false, setting: id.header })),
   );
   const [first, second] = found;
@@ -321,6 +318,6 @@ function unclearError(
   entityType: EntityType = 'topic',
 ): UsageError {
   return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
+    hint: `A list with the columns ${sheetTables[entityType].id} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
   });
 }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { groupBy } from '../../base/group-by.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
-import { storedCounts } from '../context.js';
 import type { NewChange, Queue } from '../queue.js';
 import { undoneBy } from '../undo.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
@@ -22,7 +21,6 @@ import {
   type ImportProblem,
   type ImportReport,
   type ImportRow,
-  previewChanges,
   previewOf,
   type RowOutcome,
 } from './preview.js';
@@ -129,19 +127,21 @@ export async function prepareImport(
   const newChanges = isRefused ? [] : found;
   const sent = found.filter(({ rivals }) => rivals.length === 0);
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
-  const shown = await previewChanges(store, planned);
-  const counts = await storedCounts(store);
-  const preview = previewOf(entityType, planned, counts[entityType], settings, {
-    rows,
+  const { changes: shown, totals } = await previewOf({ store, settings }, planned, entityType === 'topic');
+  const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
+  const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
+  const preview = {
+    rows: countsOf(rows),
+    ...totals,
     superseded: found.reduce((sum, { change }) => sum + (change.supersedes?.length ?? 0), 0),
-    affected: entityType === 'topic' ? shown.affected : null,
-  });
+    base: { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest },
+  };
   return {
-    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown.changes },
+    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown },
     problems: inOrder(problems, header),
     notes: [
       ...(edits.ignored === null ? [] : [edits.ignored]),
-      ...notesOf(source, header, edits.repeated, rows, shown.changes),
+      ...notesOf(source, header, edits.repeated, rows, shown),
       // Last, because there may be one for each row.
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
     ],
@@ -310,6 +310,20 @@ function rowsOf(
     const last = pair && isUndecided(pair, row) ? nothing : otherwise;
     return { row: row.number, ...(found.get(row.number) ?? last) };
   });
+}
+
+function countsOf(rows: readonly ImportRow[]): ImportReport['preview']['rows'] {
+  const counts = {
+    queued: 0,
+    not_queued: 0,
+    unchanged: 0,
+    duplicate: 0,
+    imported_before: 0,
+    conflict: 0,
+    invalid: 0,
+  };
+  for (const { outcome } of rows) counts[outcome] += 1;
+  return counts;
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
