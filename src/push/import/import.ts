@@ -9,12 +9,12 @@ import { type Header, parseHeader } from './header.js';
 import {
   blockedProblems,
   compareWithWarehouse,
-  followMerges,
+  followMerge,
   matchRows,
   type StoredEntity,
   storedEntities,
 } from './match.js';
-import { ignoredEdits, notesOf, readAs } from './notes.js';
+import { ignoredEdits, notesOf } from './notes.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
   type ImportParts,
@@ -24,7 +24,7 @@ import {
   previewOf,
   type RowOutcome,
 } from './preview.js';
-import { combineRows, type EntityEdits, type ParsedRow, parseRows } from './rows.js';
+import { combineRows, type EntityEdits, isAsking, type ParsedRow, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
 import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
@@ -87,7 +87,7 @@ export async function prepareImport(
   const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const edits = await readEdits(store, source, header, { ...options, isFollowing });
+  const edits = await readEdits(store, source, header, options, isFollowing);
 
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
@@ -141,7 +141,7 @@ export async function prepareImport(
     problems: inOrder(problems, header),
     notes: [
       ...(edits.ignored === null ? [] : [edits.ignored]),
-      ...notesOf(source, header, edits.repeated, rows, shown),
+      ...notesOf(source, header, edits.entities, rows, shown),
       // Last, because there may be one for each row.
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
     ],
@@ -152,8 +152,6 @@ export async function prepareImport(
 /** What the rows of a file ask for, by the ids that they change. */
 interface Edits {
   readonly entities: readonly EntityEdits[];
-  /** How many ids occur in several rows. */
-  readonly repeated: number;
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
   /** What happened to rows whose id was merged, and how titles and addresses were read, by row. */
@@ -170,51 +168,38 @@ async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
-  {
-    isFollowing,
-    ignoreTitles = false,
-    exactTitles = false,
-  }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'> & { readonly isFollowing: boolean },
+  { ignoreTitles = false, exactTitles = false }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'>,
+  isFollowing: boolean,
 ): Promise<Edits> {
   const parsed = header.pair ? await parsePairs(store, header.pair, header, grid) : parseRows(header, grid);
-  const { isKeyTitle } = header;
+  const { isKeyTitle, entityType } = header;
   // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
   const isCompared = header.title !== null && !ignoreTitles && !isKeyTitle;
   const lookUp = (rows: readonly ParsedRow[]) => {
-    const ids = rows.flatMap(({ id, edits, problems }) =>
-      id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
-    );
-    return storedEntities(store, header.entityType, [...new Set(ids)]);
+    const ids = rows.flatMap((row) => (isCompared || isAsking(row) ? (row.id ?? []) : []));
+    return storedEntities(store, entityType, [...new Set(ids)]);
   };
   const byId = isKeyTitle ? new Map<string, StoredEntity>() : await lookUp(parsed);
   const resolved = await resolveTitles(store, header, parsed, byId, exactTitles);
-  const stored = isKeyTitle ? await lookUp(resolved.rows) : byId;
-  const matched = matchRows(resolved.rows, stored);
-  const titles = ignoreTitles ? new Map() : await wrongTitles(store, header, matched, stored);
-  const valid = matched.flatMap(({ id, ...row }) =>
-    id === null || row.problems.length > 0 ? [] : [{ ...row, id }],
-  );
-  const {
-    rows,
-    texts,
-    problems: unclear,
-  } = isFollowing
-    ? followMerges(valid, stored)
-    : { rows: valid, texts: new Map<number, string>(), problems: [] };
-  const { entities, repeated, problems: contradictions } = combineRows(rows);
-  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-  const more = matched.flatMap(({ row, id, problems }): ImportProblem[] => {
-    if (problems.length === 0 || id === null) return [];
+  const stored = isKeyTitle ? await lookUp(resolved) : byId;
+  const matched = matchRows(resolved, stored, entityType);
+  const none = new Map<number, ImportProblem>();
+  const titles = ignoreTitles ? none : await wrongTitles(store, header, matched, stored);
+  const rows = matched.map((row): ParsedRow => {
+    const { id, problems } = row;
+    if (id === null) return row;
+    if (problems.length === 0) return isFollowing ? followMerge(row, stored) : row;
+    // A row with a wrong cell reports everything that is wrong with it at once, including its id.
     const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row] });
-    return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
+    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row.row] });
+    const title = titles.get(row.row);
+    return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
   });
-  const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
-  const textOf = (row: ParsedRow) =>
-    [resolved.texts.get(row.row), readAs(row, header), texts.get(row.row)].filter(Boolean).join('; ');
+  const { entities, problems } = combineRows(rows);
   return {
-    ...{ entities, repeated, stored, wrongTitles: titles, problems },
-    texts: new Map(matched.flatMap((row) => (textOf(row) ? [[row.row, textOf(row)]] : []))),
+    ...{ entities, stored, wrongTitles: titles },
+    problems: [...rows.flatMap((row) => row.problems), ...problems],
+    texts: new Map(rows.flatMap(({ row, texts }) => (texts.length > 0 ? [[row, texts.join('; ')]] : []))),
     ignored: await ignoredEdits(store, header, grid.rows, matched, stored),
   };
 }

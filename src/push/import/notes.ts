@@ -1,13 +1,12 @@
 import { type GridRow, maxCellChars } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { fieldsOf } from '../change.js';
 import { named, rowsAbout } from '../facts.js';
 import { fingerprint, textOf } from './cells.js';
 import { type Header, isReadOnly, type ReadOnlyName } from './header.js';
 import type { StoredEntity } from './match.js';
 import type { ImportRow, PreviewChange } from './preview.js';
-import type { ParsedRow } from './rows.js';
+import type { EntityEdits, ParsedRow } from './rows.js';
 import type { ImportSource } from './source.js';
 import { isSameTitle } from './titles.js';
 
@@ -15,12 +14,13 @@ import { isSameTitle } from './titles.js';
 export function notesOf(
   { grid }: ImportSource,
   header: Header,
-  repeated: number,
+  entities: readonly EntityEdits[],
   rows: readonly ImportRow[],
   changes: readonly PreviewChange[],
 ): string[] {
   const notes = [...grid.notes, ...header.notes];
   if (grid.rows.length === 0) notes.push('There are no rows below the header.');
+  const repeated = entities.filter(({ rows: of }) => of.length > 1).length;
   if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
   if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
   const hidden = new Set(grid.rows.flatMap((row) => (row.hidden ? [row.number] : [])));
@@ -41,15 +41,6 @@ const mostNotes = 10;
 function rowsText(rows: readonly number[]): string {
   const more = rows.length > mostNotes ? ` and ${rows.length - mostNotes} more` : '';
   return `${rows.length === 1 ? 'row' : 'rows'} ${rows.slice(0, mostNotes).join(', ')}${more}`;
-}
-
-/** How the texts of a row were read, where they are stored in another form: a domain, an e-mail address. */
-export function readAs({ edits }: Pick<ParsedRow, 'edits'>, { entityType }: Header): string | null {
-  const texts = fieldsOf[entityType].flatMap(({ name, format }) => {
-    const edit = edits[name];
-    return format && edit && edit.value !== edit.text ? [`${edit.header} was read as ${edit.value}`] : [];
-  });
-  return texts.join('; ') || null;
 }
 
 const readOnlySql = sqlFile('push/read_only');

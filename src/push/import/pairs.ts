@@ -7,12 +7,12 @@ import { named } from '../facts.js';
 import { textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
 import { blockedReason, type StoredEntity, storedEntities } from './match.js';
-import { type Edit, type ParsedRow, timeOf } from './rows.js';
+import { type Edit, emptyRow, type ParsedRow, problemAt, timeOf } from './rows.js';
 import { isSameTitle } from './titles.js';
 
 /** A row of a sheet of pairs in which somebody has decided which of the two stays. */
 interface Decision {
-  readonly row: number;
+  readonly row: GridRow;
   readonly kept: string;
   readonly loser: string;
   readonly keptTitle: string | null;
@@ -56,25 +56,18 @@ export async function parsePairs(
         : (problemOf(one.kept, one.keptTitle, stored, 'would stay') ??
           loserProblem(one, stored) ??
           (last === one.kept ? null : problemOf(last, null, stored, 'would stay')));
-    const own = { row: one.row, baseValues: { archived: false }, baseAt: one.baseAt, reason: null };
-    if (problem !== null || last === null) {
-      const wrong = { row: one.row, column: pair.keep.header, value: one.text, problem: problem ?? '' };
-      return { ...own, id: null, title: null, edits: {}, problems: [wrong] };
-    }
+    const own = emptyRow(one.row.number, one.baseAt);
+    if (problem !== null || last === null)
+      return { ...own, problems: [problemAt(one.row, pair.keep, problem ?? '')] };
     const isOne = stored.get(one.loser)?.survivor?.id === one.kept;
-    return {
-      ...own,
-      id: one.loser,
-      title: one.loserTitle,
-      edits: isOne ? {} : editsOf(one, named(last, stored.get(last)?.title ?? null), pair.keep),
-      problems: [],
-    };
+    const edits = isOne ? {} : editsOf(one, named(last, stored.get(last)?.title ?? null), pair.keep);
+    return { ...own, id: one.loser, title: one.loserTitle, edits, baseValues: { archived: false } };
   });
 }
 
 /** Archives a topic that was not archived when the sheet was written. */
 function editsOf({ row, text }: Decision, kept: string, { header }: Place): Readonly<Record<string, Edit>> {
-  const from = { fromFile: true, row, header, text };
+  const from = { fromFile: true, row: row.number, header, text };
   return {
     archived: { value: true, base: false, ...from },
     [archivedReason]: { value: `Duplicate of ${kept}`, base: null, ...from },
@@ -88,30 +81,26 @@ function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Dec
   const [title, otherTitle] = pair.titles.map(cell);
   const text = cell(pair.keep) ?? '';
   const at = baseAt === null ? null : timeOf(textOf(row.cells[baseAt]));
-  const wrong = (place: Place, value: string | null, problem: string): ParsedRow => ({
-    ...{ row: row.number, id: null, title: null, edits: {}, baseValues: {}, baseAt: at, reason: null },
-    problems: [{ row: row.number, column: place.header, value, problem }],
+  const wrong = (place: Place, problem: string): ParsedRow => ({
+    ...emptyRow(row.number, at),
+    problems: [problemAt(row, place, problem)],
   });
-  for (const [place, id] of [
-    [pair.ids[0], one],
-    [pair.ids[1], other],
-  ] as const) {
+  for (const place of pair.ids) {
+    const id = cell(place);
     const problem = id ? textProblem(id) : 'is empty: the id is missing';
-    if (problem !== null) return wrong(place, id ?? null, problem);
+    if (problem !== null) return wrong(place, problem);
   }
-  if (!one || !other || one === other)
-    return wrong(pair.ids[1], other ?? null, 'is the same as the other id');
+  if (!one || !other || one === other) return wrong(pair.ids[1], 'is the same as the other id');
   const isFirst = means(text, '1', one, title ?? null);
   const isSecond = means(text, '2', other, otherTitle ?? null);
   if (isFirst === isSecond)
     return wrong(
       pair.keep,
-      text,
       'does not say which of the two stays: write 1 or 2, its id, or both where both stay',
     );
   const [kept, loser] = isFirst ? [one, other] : [other, one];
   const [keptTitle = null, loserTitle = null] = isFirst ? [title, otherTitle] : [otherTitle, title];
-  return { row: row.number, kept, loser, keptTitle, loserTitle, text, baseAt: at };
+  return { row, kept, loser, keptTitle, loserTitle, text, baseAt: at };
 }
 
 function means(text: string, number: string, id: string, title: string | null): boolean {
