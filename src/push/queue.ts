@@ -28,22 +28,12 @@ const changesSql = sqlFile('push/changes');
 const stageSql = sqlFile('push/stage_changes');
 const saveSql = sqlFile('push/save_changes');
 
+/** Who asked for a change, why, and where. */
+export type Origin = Pick<Change, 'requestedBy' | 'requestedReason' | 'source' | 'sourceHash' | 'importId'>;
+
 /** A change before it is queued; the queue adds its id, its key and its status. */
-export type NewChange = Pick<
-  Change,
-  | 'entityType'
-  | 'entityId'
-  | 'wanted'
-  | 'base'
-  | 'baseFrom'
-  | 'baseAt'
-  | 'requestedBy'
-  | 'requestedReason'
-  | 'source'
-  | 'sourceHash'
-  | 'sourceRow'
-  | 'importId'
-> &
+export type NewChange = Origin &
+  Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base' | 'baseFrom' | 'baseAt' | 'sourceRow'> &
   Partial<Pick<Change, 'undoes' | 'overwrite'>> & {
     /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
     readonly conflict?: string | undefined;
@@ -118,14 +108,8 @@ export class Queue {
         ...{ id: changeId(now, this.#serial), revision: 1, status: 'queued', idempotencyKey: randomUUID() },
         ...{ overwrite: false, queuedAt: now, undoes: [] },
         ...newChange,
-        ...{
-          body: null,
-          firstSentAt: null,
-          sentAt: null,
-          attempts: 0,
-          remoteBefore: null,
-          remoteAfter: null,
-        },
+        ...{ body: null, firstSentAt: null, sentAt: null, attempts: 0 },
+        ...{ remoteBefore: null, remoteAfter: null },
         ...{ errorCode: null, error: null, settledAt: null, supersededBy: null },
         ...(conflict !== undefined && {
           ...{ status: 'conflict', errorCode: contested, error: conflict, settledAt: now },
@@ -133,13 +117,11 @@ export class Queue {
       };
     });
     this.#save(added);
-    const successors = new Map(
-      newChanges.flatMap(({ supersedes = [] }, at) =>
-        supersedes.map((change) => [change, added[at]?.id ?? null] as const),
-      ),
-    );
-    const byId = new Map([...successors].map(([{ id }, by]) => [id, by]));
-    this.move([...successors.keys()], 'superseded', ({ id }) => ({ supersededBy: byId.get(id) ?? null }));
+    const successors = new Map<string, string | null>();
+    for (const [at, { supersedes = [] }] of newChanges.entries())
+      for (const { id } of supersedes) successors.set(id, added[at]?.id ?? null);
+    const replaced = [...successors.keys()].flatMap((id) => this.get(id) ?? []);
+    this.move(replaced, 'superseded', ({ id }) => ({ supersededBy: successors.get(id) ?? null }));
     return added;
   }
 

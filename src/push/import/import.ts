@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { groupBy } from '../../base/group-by.js';
+import { type GridRow, maxCellChars } from '../../sheet/grid.js';
+import { sqlFile } from '../../warehouse/sql.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
-import type { NewChange, Queue } from '../queue.js';
+import { named, rowsAbout } from '../facts.js';
+import type { NewChange, Origin, Queue } from '../queue.js';
 import { undoneBy } from '../undo.js';
+import { fingerprint, textOf } from './cells.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
-import { type Header, parseHeader } from './header.js';
+import { type Header, isReadOnly, parseHeader, type ReadOnlyName } from './header.js';
 import {
   blockedProblems,
   compareWithWarehouse,
@@ -14,19 +18,19 @@ import {
   type StoredEntity,
   storedEntities,
 } from './match.js';
-import { ignoredEdits, notesOf } from './notes.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
   type ImportParts,
   type ImportProblem,
   type ImportReport,
   type ImportRow,
+  type PreviewChange,
   previewOf,
   type RowOutcome,
 } from './preview.js';
 import { combineRows, type EntityEdits, isAsking, type ParsedRow, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
-import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
+import { isSameTitle, mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
@@ -92,12 +96,8 @@ export async function prepareImport(
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = {
-    ...{
-      entityType,
-      importId: options.importId ?? randomUUID(),
-      source: source.name,
-      sourceHash: source.hash,
-    },
+    ...{ entityType, importId: options.importId ?? randomUUID() },
+    ...{ source: source.name, sourceHash: source.hash },
     requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
     requestedReason: options.requestedReason ?? null,
   };
@@ -209,10 +209,7 @@ function outcomeOf(
   { stored, wrongTitles: titles }: Edits,
   changes: readonly Change[],
   header: Header,
-  origin: Pick<
-    NewChange,
-    'entityType' | 'requestedBy' | 'requestedReason' | 'source' | 'sourceHash' | 'importId'
-  >,
+  origin: Origin & Pick<NewChange, 'entityType'>,
 ): EntityOutcome {
   const { rows, edits } = entity;
   // Checked first: what the same file asked for then may be impossible, or done, by now.
@@ -227,39 +224,27 @@ function outcomeOf(
   const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
   if ('problems' in request) return { rows, outcome: 'invalid', problems: request.problems };
   const comparison = compareWithQueue(request, changes, origin.requestedBy);
-  switch (comparison.kind) {
-    case 'unchanged':
-      return { rows, outcome: 'unchanged' };
-    case 'duplicate':
-      return {
-        rows,
-        outcome: 'duplicate',
-        change: comparison.change,
-        text: duplicateText(comparison.change),
-      };
-    case 'conflict':
-      return { rows, outcome: 'conflict', change: comparison.change, text: conflictText(comparison.change) };
-    case 'queue': {
-      const { wanted, base, supersedes, rivals } = comparison;
-      const { baseFrom, baseAt } = request;
-      const sourceRow = rows[0] ?? null;
-      const change = {
-        ...origin,
-        entityId: entity.id,
-        requestedReason: entity.reason ?? origin.requestedReason,
-        sourceRow,
-        wanted,
-        base,
-        baseFrom,
-        baseAt,
-        supersedes,
-      };
-      if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
-      const conflict = contestedText(change, rivals);
-      const newChange = { change: { ...change, conflict }, rivals, rows };
-      return { rows, outcome: 'conflict', text: conflict, newChange };
-    }
+  if (comparison.kind === 'unchanged') return { rows, outcome: 'unchanged' };
+  if (comparison.kind !== 'queue') {
+    const { kind: outcome, change } = comparison;
+    return {
+      rows,
+      outcome,
+      change,
+      text: outcome === 'duplicate' ? duplicateText(change) : conflictText(change),
+    };
   }
+  const { wanted, base, supersedes, rivals } = comparison;
+  const { baseFrom, baseAt } = request;
+  const change = {
+    ...{ ...origin, entityId: entity.id, sourceRow: rows[0] ?? null },
+    ...{ wanted, base, baseFrom, baseAt, supersedes },
+    requestedReason: entity.reason ?? origin.requestedReason,
+  };
+  if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
+  const conflict = contestedText(change, rivals);
+  const newChange = { change: { ...change, conflict }, rivals, rows };
+  return { rows, outcome: 'conflict', text: conflict, newChange };
 }
 
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
@@ -285,15 +270,11 @@ function rowsOf(
     const text = before?.outcome === 'invalid' ? `${before.text}; ${sentence}` : sentence;
     found.set(row, { outcome: 'invalid', changeId: null, text });
   }
-  const otherwise = {
-    outcome: 'invalid',
-    changeId: null,
-    text: 'Another row of the same id is wrong.',
-  } as const;
-  const nothing = { outcome: 'unchanged', changeId: null, text: null } as const;
   return grid.rows.map((row) => {
-    const last = pair && isUndecided(pair, row) ? nothing : otherwise;
-    return { row: row.number, ...(found.get(row.number) ?? last) };
+    const isQuiet = pair !== null && isUndecided(pair, row);
+    const otherwise = { changeId: null, text: isQuiet ? null : 'Another row of the same id is wrong.' };
+    const outcome = isQuiet ? 'unchanged' : 'invalid';
+    return { row: row.number, ...(found.get(row.number) ?? { outcome, ...otherwise }) };
   });
 }
 
@@ -374,4 +355,81 @@ export function reportWithoutQueueing(
   const ofRows = { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued };
   const preview = { ...prepared.preview, rows: ofRows };
   return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
+}
+
+/** What the user should know about a file as a whole, beside its changes and its wrong rows. */
+function notesOf(
+  { grid }: ImportSource,
+  header: Header,
+  entities: readonly EntityEdits[],
+  rows: readonly ImportRow[],
+  changes: readonly PreviewChange[],
+): string[] {
+  const notes = [...grid.notes, ...header.notes];
+  if (grid.rows.length === 0) notes.push('There are no rows below the header.');
+  const repeated = entities.filter(({ rows: of }) => of.length > 1).length;
+  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
+  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
+  const hidden = new Set(grid.rows.flatMap((row) => (row.hidden ? [row.number] : [])));
+  const unseen = rows.flatMap(({ row, outcome }) => (outcome === 'queued' && hidden.has(row) ? [row] : []));
+  if (unseen.length > 0)
+    notes.push(`Changes are also in rows that are hidden or filtered out: ${rowsText(unseen)}.`);
+  const happened = changes.flatMap(({ entityId, title, note }) =>
+    note === null ? [] : [`${named(entityId, title)} ${note}`],
+  );
+  notes.push(...happened.slice(0, mostNotes).map((note) => `${note}.`));
+  if (happened.length > mostNotes)
+    notes.push(`${happened.length - mostNotes} more were archived or superseded.`);
+  return notes;
+}
+
+const mostNotes = 10;
+
+function rowsText(rows: readonly number[]): string {
+  const more = rows.length > mostNotes ? ` and ${rows.length - mostNotes} more` : '';
+  return `${rows.length === 1 ? 'row' : 'rows'} ${rows.slice(0, mostNotes).join(', ')}${more}`;
+}
+
+const readOnlySql = sqlFile('push/read_only');
+
+/** Times in a sheet may have lost their thousandths. */
+const roundedMs = 1000;
+
+/**
+ * A sentence about edited cells that cannot be changed: titles, summaries and types. Null when there are none. Only a sheet
+ * with base columns shows that a text was edited, and only while the topic is as it was then.
+ */
+async function ignoredEdits(
+  store: ImportParts['store'],
+  { readOnly, title, baseAt, entityType }: Header,
+  sheetRows: readonly GridRow[],
+  rows: readonly ParsedRow[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): Promise<string | null> {
+  if (baseAt === null || entityType !== 'topic') return null;
+  type Row = Readonly<Record<ReadOnlyName, string | null>> & {
+    readonly id: string;
+    readonly updated_ms: number;
+  };
+  const ids = rows.flatMap(({ id }) => (id !== null && stored.has(id) ? [id] : []));
+  const own = new Map((await rowsAbout<Row>(store, readOnlySql, ids)).map((row) => [row.id, row]));
+  const cellsOf = new Map(sheetRows.map(({ number, cells }) => [number, cells]));
+  const edited = new Map<string, number[]>();
+  for (const { row, id, baseAt: at, edits } of rows) {
+    const found = own.get(id ?? '');
+    if (!found || at === null || found.updated_ms > Date.parse(at) + roundedMs) continue;
+    // In a row that asks for something, another title is a problem.
+    const titles = title && Object.keys(edits).length === 0 ? [title] : [];
+    for (const { at: column, header } of [...titles, ...readOnly]) {
+      const text = textOf(cellsOf.get(row)?.[column]);
+      const value = isReadOnly(header) ? found[header] : (stored.get(found.id)?.title ?? null);
+      if (text === null || value === null || value.length >= maxCellChars) continue;
+      const isSame = isReadOnly(header) ? fingerprint(text) === fingerprint(value) : isSameTitle(text, value);
+      if (isSame) continue;
+      edited.set(header, [...(edited.get(header) ?? []), row]);
+    }
+  }
+  if (edited.size === 0) return null;
+  const texts = [...edited].map(([header, of]) => `${header} (${rowsText(of)})`);
+  return `Edited, but nobody can change it: ${texts.join('; ')}. These cells are ignored.`;
 }
