@@ -63,16 +63,13 @@ export async function factsAbout(
     const ofType = references.filter((one) => one.entityType === entityType);
     const ids = [...new Set(ofType.map(({ entityId }) => entityId))];
     if (store === null || ids.length === 0) continue;
-    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids))
-      found.set(entityKey({ entityType, entityId: row.id }), factsOf(row));
+    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids)) {
+      const { id: entityId, title, archived_on: archivedOn, merged_into_id: id } = row;
+      const mergedInto = id === null ? null : { id, title: row.merged_into_title };
+      found.set(entityKey({ entityType, entityId }), { title, gone: goneText(row), archivedOn, mergedInto });
+    }
   }
   return (reference) => found.get(entityKey(reference)) ?? unknown;
-}
-
-function factsOf(row: FactsRow): EntityFacts {
-  const { merged_into_id: id, merged_into_title: title } = row;
-  const mergedInto = id === null ? null : { id, title };
-  return { title: row.title, gone: goneText(row), archivedOn: row.archived_on, mergedInto };
 }
 
 function goneText(row: FactsRow): string | null {
@@ -172,12 +169,12 @@ function changedBy(
 ): ChangedBy | null {
   for (const [field, found] of Object.entries(remoteBefore ?? {})) {
     if (!(field in wanted) || isSame(found, wanted[field]) || isSame(found, base[field])) continue;
-    const row = records.find(
-      ({ changes }) => field in valuesIn(entityType, JSON.parse(changes ?? '{}') as Values),
-    );
-    const value = row && valuesIn(entityType, JSON.parse(row.changes ?? '{}') as Values)[field];
-    if (row && isSame(value, found))
+    for (const row of records) {
+      const values = valuesIn(entityType, JSON.parse(row.changes ?? '{}') as Values);
+      if (!(field in values)) continue;
+      if (!isSame(values[field], found)) break;
       return { field, name: row.user_name, by: row.changed_by, at: row.changed_at };
+    }
   }
   return null;
 }

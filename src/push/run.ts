@@ -226,12 +226,12 @@ export async function previewPush(
   const count = () => {
     spent += 1;
   };
-  const deliveries = unansweredDeliveries({ queue });
+  const deliveries = unansweredDeliveries(queue);
   const decided: Change[] = [];
   api.events.on('attempt', count);
   try {
     for (const entityType of entityTypes) {
-      const queued = queuedById({ queue }, entityType);
+      const queued = queuedById(queue, entityType);
       observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
       const { remotes, unread } = await readRemotes(reading, entityType, queued);
       observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);

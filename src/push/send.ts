@@ -35,7 +35,7 @@ export class Sender {
    */
   async resume(): Promise<void> {
     const { context } = this;
-    const deliveries = unansweredDeliveries(context);
+    const deliveries = unansweredDeliveries(context.queue);
     if (deliveries.length === 0) return;
     context.observer.phase('sent earlier without an answer', deliveries.length);
     let done = 0;
@@ -64,12 +64,12 @@ export class Sender {
   async sendQueued(entityType: EntityType): Promise<void> {
     const { observer } = this.context;
     this.#supersedeCovered(entityType);
-    const queued = queuedById(this.context, entityType);
+    const queued = queuedById(this.context.queue, entityType);
     if (queued.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
-    const progress = (settled: number) => {
-      done = Math.min(done + settled, queued.size);
+    const progress = (decided: number) => {
+      done = Math.min(done + decided, queued.size);
       observer.progress(done, queued.size);
     };
     for (const some of portions([...queued], portionSize(this.context))) {
@@ -84,7 +84,7 @@ export class Sender {
         await pool(
           portions(sending, perRequest[entityType]),
           entityType === 'topic' ? this.context.api.concurrency : 1,
-          (together) => this.#sendTogether(together, isCurrent, progress, { inARow: 0 }),
+          (together) => this.#sendTogether(together, { isCurrent, progress, refusals: 0 }),
         );
         part = this.#unsent(entityType, sending);
       }
@@ -95,7 +95,7 @@ export class Sender {
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
     const { queue } = this.context;
-    for (const changes of queuedById(this.context, entityType).values()) {
+    for (const changes of queuedById(this.context.queue, entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
@@ -145,32 +145,26 @@ export class Sender {
    * Sends one topic, or several companies in one request. The API may refuse it for one of them without saying which: then each
    * half is sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
    */
-  async #sendTogether(
-    comparisons: readonly Comparison[],
-    isCurrent: () => boolean,
-    progress: (settled: number) => void,
-    refusals: { inARow: number },
-  ): Promise<void> {
+  async #sendTogether(comparisons: readonly Comparison[], turn: Turn): Promise<void> {
     const { queue, stop } = this.context;
     const delivery = deliveryOf(comparisons);
     if (!delivery) return;
     stop.throwIfAborted();
     // Sent with what is read after the outage instead.
-    if (!isCurrent()) return;
-    const delivered = await this.#storeAndSend(delivery, comparisons, isCurrent);
+    if (!turn.isCurrent()) return;
+    const delivered = await this.#storeAndSend(delivery, comparisons, turn.isCurrent);
     if (delivered.kind === 'unsent') return;
-    refusals.inARow = delivered.kind === 'resolved' ? 0 : refusals.inARow + 1;
-    if (delivered.kind !== 'split') return progress(comparisons.length);
-    if (refusals.inARow > maxRefusals) {
+    turn.refusals = delivered.kind === 'resolved' ? 0 : turn.refusals + 1;
+    if (delivered.kind !== 'split') return turn.progress(comparisons.length);
+    if (turn.refusals > maxRefusals) {
       failRejected(this.context, queue.still(delivery.changes, 'queued'), delivered.error);
-      return progress(comparisons.length);
+      return turn.progress(comparisons.length);
     }
     // Under their new keys: the API may not have released the old one.
     const requeued = comparisons.flatMap((one) => withQueuedChanges(one, queue));
-    progress(comparisons.length - requeued.length);
-    const half = Math.ceil(requeued.length / 2);
-    await this.#sendTogether(requeued.slice(0, half), isCurrent, progress, refusals);
-    await this.#sendTogether(requeued.slice(half), isCurrent, progress, refusals);
+    turn.progress(comparisons.length - requeued.length);
+    for (const half of portions(requeued, Math.ceil(requeued.length / 2)))
+      await this.#sendTogether(half, turn);
   }
 
   /**
@@ -229,6 +223,16 @@ export class Sender {
   }
 }
 
+/** What requests have in common that are sent because of one reading. */
+interface Turn {
+  /** Whether what was read still counts. */
+  readonly isCurrent: () => boolean;
+  /** Told how many topics or companies are done. */
+  readonly progress: (decided: number) => void;
+  /** How many requests were refused one after the other. */
+  refusals: number;
+}
+
 /** After so many refused requests in a row, the API refuses whatever is in them; to halve 1,000 companies takes 10. */
 const maxRefusals = 12;
 
@@ -241,10 +245,7 @@ function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
 }
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
-export function queuedById(
-  { queue }: { readonly queue: Pick<Queue, 'withStatus'> },
-  entityType: EntityType,
-): Map<string, Change[]> {
+export function queuedById(queue: Pick<Queue, 'withStatus'>, entityType: EntityType): Map<string, Change[]> {
   const busy = new Set(queue.withStatus('sending').map(({ entityId }) => entityId));
   const queued = queue
     .withStatus('queued')
@@ -316,7 +317,7 @@ export class AttemptLog {
 }
 
 /** The requests that were sent and not settled, each with all its changes, oldest first. */
-export function unansweredDeliveries({ queue }: { readonly queue: Pick<Queue, 'withStatus'> }): Delivery[] {
+export function unansweredDeliveries(queue: Pick<Queue, 'withStatus'>): Delivery[] {
   const byKey = groupBy(queue.withStatus('sending'), ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
     const [first] = changes;

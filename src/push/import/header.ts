@@ -147,11 +147,10 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   });
   const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const baseAt = columnNamed('base_updated_at');
-  const title = titleNames[entityType]
-    .flatMap(
-      (wanted) => named.find(({ name, at }) => name === wanted && !edited.some((one) => one.at === at)) ?? [],
-    )
-    .at(0);
+  const title = firstOf(
+    named.filter(({ at }) => !edited.some((one) => one.at === at)),
+    titleNames[entityType],
+  );
   const results = resultsIn(named);
   for (const at of results) taken.add(at);
   // Beside a result, it is why that row was not sent.
@@ -200,6 +199,11 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
     title: title ?? null,
     pair: null,
   };
+}
+
+/** The column that has the first of these names that one has. */
+function firstOf(named: readonly Column[], names: readonly string[]): Column | undefined {
+  return names.flatMap((wanted) => named.find(({ name }) => name === wanted) ?? []).at(0);
 }
 
 /** The columns of an earlier result; one of the two alone is the person's own. */
@@ -258,9 +262,7 @@ function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
   if (bare && only && !other) return { entityType: only, id: bare, isKeyTitle: false };
   // Where no column can be changed, that is what is wrong with a list of titles.
   const titled = (possible.length > 0 ? possible : entityTypes).flatMap((entityType) => {
-    const id = keyNames[entityType]
-      .flatMap((wanted) => named.find(({ name }) => name === wanted) ?? [])
-      .at(0);
+    const id = firstOf(named, keyNames[entityType]);
     return id ? [{ entityType, id, isKeyTitle: true }] : [];
   });
   if (titled[0] && !bare && !other) return titled[0];

@@ -6,7 +6,7 @@ import { archivedReason, type EntityType, type Field, fieldsOf, type Value, type
 import { isSame } from '../compare.js';
 import { named, type Reference, rowsAbout } from '../facts.js';
 import type { ImportProblem } from './preview.js';
-import type { Edit, EntityEdits, ParsedRow } from './rows.js';
+import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.js';
 
 export interface StoredEntity {
   readonly id: string;
@@ -177,13 +177,7 @@ export function followMerge(row: ParsedRow, stored: ReadonlyMap<string, StoredEn
   const { edits, unknown } = editsOfMerged(row, merged);
   if (unknown.length > 0) {
     const problem = `may be old: it is not known what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
-    const problems = unknown.map(({ header, text }) => ({
-      row: row.row,
-      column: header,
-      value: text,
-      problem,
-    }));
-    return { ...row, problems };
+    return { ...row, problems: unknown.map((edit) => problemOf(edit, problem)) };
   }
   const others = stored.get(id)?.values ?? {};
   const old = Object.keys(row.edits).filter(
@@ -268,8 +262,7 @@ export function compareWithWarehouse(
   if (reason && (edits.archived?.value ?? baseOf('archived')) !== true) {
     const isStored = !reason.fromFile && isSameCell(stored.values[archivedReason], reason.value);
     const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
-    if (!isStored)
-      return { problems: [{ row: reason.row, column: reason.header, value: reason.text, problem }] };
+    if (!isStored) return { problems: [problemOf(reason, problem)] };
     edits = others;
   }
 

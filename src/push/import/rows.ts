@@ -219,15 +219,20 @@ function contradictions(rows: readonly ParsedRow[]): ImportProblem[] {
       const first = firsts.get(name);
       if (!first) firsts.set(name, edit);
       else if (first.value !== edit.value) {
-        found.set(`${first.row} ${name}`, contradiction(first, edit));
-        found.set(`${edit.row} ${name}`, contradiction(edit, first));
+        for (const [one, other] of [
+          [first, edit],
+          [edit, first],
+        ] as const) {
+          const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
+          found.set(`${one.row} ${name}`, problemOf(one, problem));
+        }
       }
     }
   }
   return [...found.values()];
 }
 
-function contradiction(one: Edit, other: Edit): ImportProblem {
-  const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
-  return { row: one.row, column: one.header, value: one.text, problem };
+/** What is wrong with an edit. */
+export function problemOf({ row, header, text }: Edit, problem: string): ImportProblem {
+  return { row, column: header, value: text, problem };
 }
