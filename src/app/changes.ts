@@ -6,7 +6,6 @@ import { cancel, type Decision, type RetryOptions, retry, type Selection } from 
 import { type DuplicatesSheetOptions, writeDuplicatesSheet } from '../push/duplicates-sheet.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
 import {
-  attemptsOf,
   type ChangeAttempt,
   type ChangeFilter,
   matches,
@@ -38,6 +37,7 @@ import type { Intake } from '../serve/http/writes.js';
 import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
+import { sqlFile } from '../warehouse/sql.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { recordExport } from './audit.js';
@@ -197,7 +197,10 @@ export async function showChange(
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);
     const [change] = await titled(snapshot, all, found);
-    return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
+    if (!change) return null;
+    // As far as the snapshot has them.
+    const attempted = await snapshot?.all<ChangeAttempt>(sqlFile('push/attempts'), { change_id: id });
+    return { ...change, attempted: attempted ?? [] };
   });
 }
 

@@ -111,10 +111,7 @@ export interface Comparison {
   readonly remote: Values;
 }
 
-/**
- * Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap:
- * queueing a change supersedes an earlier one of the same field.
- */
+/** Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap. */
 export function compare(changes: readonly Change[], remote: Remote, onConflict: OnConflict): Comparison {
   const [first] = changes;
   if (!first) throw new Error('there is no change to compare');

@@ -26,8 +26,6 @@ export interface Decision {
   readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
 
-type DecisionQueue = Pick<Queue, 'all' | 'get' | 'move'>;
-
 /** What the warehouse knows about the topic or company of a change, and about what it was merged into. */
 type StoredOf = (reference: Reference) => StoredEntity | undefined;
 
@@ -39,7 +37,7 @@ export interface RetryOptions {
 }
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
-export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
+export function cancel(queue: Queue, selection: Selection): Decision[] {
   const plans = select(queue, selection, 'cancelled').map((change) => ({
     change,
     refusal: cancelRefusal(change),
@@ -56,7 +54,7 @@ export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
  * them.
  */
 export function retry(
-  queue: DecisionQueue & Pick<Queue, 'add'>,
+  queue: Queue,
   selection: Selection,
   { overwrite = false, followMerges = false }: RetryOptions,
   storedOf: StoredOf = () => undefined,
@@ -127,7 +125,7 @@ function granted(plans: readonly Plan[]): Change[] {
 }
 
 /** What became of a selected change. */
-function decisionOf(queue: DecisionQueue, { change, refusal: reason }: Plan): Decision {
+function decisionOf(queue: Queue, { change, refusal: reason }: Plan): Decision {
   const { id, entityType, entityId } = change;
   const status = queue.get(id)?.status ?? change.status;
   return { id, entityType, entityId, status, done: reason === null, reason };
@@ -162,7 +160,7 @@ function changeOfSurvivor(change: Change, survivor: StoredEntity, overwrite: boo
   };
 }
 
-function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): Change[] {
+function select(queue: Queue, { ids, filter }: Selection, to: Status): Change[] {
   const unknown = ids.filter((id) => !queue.get(id));
   if (unknown.length > 0) {
     const problems = unknown.map((id) => ({ setting: id, problem: 'no change has this id' }));

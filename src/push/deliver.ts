@@ -70,7 +70,7 @@ export async function deliver(
   isCurrent: () => boolean,
   sent: Sent,
 ): Promise<Delivered> {
-  const tries: Tries = { conflicts: 0, failures: 0 };
+  const tries = { conflicts: 0, failures: 0 };
   let current = isCurrent;
   for (;;) {
     let answer: Answer;
@@ -93,11 +93,6 @@ export async function deliver(
 export function untilOutage({ api }: Pick<PushContext, 'api'>): () => boolean {
   const { outages } = api;
   return () => api.outages === outages;
-}
-
-interface Tries {
-  conflicts: number;
-  failures: number;
 }
 
 function request(
@@ -123,7 +118,7 @@ async function recover(
   delivery: Delivery,
   error: unknown,
   sent: Sent,
-  tries: Tries,
+  tries: { conflicts: number; failures: number },
 ): Promise<Delivered | null> {
   const { clock, api, stop } = context;
   // For several companies, no request under its key can be in progress unless one is in doubt: the 409 is about one of them.
@@ -152,7 +147,7 @@ async function afterConflict(
   context: PushContext,
   delivery: Delivery,
   error: RejectedError,
-  tries: Tries,
+  tries: { conflicts: number },
 ): Promise<Delivered | null> {
   const { clock, api, stop, queue } = context;
   const pause = pausesMs[tries.conflicts];

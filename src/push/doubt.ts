@@ -67,10 +67,7 @@ function afterSending(
   return open.every(isBefore) ? 'before' : 'other';
 }
 
-/**
- * Reads the entity of changes that were sent. When it cannot be read, nothing is returned and they stay `sending`, with
- * `why` (what became of the request): the next push reads it.
- */
+/** Reads the entity of changes that were sent. Where it cannot be read, they stay `sending`, with `why`: what became of them. */
 export async function readSent(
   context: PushContext,
   changes: readonly Change[],
@@ -177,10 +174,7 @@ export async function mustSendAgain(
   return false;
 }
 
-/**
- * Reads each entity of a request that may have been applied before the API refused it, settles its changes, and returns
- * those that were not applied.
- */
+/** Reads the entities of a request that was refused and may have been applied before; returns the changes that were not. */
 export async function resolveDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
   const found = await readAll(context, delivery, why);
   return changesIn(resolve(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
@@ -209,10 +203,7 @@ export function isKeyRemembered(
   return (latest ?? clock.now()) - firstSentAt < keyLifetimeMs;
 }
 
-/**
- * Whether these ids are all that the request would change. A company that was settled already must not be
- * changed again by a request whose key the API may have forgotten.
- */
+/** Whether these ids are all that the request would change: a company that is settled must not be changed once more. */
 function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
   if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
   if (entityType === 'topic') return true;
@@ -339,10 +330,7 @@ function leftWanted({ wanted }: Change, name: string, records: readonly HistoryR
   return value !== undefined && isSame(value, wanted[name]);
 }
 
-/**
- * The history of an entity. It tells about the latest changes when it has records, and either all of them or the latest
- * first.
- */
+/** The history of an entity; it tells about the latest changes when it has all of them, or the latest first. */
 async function historyOf(
   { api, stop }: PushContext,
   { entityType, entityId }: Change,

@@ -9,7 +9,10 @@ import { archivedReason, type EntityType, type Field, fieldsOf } from './change.
 export interface EditSheetOptions {
   readonly out: string;
   readonly entityType: EntityType;
-  readonly selection: RowSelection;
+  /** A condition on the table topics (or companies), which may name columns of attributes/companies.csv. */
+  readonly where?: string | undefined;
+  /** Instead of a condition, a query with a column topic_id (or company_id), in the order of the rows. */
+  readonly query?: string | undefined;
   /** Only these columns besides the id, each editable one with its base. All when undefined. */
   readonly columns?: readonly string[] | undefined;
   readonly overwrite?: boolean;
@@ -41,7 +44,7 @@ const queries: Readonly<Record<EntityType, string>> = {
 export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptions): Promise<EditSheet> {
   const { out, entityType } = options;
   const sheetTable = sheetTables[entityType];
-  const selected = await selectRows(snapshot, sheetTable, options.selection);
+  const selected = await selectRows(snapshot, sheetTable, options);
   const attributes = await attributeColumns(snapshot, sheetTable);
   const columns = await columnsOf(snapshot, sheetTable, { ...selected, attributes }, options.columns);
   // When the list was last read and verified, by the start of the reading.
@@ -193,13 +196,6 @@ export function howTo({ entityType, name }: SheetTable): string[] {
   ];
 }
 
-type RowSelection =
-  | { readonly by: 'default' }
-  /** A condition on the table topics (or companies), which may name columns of attributes/companies.csv. */
-  | { readonly by: 'where'; readonly sql: string }
-  /** A query with a column topic_id (or company_id), in the order of the rows. */
-  | { readonly by: 'query'; readonly sql: string };
-
 interface SelectedRows {
   /** A query with the columns `_id` and `_place`, and those below. */
   readonly sql: string;
@@ -212,16 +208,16 @@ const urgentFirst = {
   company: 'is_vip DESC NULLS LAST, message_count DESC NULLS LAST, id',
 } as const;
 
-/** Builds the query for the selected rows. Raises UsageError when the user's SQL is wrong or lacks the id. */
+/** Builds the query for the selected rows; by default, the topics of the backlog, or every company. Raises UsageError when the user's SQL is wrong or lacks the id. */
 async function selectRows(
   snapshot: Snapshot,
   sheetTable: SheetTable,
-  selection: RowSelection,
+  { where, query }: Pick<EditSheetOptions, 'where' | 'query'>,
 ): Promise<SelectedRows> {
   const { entityType, attributes, id } = sheetTable;
-  if (selection.by === 'query') return selectByQuery(snapshot, sheetTable, selection.sql);
-  const backlog = 'id IN (SELECT topic_id FROM backlog)';
-  const condition = selection.by === 'where' ? selection.sql : entityType === 'topic' ? backlog : 'true';
+  if (query !== undefined) return selectByQuery(snapshot, sheetTable, query);
+  const everything = entityType === 'topic' ? 'id IN (SELECT topic_id FROM backlog)' : 'true';
+  const condition = where ?? everything;
   const table = `(SELECT own.*, known.* EXCLUDE (${id}) FROM ${sheetTable.table} AS own LEFT JOIN ${attributes} AS known ON known.${id} = own.id) AS ${sheetTable.table}`;
   // Looked at by itself first, so that DuckDB's message is about the SQL that the user wrote.
   await withSetting('--where', () => snapshot.oneSelect(`SELECT id FROM ${table} WHERE (${condition}\n)`));

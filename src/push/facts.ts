@@ -81,10 +81,7 @@ function goneText(row: FactsRow): string | null {
   return `was superseded by the service${id === null ? '' : `; ${named(id, title)} replaced it`}`;
 }
 
-/**
- * What happened to the topic or company of a change besides the change itself, as a sentence without a subject; null when
- * nothing did. A change of the archiving says itself that the topic is archived.
- */
+/** What happened to the topic or company besides its change, as a sentence without a subject; null when nothing did. */
 export function noteFor({ gone, archivedOn }: EntityFacts, wanted: Values): string | null {
   const isOwn = 'archived' in wanted || archivedReason in wanted;
   const archived = archivedOn === null || isOwn ? null : `was archived on ${archivedOn}`;
@@ -145,10 +142,7 @@ interface HistoryRow {
   readonly changed_at: string;
 }
 
-/**
- * Finds out for changes in conflict who made the other change. The history that the warehouse has may be older than the
- * conflict: only a record that set just the value that was found counts.
- */
+/** Finds who made the other change of a conflict. Only a record counts that set the value found: history may be older. */
 async function whoChanged(
   store: Store | null,
   changes: readonly Change[],
@@ -260,9 +254,4 @@ export function matches(change: Change, filter: ChangeFilter): boolean {
     (by === undefined || change.requestedBy === by) &&
     (since === undefined || Date.parse(change.queuedAt) >= since.getTime())
   );
-}
-
-/** The requests that were made for a change, as far as the snapshot has them. */
-export async function attemptsOf(snapshot: Store | null, id: string): Promise<ChangeAttempt[]> {
-  return snapshot ? snapshot.all<ChangeAttempt>(sqlFile('push/attempts'), { change_id: id }) : [];
 }

@@ -77,10 +77,7 @@ export class Inbox {
     return this.#imported.flatMap(({ report }) => report.conflicts);
   }
 
-  /**
-   * Imports every spreadsheet that is completely written. A file that has a wrong row or is not a spreadsheet goes to
-   * `rejected/` with every reason.
-   */
+  /** Imports every spreadsheet that is written to its end. One with a wrong row goes to `rejected/` with every reason. */
   async importAll(): Promise<void> {
     const inbox = this.#inbox;
     await this.#guard(inbox, async () => {
@@ -184,10 +181,7 @@ export class Inbox {
     return to;
   }
 
-  /**
-   * Rejects a file with wrong rows: a copy beside it has the reason in each row, so that people can fix the rows there.
-   * `command` imports it from there with --follow-merges.
-   */
+  /** Rejects a file with wrong rows, with the reasons in a copy; `command` imports it from there and follows merges. */
   async #rejectRows(imported: ImportedFile, command: string): Promise<void> {
     const { path, report } = imported;
     const to = await this.#handBack('rejected', imported);
@@ -350,10 +344,7 @@ function stateOf(path: string): FileState | null {
   return { size, isFile: found.isFile(), modifiedAt: mtimeMs, text: [size, mtimeMs, ctimeMs, ino].join(' ') };
 }
 
-/**
- * The files that a program of this machine has open for writing, as far as Linux shows it to this user: the output of a
- * query may pause for minutes. None on other systems.
- */
+/** The files that a program has open for writing, as far as Linux shows it: the output of a query may pause for minutes. */
 function openForWriting(paths: readonly string[]): Set<string> {
   const open = new Set<string>();
   if (process.platform !== 'linux' || paths.length === 0) return open;

@@ -134,10 +134,7 @@ function nameOf({ id, name }: Pick<KnownPerson, 'id' | 'name'>): string {
   return named(id, name);
 }
 
-/**
- * Whether what somebody typed confirms who stays: the id of that person, or the name where it is not the name of the other one
- * as well.
- */
+/** Whether what somebody typed confirms who stays: the id, or the name where that tells the two apart. */
 export function isConfirmation(typed: string, { source, target }: Pick<Pair, 'source' | 'target'>): boolean {
   const text = typed.trim();
   if (text === target.id) return true;
@@ -291,10 +288,7 @@ function settle(
   return journal.save({ ...merge, status, error, settledAt: iso(clock.now()) });
 }
 
-/**
- * Finds out about merges of other pairs that are in doubt. Returns those that share a person with this pair and may still be
- * done: the two could undo each other's sense.
- */
+/** Settles merges in doubt that share a person with this pair; returns those that may still be done. */
 async function settleOthers(context: MergeContext, pair: Pair): Promise<PeopleMerge[]> {
   const ids = [pair.source.id, pair.target.id];
   const left: PeopleMerge[] = [];

@@ -203,10 +203,7 @@ function changeId(now: string, serial: number): string {
   return `${moment}-${String(serial).padStart(6, '0')}-${randomUUID().slice(0, 4)}`;
 }
 
-/**
- * The current queue, oldest first, read without holding the warehouse: from the published file, with the journal
- * replayed over it. It includes what a running push has done so far.
- */
+/** The current queue, oldest first, without holding the warehouse: the published file, with the journal replayed over it. */
 export async function readQueue(
   published: Pick<Warehouse, 'all'> | null,
   dataDir: DataDir,

@@ -94,10 +94,7 @@ async function readOne(context: ReadContext, entityType: EntityType, id: string)
   }
 }
 
-/**
- * The values of an entity, and when the API says that it was last changed. A connection that its connections do not have
- * is none; any other field that is left out is unknown.
- */
+/** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */
 function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
   for (const { name, path } of fieldsOf[entityType])
@@ -136,10 +133,7 @@ export async function refresh(
   }
 }
 
-/**
- * Stores an answer that is a whole topic or company as the document that a sync would make of it. Returns false when it
- * is not: the answer to a write may contain less.
- */
+/** Stores an answer that is a whole topic or company as its document. False when it is not: a write may answer with less. */
 export async function storeDocument(
   { batcher }: Pick<ReadContext, 'batcher'>,
   entityType: EntityType,

@@ -231,10 +231,7 @@ function noteOf({ status, base, remoteBefore }: Change, field: string): string |
   return before === undefined ? undefined : `Before: ${valueText(before)}`;
 }
 
-/**
- * The results of an import by row: the state of the change where there is one, what happened to its topic or company, and
- * who made the other change of a conflict. Undefined when there is no such row.
- */
+/** The result of each row: the state of its change, what happened to its topic or company, and who made the other change. */
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],

@@ -204,10 +204,7 @@ interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
   readonly organization: PushPreview['organization'];
 }
 
-/**
- * Reports what a push would send now. It reads what the API has, as the push would, and changes nothing in the API or
- * in the warehouse. Throws what the client throws.
- */
+/** What a push would send now. Reads the API as a push does, and changes nothing. Throws what the client throws. */
 export async function previewPush(
   parts: PreviewParts,
   options: Pick<PushOptions, 'onConflict'>,

@@ -167,10 +167,7 @@ export class Sender {
       await this.#sendTogether(half, turn);
   }
 
-  /**
-   * Stores, before the request is sent, its body and key and what the API had before. Changes of an endpoint that is broken
-   * stay in the queue.
-   */
+  /** Stores body, key and what the API had, then sends. Changes of an endpoint that is broken stay in the queue. */
   async #storeAndSend(
     delivery: Delivery,
     comparisons: readonly Comparison[],

@@ -14,7 +14,7 @@ import {
   type Values,
 } from './change.js';
 import { isSame } from './compare.js';
-import { factsAbout, named } from './facts.js';
+import { named } from './facts.js';
 import { storedEntitiesOf } from './import/match.js';
 import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
@@ -72,8 +72,7 @@ export async function prepareUndo(
   const hasTopics = reversals.some(({ entityType }) => entityType === 'topic');
   const { changes: shown, totals } = await previewOf({ store, settings }, reversals, hasTopics);
   const changes = shown.map((change, at) => ({ ...change, undoes: reversals[at]?.undoes ?? [] }));
-  const facts = await factsAbout(store, plan.notUndone);
-  const notUndone = plan.notUndone.map((one) => ({ ...one, title: facts(one).title }));
+  const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
   const isPartial = kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
   return {
     ...{ importId, requestedBy, requestedReason, changes, notes, reversals, kept, notUndone },
@@ -139,10 +138,7 @@ function lastImportOf(all: readonly Change[], source: string, notes: string[]): 
 }
 
 interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
-  /**
-   * `undone`: it is undone already. `nothing`: it changed nothing in the API. `blocked`: something must happen first, or
-   * it cannot be undone at all.
-   */
+  /** `nothing`: it changed nothing in the API. `blocked`: something must happen first, or it cannot be undone at all. */
   readonly kind: 'undone' | 'nothing' | 'blocked';
   readonly reason: string;
 }

@@ -66,13 +66,8 @@ function optionsOf({
   const sql = query === undefined ? undefined : queryIn(query, problems);
   if (problems.length > 0 || out === undefined) throw new UsageError('Cannot tell what to write.', problems);
   if (duplicates) return { out, overwrite: force };
-  const selection =
-    sql !== undefined
-      ? ({ by: 'query', sql } as const)
-      : where !== undefined
-        ? ({ by: 'where', sql: where } as const)
-        : ({ by: 'default' } as const);
-  return { out, entityType: companies ? 'company' : 'topic', selection, columns, overwrite: force };
+  const entityType = companies ? 'company' : 'topic';
+  return { out, entityType, where, query: sql, columns, overwrite: force };
 }
 
 function queryIn(path: string, problems: Problem[]): string {

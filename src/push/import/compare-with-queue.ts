@@ -125,10 +125,7 @@ function withContestedFields({ wanted, requested }: RequestedChange, open: reado
   return Object.fromEntries(Object.entries(requested).filter(([name]) => groups.has(groupOf(name))));
 }
 
-/**
- * The change of a field that was applied after the warehouse's value was read, which is the base of a list without base columns:
- * nobody can have seen its effect there.
- */
+/** The change of a field that was applied after the warehouse's value, the base, was read: nobody can have seen its effect. */
 function unseenChange(
   request: RequestedChange,
   changes: readonly Change[],

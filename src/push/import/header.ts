@@ -105,10 +105,7 @@ export const pairNames = {
   keep: 'keep',
 } as const;
 
-/**
- * Finds out from its header what a file changes. Tolerant about spelling, case and order; the notes name columns that
- * are not used. Raises UsageError, with every problem, when it cannot tell.
- */
+/** Finds out from its header what a file changes. Raises UsageError, with every problem, when it cannot tell. */
 export function parseHeader(columns: readonly string[], source: string, sheets?: SheetChoice): Header {
   const file = { source, sheets };
   const named: Column[] = columns.flatMap((header, at) =>

@@ -168,10 +168,7 @@ export interface EntityEdits extends Pick<ParsedRow, 'edits' | 'baseValues' | 'b
   readonly rows: readonly number[];
 }
 
-/**
- * Combines the rows of each id: the same edit twice is one, and edits of different fields add up. Of rows that contradict each
- * other (`problems`), nobody knows which one is right, so no row with that id is used.
- */
+/** Combines the rows of each id. No row is used of an id whose rows contradict each other (`problems`). */
 export function combineRows(rows: readonly ParsedRow[]): {
   readonly entities: readonly EntityEdits[];
   readonly problems: readonly ImportProblem[];

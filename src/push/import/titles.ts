@@ -112,7 +112,10 @@ export async function wrongTitles(
     const { title } = row;
     // A title that was only edited, in a row that asks for nothing, changes nothing; that of another row shows that rows moved.
     const isWrong = (text: string) => !isOf(entity, text) && (isAsking(row) || others.has(folded(text)));
-    if (title !== null && column !== null && saysSomething(title) && isWrong(title))
+    // Not where its program has left nothing of the text.
+    const saysSomething =
+      title !== null && folded(title) !== '' && title !== noResult && !isFormulaError(title);
+    if (saysSomething && column !== null && isWrong(title))
       return [{ row, entity, own, text: title, header: column.header, isNew: false }];
     // A new name of a company may be any, but not that of another row.
     const name = row.edits.name;
@@ -147,11 +150,6 @@ export function mixedUp(entityType: EntityType, wrong: ReadonlyMap<number, Impor
   if (wrong.size < 2) return null;
   const what = entityType === 'topic' ? 'title' : 'name';
   return `${wrong.size} rows have a ${what} that is not that of their id, as after sorting without the id column: nothing of the file is queued. Put each id back beside its ${what}; if the ids are right, delete the column of the ${what}, or pass --ignore-titles`;
-}
-
-/** Whether a cell can be compared: not when its program has left nothing of the text. */
-function saysSomething(text: string): boolean {
-  return folded(text) !== '' && text !== noResult && !isFormulaError(text);
 }
 
 /** A text of this many letters that begins a title is that title, cut. */
