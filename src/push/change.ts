@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../base/json.js';
 import { priorities, settableLifecycleStates } from '../contract/topics.js';
 
 /** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
@@ -190,7 +191,7 @@ export function bodyOf(entity: EntityType, values: Values): Record<string, unkno
 export function valuesIn(entity: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
   for (const { name, path, kind } of fieldsOf[entity]) {
-    const value = name === 'archived' ? archivedIn(body) : at(body, path);
+    const value = name === 'archived' ? archivedIn(body) : path.reduce<unknown>(partOf, body);
     if (value === undefined) continue;
     values[name] = kind === 'boolean' ? value === true : typeof value === 'string' ? value : null;
   }
@@ -207,11 +208,6 @@ function archivedIn({ archivedAt, graphStatus }: Readonly<Record<string, unknown
   return archivedAt !== null;
 }
 
-function at(body: unknown, path: readonly string[]): unknown {
-  let value = body;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
+function partOf(body: unknown, name: string): unknown {
+  return isObject(body) ? body[name] : undefined;
 }

@@ -117,7 +117,8 @@ export function compare(changes: readonly Change[], remote: Remote, onConflict: 
   if (!first) throw new Error('there is no change to compare');
   const { entityType, entityId } = first;
   if (remote.notFound) {
-    const patch = notFoundPatch(remote.notFound);
+    const { code: errorCode, message: error } = remote.notFound;
+    const patch = { errorCode, error };
     const decided = changes.map((change): Outcome => ({ change, status: 'failed', patch }));
     return { entityType, entityId, decided, send: null, remote: {} };
   }
@@ -151,11 +152,6 @@ export function compare(changes: readonly Change[], remote: Remote, onConflict: 
 export function conflictPatch(change: Change, fields: readonly string[], remote: Values): Patch {
   const error = conflictText(change, fields, remote);
   return { remoteBefore: pick(remote, change.wanted), errorCode: 'conflict', error };
-}
-
-/** What a change stores when the API does not have its topic or company. */
-export function notFoundPatch({ code, message }: NotFound): Patch {
-  return { errorCode: code, error: message };
 }
 
 /** The three values of each field in words, so that a person can decide. */

@@ -162,7 +162,7 @@ async function afterConflict(
   }
   const isSplit = isShared(delivery);
   const known = isSplit ? await withSince(context, found) : found;
-  const left = resolve(context, known, { said: error.message, isUnknownFine: true });
+  const left = resolve(context, known, error.message, true);
   if (left.length === 0) return resolved;
   if (isSplit) {
     queue.move(changesIn(left), 'queued', unsentPatch);
@@ -193,7 +193,8 @@ async function resolveByAnswer(
     const itemAnswer = answerAbout(entityType, id, answer);
     const error = 'error' in itemAnswer ? itemAnswer.error : null;
     if (inDoubt) unseen.push({ changes, inDoubt, answered, error });
-    else if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
+    else if (itemAnswer.kind === 'refused')
+      context.queue.move(changes, 'failed', { errorCode: 'refused_item', error });
     else if (itemAnswer.kind === 'unclear') unseen.push({ changes, inDoubt, ...itemAnswer });
     else {
       const values = valuesIn(entityType, itemAnswer.body);
@@ -236,7 +237,7 @@ async function resolveByReading(context: PushContext, unseen: Unseen): Promise<v
   const others = read.filter((one) => !hidden.includes(one));
   const known = inDoubt ? await withSince(context, others) : others;
   // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
-  const notApplied = resolve(context, known, { said, isUnknownFine: error !== null });
+  const notApplied = resolve(context, known, said, error !== null);
   for (const { change, remote } of hidden) {
     const names = unlike(change.wanted, remote.values ?? {}).join(' and ');
     const text = `The API answered ${answered}, but neither that nor a read after it shows ${names}`;
@@ -340,10 +341,8 @@ async function recordFailure(
 
 /** Changes that the API refused as a whole: a 409 is for a person to decide, anything else has failed. */
 export function failRejected(context: PushContext, changes: readonly Change[], error: RejectedError): void {
-  if (error.status === 409) refuseAsConflict(context, changes, error);
-  else fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
-}
-
-function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {
-  queue.move(changes, 'failed', { errorCode, error });
+  const { reason, code, status, message } = error;
+  if (status === 409) refuseAsConflict(context, changes, error);
+  else
+    context.queue.move(changes, 'failed', { errorCode: reason ?? code ?? `http_${status}`, error: message });
 }

@@ -16,7 +16,7 @@ import {
   type Values,
   valuesIn,
 } from './change.js';
-import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote, unlike } from './compare.js';
+import { conflictPatch, type Delivery, isSame, pick, type Remote, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import { tryToRead } from './remote.js';
 
@@ -43,13 +43,6 @@ export interface Found {
   readonly change: Change;
   readonly remote: Remote;
   readonly state: AfterSending | Since;
-}
-
-export interface Doubt {
-  /** What became of it, as the start of a sentence. */
-  readonly said: string;
-  /** A change counts as not applied where nothing shows whether it was. */
-  readonly isUnknownFine: boolean;
 }
 
 const noAnswer = 'It was sent and got no answer';
@@ -94,15 +87,19 @@ export async function withSince(context: PushContext, found: readonly Found[]): 
   return all;
 }
 
-/** What becomes of a change by what a read shows; null when it was not applied. */
+/**
+ * What becomes of a change by what a read shows; null when it was not applied, and with `isUnknownFine` also where nothing shows
+ * whether it was. `said`: what became of its request, as the start of a sentence.
+ */
 function outcomeOf(
   { change, remote, state }: Found,
-  { said, isUnknownFine }: Doubt,
+  said: string,
+  isUnknownFine: boolean,
 ): { readonly status: Status; readonly patch: Patch } | null {
   if (remote.notFound) {
     const { code, message } = remote.notFound;
     const text = `${said}; it may have been applied before the ${change.entityType} was gone: ${message}`;
-    return { status: 'failed', patch: notFoundPatch({ code, message: text }) };
+    return { status: 'failed', patch: { errorCode: code, error: text } };
   }
   if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
   if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
@@ -120,9 +117,14 @@ function outcomeOf(
 }
 
 /** Settles what is decided; returns what was not applied. */
-export function resolve({ queue }: PushContext, found: readonly Found[], doubt: Doubt): Found[] {
+export function resolve(
+  { queue }: PushContext,
+  found: readonly Found[],
+  said: string,
+  isUnknownFine: boolean,
+): Found[] {
   return found.filter((one) => {
-    const outcome = outcomeOf(one, doubt);
+    const outcome = outcomeOf(one, said, isUnknownFine);
     if (outcome) queue.move([one.change], outcome.status, outcome.patch);
     return outcome === null;
   });
@@ -169,7 +171,7 @@ export async function mustSendAgain(
   if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
   // In the push that sent it, a request that left no trace counts as not applied.
   const isUnknownFine = isRemembered && !delivery.again;
-  const left = resolve(context, found, { said: noAnswer, isUnknownFine });
+  const left = resolve(context, found, noAnswer, isUnknownFine);
   context.queue.move(changesIn(left), 'queued', unsentPatch);
   return false;
 }
@@ -177,7 +179,7 @@ export async function mustSendAgain(
 /** Reads the entities of a request that was refused and may have been applied before; returns the changes that were not. */
 export async function resolveDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
   const found = await readAll(context, delivery, why);
-  return changesIn(resolve(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
+  return changesIn(resolve(context, found, noAnswer, !delivery.again));
 }
 
 export function changesIn(found: readonly Found[]): Change[] {

@@ -248,8 +248,8 @@ async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Prom
       if (!isAboutOneRequest(error)) throw error;
       failure = error;
     }
-    const said =
-      failure === null ? `The API answered that it merged ${shownCount(merged)}` : messageOf(failure);
+    const number = typeof merged === 'number' ? `${merged} people` : 'something that is not documented';
+    const said = failure === null ? `The API answered that it merged ${number}` : messageOf(failure);
     let remote: Awaited<ReturnType<typeof readBoth>>;
     try {
       remote = await readBoth(context, pair);
@@ -273,10 +273,6 @@ async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Prom
     }
     return journal.save({ ...merge, error: said });
   }
-}
-
-function shownCount(merged: unknown): string {
-  return typeof merged === 'number' ? `${merged} people` : 'something that is not documented';
 }
 
 function settle(

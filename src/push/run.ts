@@ -1,5 +1,4 @@
 import { minutesFor } from '../api/budget.js';
-import type { SignalhouseError } from '../base/errors.js';
 import { groupBy, portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
@@ -129,7 +128,8 @@ export async function runPush(
       }),
       async report({ head, error }) {
         const changes = touched();
-        if (error && head.outcome === 'failed') context.notes.push(withHint(error));
+        if (error && head.outcome === 'failed')
+          context.notes.push([error.message, error.hint].filter(Boolean).join('. '));
         // A warehouse that fails must not cost the report: it then has no titles.
         const known = await withFacts(warehouse, changes).catch(() => withFacts(null, changes));
         const pushReport: PushReport = {
@@ -190,10 +190,6 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
     requests,
     minutes: minutesFor(requests, config),
   };
-}
-
-function withHint(error: SignalhouseError): string {
-  return error.hint ? `${error.message}. ${error.hint}` : error.message;
 }
 
 interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {

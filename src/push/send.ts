@@ -72,7 +72,10 @@ export class Sender {
       done = Math.min(done + decided, queued.size);
       observer.progress(done, queued.size);
     };
-    for (const some of portions([...queued], portionSize(this.context))) {
+    const { requests, windowMs } = this.context.config.rateLimit;
+    // As many as can be read while what is read is fresh, and then sent.
+    const size = Math.max(1, Math.floor((requests * remoteFreshMs) / windowMs));
+    for (const some of portions([...queued], size)) {
       // What is out of date before its turn is read once more, together: the list may be cheaper than each by its id.
       for (let part = new Map(some); part.size > 0; ) {
         const beforeOutage = untilOutage(this.context);
@@ -260,11 +263,6 @@ const remoteFreshMs = 150_000;
 function freshFromNow({ clock, config: { rateLimit } }: PushContext): () => boolean {
   const until = clock.monotonic() + Math.max(remoteFreshMs, 2 * rateLimit.windowMs);
   return () => clock.monotonic() < until;
-}
-
-/** As many entities as can be read in that time, and then sent. */
-function portionSize({ config: { rateLimit } }: PushContext): number {
-  return Math.max(1, Math.floor((rateLimit.requests * remoteFreshMs) / rateLimit.windowMs));
 }
 
 const saveAttemptsSql = sqlFile('push/save_attempts');

@@ -232,13 +232,10 @@ function pairHeader(named: readonly Column[], file: NamedFile): Header | undefin
 }
 
 /** The column that says which topic or company a row is about, and whether that is its title. */
-interface KeyColumn {
-  readonly entityType: EntityType;
-  readonly id: Column;
-  readonly isKeyTitle: boolean;
-}
-
-function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
+function entityOf(
+  named: readonly Column[],
+  file: NamedFile,
+): Pick<Header, 'entityType' | 'isKeyTitle'> & { readonly id: Column } {
   const found = entityTypes.flatMap((entityType) =>
     named
       .filter(({ name }) => name === folded(sheetTables[entityType].id))

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
-import type { Grid, GridRow, Range } from '../../sheet/grid.js';
+import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../change.js';
 import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
@@ -56,35 +56,34 @@ export function parseRows(header: Header, grid: Grid): ParsedRow[] {
   const { merged = [] } = grid;
   return grid.rows.map((row) => {
     const over = merged.filter(({ top, bottom }) => top < row.number && row.number <= bottom);
-    return parseRow(header, row, ({ at }) => over.find(({ left, right }) => left <= at && at <= right));
+    return parseRow(header, row, ({ at }) => {
+      const range = over.find(({ left, right }) => left <= at && at <= right);
+      return (
+        range &&
+        `is part of the merged cells ${range.text}, which have one value: unmerge them, and fill each cell`
+      );
+    });
   });
 }
 
-/** Finds the merged cells whose value is in a row above, for a column of a row. */
-type MergedAbove = (column: Place) => Range | undefined;
-
-function mergedText({ text }: Range): string {
-  return `is part of the merged cells ${text}, which have one value: unmerge them, and fill each cell`;
-}
-
-function parseRow(header: Header, row: GridRow, mergedAbove: MergedAbove): ParsedRow {
+/** `mergedAbove`: what is wrong where a column has its value in merged cells that begin in a row above. */
+function parseRow(
+  header: Header,
+  row: GridRow,
+  mergedAbove: (column: Place) => string | undefined,
+): ParsedRow {
   const textIn = (place: Place | null) => (place === null ? null : textOf(row.cells[place.at]));
   const problems: RowProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
   const id = textIn(header.id);
-  const mergedId = mergedAbove(header.id);
-  const emptyId = mergedId
-    ? mergedText(mergedId)
-    : `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
+  const emptyId = mergedAbove(header.id) ?? `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
   const idProblem = id === null ? emptyId : textProblem(id);
   if (idProblem !== null) problems.push(problemAt(row, header.id, idProblem));
   for (const column of header.edited) {
     const { field } = column;
     const merged = textIn(column) === null ? mergedAbove(column) : undefined;
-    const problem = merged
-      ? problemAt(row, column, mergedText(merged))
-      : parseEdit(column, row, edits, baseValues);
+    const problem = merged ? problemAt(row, column, merged) : parseEdit(column, row, edits, baseValues);
     // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
     if (!problem || (field.name === archivedReason && edits.archived?.value === false)) continue;
     const isOfBase = problem.column === column.base?.header;
