@@ -12,7 +12,7 @@ import { sqlFile } from '../warehouse/sql.js';
 import { answerAbout, shows } from './answer.js';
 import { type Change, type EntityType, type Patch, type Values, valuesIn } from './change.js';
 import { type Delivery, pick, unlike } from './compare.js';
-import { type PushContext, updateEndpoint } from './context.js';
+import { idParameter, type PushContext, updateEndpoint } from './context.js';
 import {
   appliedPatch,
   changesIn,
@@ -101,10 +101,9 @@ function request(
   isCurrent: () => boolean,
 ): Promise<Answer> {
   const options = { priority: Priority.push, signal: stop, retryServerErrors: false, isCurrent };
-  const call = { body: JSON.parse(body), idempotencyKey: key };
-  if (entityType === 'company') return api.call('update_companies', call, options);
-  const params = { topicId: changes[0]?.entityId as string };
-  return api.call('update_topic', { ...call, params }, options);
+  const params = entityType === 'topic' && { params: idParameter('topic', changes[0]?.entityId ?? '') };
+  const call = { body: JSON.parse(body), idempotencyKey: key, ...params };
+  return api.call(updateEndpoint[entityType], call, options);
 }
 
 /** Whether a request is about several companies. */

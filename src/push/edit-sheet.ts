@@ -55,9 +55,8 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
   if (rows === 0) {
-    const plural = entityType === 'topic' ? 'topics' : 'companies';
     const why = chosen > 0 ? `none of the ${chosen} selected ones can be changed` : 'none was selected';
-    throw new UsageError(`There are no ${plural} for the sheet: ${why}.`, [], {
+    throw new UsageError(`There are no ${sheetTable.table} for the sheet: ${why}.`, [], {
       hint: 'Check --where or --query, or run signalhouse sync first.',
     });
   }
@@ -175,8 +174,7 @@ export async function* cellsOf(
 }
 
 /** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
-export function howTo({ entityType, name }: SheetTable): string[] {
-  const plural = entityType === 'topic' ? 'topics' : 'companies';
+export function howTo({ entityType, name, table: plural }: SheetTable): string[] {
   const fields = fieldsOf[entityType].map((field) => field.name);
   const which =
     entityType === 'topic'

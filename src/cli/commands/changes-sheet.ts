@@ -39,15 +39,9 @@ export const sheet = command({
 });
 
 /** The options of the sheet. Raises UsageError with every problem at once. */
-function optionsOf({
-  out,
-  where,
-  query,
-  companies,
-  duplicates,
-  columns,
-  force,
-}: Flags): EditSheetOptions | DuplicatesSheetOptions {
+function optionsOf(given: Flags): EditSheetOptions | DuplicatesSheetOptions {
+  const { out, where, query, companies, duplicates, columns, force } = given;
+  const others = { where, query, columns, companies: companies || undefined };
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
@@ -55,12 +49,7 @@ function optionsOf({
   if (where !== undefined && query !== undefined)
     problems.push({ setting: '--query', problem: 'cannot be combined with --where: both select the rows' });
   if (duplicates)
-    for (const [setting, value] of Object.entries({
-      where,
-      query,
-      columns,
-      companies: companies || undefined,
-    }))
+    for (const [setting, value] of Object.entries(others))
       if (value !== undefined)
         problems.push({ setting: `--${setting}`, problem: 'cannot be combined with --duplicates' });
   const sql = query === undefined ? undefined : queryIn(query, problems);

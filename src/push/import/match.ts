@@ -85,29 +85,24 @@ function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string
   const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
   const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
   return {
-    ...{
-      id: row.id,
-      title: row.title,
-      survivor,
-      syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
-    },
+    ...{ id: row.id, title: row.title, survivor },
+    syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
     values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
-    blockedReason: blockedReasonOf(entityType, row, survivor),
+    blockedReason: blockedReasonOf(row, entityType, survivor),
   };
 }
 
 function blockedReasonOf(
-  entityType: EntityType,
   row: Row,
+  entityType: EntityType,
   survivor: StoredEntity['survivor'],
 ): string | null {
-  if (row.merged_into_id !== null) {
-    const { id, title } = survivor ?? { id: row.merged_into_id, title: null };
+  const { merged_into_id: mergedInto, deleted_reason: reason, detail_unavailable_reason: why } = row;
+  if (mergedInto !== null) {
+    const { id, title } = survivor ?? { id: mergedInto, title: null };
     return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead`;
   }
-  if (row.is_deleted)
-    return `was deleted${row.deleted_reason === null ? '' : ` (${row.deleted_reason})`}: the API no longer has it`;
-  const why = row.detail_unavailable_reason;
+  if (row.is_deleted) return `was deleted${reason === null ? '' : ` (${reason})`}: the API no longer has it`;
   return why === null ? null : `cannot be changed: the API answers 404 for it (${why})`;
 }
 

@@ -4,6 +4,7 @@ import { noResult } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { EntityType } from '../change.js';
+import { sheetTables } from '../edit-sheet.js';
 import { rowsAbout } from '../facts.js';
 import { isFormulaError } from './cells.js';
 import type { Header } from './header.js';
@@ -66,7 +67,7 @@ function onlyOne(text: string, same: readonly Titled[], isExact: boolean): Title
 /** Why a row cannot be about a title; null for an id that is only unknown. */
 function titleProblem(entityType: EntityType, candidates: readonly Titled[], isKey: boolean): string | null {
   const what = entityType === 'topic' ? 'title' : 'name';
-  const [plural, id] = entityType === 'topic' ? ['topics', 'topic_id'] : ['companies', 'company_id'];
+  const { table: plural, id } = sheetTables[entityType];
   const same = candidates.filter((one) => one.is_same);
   const [first, second] = same;
   const list = same.slice(0, mostListed).map(describe).join('; ');
