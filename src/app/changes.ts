@@ -49,8 +49,7 @@ import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** Where the rows of an import come from. */
 export type ImportFrom =
-  | ({ readonly path: string } & SheetOptions)
-  | ({ readonly stdin: AsyncIterable<Uint8Array> } & SheetOptions)
+  | (Parameters<typeof fromSheet>[0] & SheetOptions)
   /** Rows that have been read already. */
   | { readonly source: ImportSource }
   | { readonly sql: string };
@@ -69,11 +68,9 @@ export async function importChanges(
   const source =
     'sql' in from
       ? await withFullSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
-      : 'path' in from
-        ? await fromSheet(from, { sheet: from.sheet })
-        : 'source' in from
-          ? from.source
-          : await fromSheet({ stream: from.stdin, name: 'standard input' }, { sheet: from.sheet });
+      : 'source' in from
+        ? from.source
+        : await fromSheet(from, { sheet: from.sheet });
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareImport(parts, source, options);
@@ -252,20 +249,18 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   return async (sheet, by, followMerges) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
-    const run = async (source: ImportSource) => {
-      const { queued, problems, rows } = await importChanges(setup, { source }, options);
+    // Rows that make no sense block nobody: they are read before anything is locked.
+    const from: ImportFrom =
+      sheet.kind === 'csv'
+        ? { bytes: Buffer.from(sheet.text), name: overHttp }
+        : { source: fromRecords(sheet.rows, overHttp) };
+    return exclusively('an import', async () => {
+      const { queued, problems, rows } = await importChanges(setup, from, options);
       const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>
         outcome === 'conflict' ? [{ row, column: null, value: null, problem }] : [],
       );
       return { queued: queued.length, problems: [...problems, ...conflicts] };
-    };
-    if (sheet.kind === 'csv') {
-      const bytes = Buffer.from(sheet.text);
-      return exclusively('an import', async () => run(await fromSheet({ bytes, name: overHttp })));
-    }
-    // Read before anything is locked: rows that make no sense block nobody.
-    const source = fromRecords(sheet.rows, overHttp);
-    return exclusively('an import', () => run(source));
+    });
   };
 }
 
