@@ -1,23 +1,24 @@
--- Two people as a sync saw them last, in the order in which they are asked for: who would go, and who would stay.
+-- Two people as a sync saw them last, in the order in which they are asked for: who would go, and who would stay. The columns have
+-- the names of KnownPerson.
 SELECT
   asked.id,
   people.id IS NOT NULL AS is_known,
   people.display_name AS name,
   people.primary_email AS email,
-  people.company_id,
+  people.company_id AS "companyId",
   coalesce(companies.name, people.company_name) AS company,
-  people.identity_count AS accounts,
-  (
+  people.identity_count::DOUBLE AS accounts,
+  coalesce((
     SELECT list(concat(platform, ': ', coalesce(platform_username, platform_id)) ORDER BY platform, platform_id)
     FROM person_identities
     WHERE person_id = asked.id
-  ) AS account_names,
-  people.message_count AS messages,
-  people.conversation_count AS conversations,
-  people.last_seen_at::VARCHAR AS last_seen_at,
-  people.synced_at::VARCHAR AS synced_at,
-  people.deleted_at IS NOT NULL AS is_deleted,
-  people.merged_into_id,
+  ), []) AS "accountNames",
+  people.message_count::DOUBLE AS messages,
+  people.conversation_count::DOUBLE AS conversations,
+  people.last_seen_at::VARCHAR AS "lastSeenAt",
+  people.synced_at::VARCHAR AS "syncedAt",
+  people.deleted_at IS NOT NULL AS "isDeleted",
+  people.merged_into_id AS "mergedIntoId",
   CASE WHEN roles.is_bot THEN 'bot' WHEN roles.is_staff THEN 'staff' ELSE 'customer' END AS role
 FROM (VALUES (1, $source), (2, $target)) AS asked (place, id)
 LEFT JOIN people ON people.id = asked.id

@@ -6,7 +6,6 @@ import { cancel, type Decision, type RetryOptions, retry, type Selection } from 
 import { type DuplicatesSheetOptions, writeDuplicatesSheet } from '../push/duplicates-sheet.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
 import {
-  attemptsOf,
   type ChangeAttempt,
   type ChangeFilter,
   matches,
@@ -38,6 +37,7 @@ import type { Intake } from '../serve/http/writes.js';
 import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
+import { sqlFile } from '../warehouse/sql.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { recordExport } from './audit.js';
@@ -49,8 +49,7 @@ import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** Where the rows of an import come from. */
 export type ImportFrom =
-  | ({ readonly path: string } & SheetOptions)
-  | ({ readonly stdin: AsyncIterable<Uint8Array> } & SheetOptions)
+  | (Parameters<typeof fromSheet>[0] & SheetOptions)
   /** Rows that have been read already. */
   | { readonly source: ImportSource }
   | { readonly sql: string };
@@ -69,11 +68,9 @@ export async function importChanges(
   const source =
     'sql' in from
       ? await withFullSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
-      : 'path' in from
-        ? await fromSheet(from, { sheet: from.sheet })
-        : 'source' in from
-          ? from.source
-          : await fromSheet({ stream: from.stdin, name: 'standard input' }, { sheet: from.sheet });
+      : 'source' in from
+        ? from.source
+        : await fromSheet(from, { sheet: from.sheet });
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareImport(parts, source, options);
@@ -197,7 +194,10 @@ export async function showChange(
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);
     const [change] = await titled(snapshot, all, found);
-    return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
+    if (!change) return null;
+    // As far as the snapshot has them.
+    const attempted = await snapshot?.all<ChangeAttempt>(sqlFile('push/attempts'), { change_id: id });
+    return { ...change, attempted: attempted ?? [] };
   });
 }
 
@@ -249,20 +249,18 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   return async (sheet, by, followMerges) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
-    const run = async (source: ImportSource) => {
-      const { queued, problems, rows } = await importChanges(setup, { source }, options);
+    // Rows that make no sense block nobody: they are read before anything is locked.
+    const from: ImportFrom =
+      sheet.kind === 'csv'
+        ? { bytes: Buffer.from(sheet.text), name: overHttp }
+        : { source: fromRecords(sheet.rows, overHttp) };
+    return exclusively('an import', async () => {
+      const { queued, problems, rows } = await importChanges(setup, from, options);
       const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>
         outcome === 'conflict' ? [{ row, column: null, value: null, problem }] : [],
       );
       return { queued: queued.length, problems: [...problems, ...conflicts] };
-    };
-    if (sheet.kind === 'csv') {
-      const bytes = Buffer.from(sheet.text);
-      return exclusively('an import', async () => run(await fromSheet({ bytes, name: overHttp })));
-    }
-    // Read before anything is locked: rows that make no sense block nobody.
-    const source = fromRecords(sheet.rows, overHttp);
-    return exclusively('an import', () => run(source));
+    });
   };
 }
 

@@ -3,10 +3,16 @@ import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
-import { previewPush } from '../push/preview.js';
 import { Queue, readQueue } from '../push/queue.js';
 import { checkResultPath } from '../push/result.js';
-import { type PushOptions, type PushParts, type PushPreview, type PushReport, runPush } from '../push/run.js';
+import {
+  type PushOptions,
+  type PushParts,
+  type PushPreview,
+  type PushReport,
+  previewPush,
+  runPush,
+} from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
@@ -88,14 +94,9 @@ export async function pushPreview(
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
     refuseAnother(owner ?? null, identity, config.dataDir);
     const changes = await readQueue(snapshot, config, access.log);
-    const counts = await storedCounts(snapshot);
     const { organization } = identity;
     const stop = options.stop ?? new AbortController().signal;
-    return previewPush(
-      { config, api, store: snapshot, changes, storedCounts: counts, organization, stop },
-      options,
-      display,
-    );
+    return previewPush({ config, api, store: snapshot, changes, organization, stop }, options, display);
   });
 }
 

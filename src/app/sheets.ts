@@ -189,9 +189,9 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
       const { about } = filter;
       const name = `${about}-${iso(clock.now()).slice(0, 10)}.xlsx`;
       const entityType = about === 'topics' ? ('topic' as const) : ('company' as const);
-      const selection = { by: 'where', sql: conditionOf(filter) } as const;
+      const where = conditionOf(filter);
       return written(config.dataDir, name, async (out) => {
-        await makeSheet(setup, { out, entityType, selection }, by.name).catch((error: unknown) => {
+        await makeSheet(setup, { out, entityType, where }, by.name).catch((error: unknown) => {
           if (!(error instanceof UsageError)) throw error;
           throw new UsageError(`No ${about} match.`, [], {
             hint: 'Choose less, and download again.',

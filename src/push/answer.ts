@@ -1,3 +1,4 @@
+import type { Answer } from '../api/attempt.js';
 import { isObject } from '../base/json.js';
 import type { EntityType, Values } from './change.js';
 import { isSame } from './compare.js';
@@ -11,17 +12,16 @@ export type ItemAnswer =
   /** It proves nothing: the entity must be read. */
   | { readonly kind: 'unclear'; readonly answered: string; readonly error: string | null };
 
-interface HttpAnswer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
 /** What the answer to `PATCH /topics/{topicId}` or to `PATCH /companies/bulk` says about one of what was asked for. */
-export function answerAbout(entityType: EntityType, id: string, answer: HttpAnswer): ItemAnswer {
+export function answerAbout(
+  entityType: EntityType,
+  id: string,
+  answer: Pick<Answer, 'status' | 'body'>,
+): ItemAnswer {
   return entityType === 'topic' ? topicAnswer(id, answer) : companyAnswer(id, answer);
 }
 
-function topicAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
+function topicAnswer(id: string, { status, body }: Pick<Answer, 'status' | 'body'>): ItemAnswer {
   if (!isObject(body)) return unclear(`${status} without a topic`);
   const returnedId = idText(body.id);
   if (returnedId === undefined) return unclear(`${status} with something that has no topic id`);
@@ -29,11 +29,8 @@ function topicAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
   return { kind: 'entity', body };
 }
 
-/**
- * Each company is judged by its own result alone: the order of the results, results for other companies and results in
- * another form do not matter to it.
- */
-function companyAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
+/** A company is judged by its own result alone: neither their order nor results for others or in another form matter. */
+function companyAnswer(id: string, { status, body }: Pick<Answer, 'status' | 'body'>): ItemAnswer {
   if (!isObject(body) || !Array.isArray(body.results)) return unclear(`${status} without a list of results`);
   const own = body.results.filter((one: unknown) => isObject(one) && idText(one.companyId) === id);
   const [only] = own;

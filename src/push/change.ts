@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../base/json.js';
 import { priorities, settableLifecycleStates } from '../contract/topics.js';
 
 /** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
@@ -34,8 +35,17 @@ export const settled: ReadonlySet<Status> = new Set(
   statuses.filter((status) => status !== 'queued' && status !== 'sending'),
 );
 
+/** Whether a change waits for a push, or for what became of its request. */
+export function isOpen({ status }: Pick<Change, 'status'>): boolean {
+  return !settled.has(status);
+}
+
 /** The `errorCode` of a conflict between people: each wants another value, and neither was sent. */
 export const contested = 'contested';
+
+/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
+export const entityTypes = ['topic', 'company'] as const;
+export type EntityType = (typeof entityTypes)[number];
 
 const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
 const textOrNull = z.string().nullable();
@@ -45,7 +55,7 @@ export const changeSchema = z.object({
   id: z.string(),
   /** Grows with each update; the largest one is valid. */
   revision: z.number(),
-  entityType: z.enum(['topic', 'company']),
+  entityType: z.enum(entityTypes),
   entityId: z.string(),
   status: z.enum(statuses),
   /** Made when it is queued. Changes that are sent in one request share the key of the first. */
@@ -97,22 +107,8 @@ export type Change = {
 
 /** What an update may set. */
 export type Patch = Partial<
-  Omit<
-    Change,
-    | 'id'
-    | 'revision'
-    | 'status'
-    | 'entityType'
-    | 'entityId'
-    | 'requestedBy'
-    | 'requestedReason'
-    | 'queuedAt'
-    | 'undoes'
-  >
+  Omit<Change, 'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'undoes'>
 >;
-
-/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
-export type EntityType = 'topic' | 'company';
 
 export type Value = string | boolean | null;
 
@@ -195,7 +191,7 @@ export function bodyOf(entity: EntityType, values: Values): Record<string, unkno
 export function valuesIn(entity: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
   for (const { name, path, kind } of fieldsOf[entity]) {
-    const value = name === 'archived' ? archivedIn(body) : at(body, path);
+    const value = name === 'archived' ? archivedIn(body) : path.reduce<unknown>(partOf, body);
     if (value === undefined) continue;
     values[name] = kind === 'boolean' ? value === true : typeof value === 'string' ? value : null;
   }
@@ -212,11 +208,6 @@ function archivedIn({ archivedAt, graphStatus }: Readonly<Record<string, unknown
   return archivedAt !== null;
 }
 
-function at(body: unknown, path: readonly string[]): unknown {
-  let value = body;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
+function partOf(body: unknown, name: string): unknown {
+  return isObject(body) ? body[name] : undefined;
 }

@@ -5,6 +5,7 @@ import {
   type Change,
   type EntityType,
   type Patch,
+  type Status,
   updatedAt,
   type Value,
   type Values,
@@ -92,64 +93,69 @@ export interface NotFound {
   readonly message: string;
 }
 
-/** A change in conflict: the fields that somebody else changed, and what the API has in all fields of the change. */
-export interface Conflict {
+/** What becomes of a change that needs no request, and what it stores. */
+interface Outcome {
   readonly change: Change;
-  readonly fields: readonly string[];
-  readonly remote: Values;
+  readonly status: Status;
+  readonly patch: Patch;
 }
 
 /** The queued changes of one topic or company, compared with what the API has. */
 export interface Comparison {
   readonly entityType: EntityType;
   readonly entityId: string;
-  readonly unchanged: readonly Change[];
-  readonly conflicts: readonly Conflict[];
-  readonly notFound: (NotFound & { readonly changes: readonly Change[] }) | null;
+  /** The changes that need no request: they are unchanged, in conflict, or about something that the API does not have. */
+  readonly decided: readonly Outcome[];
   /** The changes that are sent together, and what they set. */
   readonly send: { readonly changes: readonly Change[]; readonly set: Values } | null;
   readonly remote: Values;
 }
 
-/**
- * Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap:
- * queueing a change supersedes an earlier one of the same field.
- */
+/** Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap. */
 export function compare(changes: readonly Change[], remote: Remote, onConflict: OnConflict): Comparison {
   const [first] = changes;
   if (!first) throw new Error('there is no change to compare');
   const { entityType, entityId } = first;
-  const nothing = { entityType, entityId, unchanged: [], conflicts: [], notFound: null, send: null };
-  if (remote.notFound) return { ...nothing, notFound: { changes, ...remote.notFound }, remote: {} };
-  const unchanged: Change[] = [];
-  const conflicts: Conflict[] = [];
+  if (remote.notFound) {
+    const { code: errorCode, message: error } = remote.notFound;
+    const patch = { errorCode, error };
+    const decided = changes.map((change): Outcome => ({ change, status: 'failed', patch }));
+    return { entityType, entityId, decided, send: null, remote: {} };
+  }
+  const { values } = remote;
+  const decided: Outcome[] = [];
   const sent: Change[] = [];
-  let set: Values = {};
+  const set: Record<string, Value> = {};
   for (const change of changes) {
-    const verdict = reconcile(change, remote.values, onConflict);
-    if (verdict.kind === 'unchanged') unchanged.push(change);
-    else if (verdict.kind === 'conflict') {
-      conflicts.push({ change, fields: verdict.fields, remote: pick(remote.values, change.wanted) });
-    } else {
+    const verdict = reconcile(change, values, onConflict);
+    if (verdict.kind === 'send') {
       sent.push(change);
-      set = { ...set, ...verdict.set };
+      Object.assign(set, verdict.set);
+    } else {
+      const patch =
+        verdict.kind === 'conflict'
+          ? conflictPatch(change, verdict.fields, values)
+          : { remoteBefore: pick(values, change.wanted), errorCode: null, error: null };
+      decided.push({ change, status: verdict.kind, patch });
     }
   }
-  const send = sent.length > 0 ? { changes: sent, set } : null;
-  return { ...nothing, unchanged, conflicts, send, remote: remote.values };
+  return {
+    entityType,
+    entityId,
+    decided,
+    send: sent.length > 0 ? { changes: sent, set } : null,
+    remote: values,
+  };
 }
 
-export function conflictPatch(conflict: Conflict): Patch {
-  return { remoteBefore: conflict.remote, errorCode: 'conflict', error: conflictText(conflict) };
-}
-
-/** What a change stores when the API does not have its topic or company. */
-export function notFoundPatch({ code, message }: NotFound): Patch {
-  return { errorCode: code, error: message };
+/** What a change stores that is in conflict: somebody else changed these of its fields, and the API has these values. */
+export function conflictPatch(change: Change, fields: readonly string[], remote: Values): Patch {
+  const error = conflictText(change, fields, remote);
+  return { remoteBefore: pick(remote, change.wanted), errorCode: 'conflict', error };
 }
 
 /** The three values of each field in words, so that a person can decide. */
-function conflictText({ change, fields, remote }: Conflict): string {
+function conflictText(change: Change, fields: readonly string[], remote: Values): string {
   const when = change.overwrite
     ? 'when it was decided to overwrite it'
     : change.undoes.length > 0
@@ -172,24 +178,20 @@ export interface Delivery {
   readonly again: boolean;
 }
 
-/** The request for one topic, under the key of its oldest change; null when there is nothing to send. */
-export function topicDelivery({ send }: Comparison): Delivery | null {
-  const first = send?.changes[0];
-  if (!send || !first) return null;
-  const body = JSON.stringify(bodyOf('topic', send.set));
-  return { entityType: 'topic', key: first.idempotencyKey, body, changes: send.changes, again: false };
-}
-
-/** The request for several companies, under the key of the oldest change in it; null when there is nothing to send. */
-export function companyDelivery(comparisons: readonly Comparison[]): Delivery | null {
+/** The request for one topic, or for several companies, under the key of the first change; null when there is nothing to send. */
+export function deliveryOf(comparisons: readonly Comparison[]): Delivery | null {
   const sending = comparisons.flatMap(({ entityId, send, remote }) =>
     send ? { entityId, changes: send.changes, set: withAllConnections(send.set, remote) } : [],
   );
   const changes = sending.flatMap((one) => one.changes);
-  const key = changes[0]?.idempotencyKey;
-  if (key === undefined) return null;
-  const companies = sending.map(({ entityId, set }) => ({ companyId: entityId, ...bodyOf('company', set) }));
-  return { entityType: 'company', key, body: JSON.stringify({ companies }), changes, again: false };
+  const [first] = changes;
+  if (!first) return null;
+  const { entityType, idempotencyKey: key } = first;
+  const bodies = sending.map(({ entityId: companyId, set }) =>
+    entityType === 'topic' ? bodyOf(entityType, set) : { companyId, ...bodyOf(entityType, set) },
+  );
+  const body = JSON.stringify(entityType === 'topic' ? bodies[0] : { companies: bodies });
+  return { entityType, key, body, changes, again: false };
 }
 
 /** The document does not show whether setting one connection keeps the others, so the others are sent as well. */

@@ -34,10 +34,7 @@ function contestedFields({ wanted }: Wish, other: Wish): string[] {
   );
 }
 
-/**
- * Finds for a change in conflict the change of another person that set the value which the API has, as a sentence: the API's
- * history may come later, and does not know who sent a file.
- */
+/** Finds for a change in conflict who set the value that the API has, as a sentence: its history may not know it yet. */
 export function colleagues(all: readonly Change[]): (change: Change) => string | null {
   const applied = groupBy(
     all.filter(({ status }) => status === 'applied'),

@@ -12,8 +12,8 @@ export interface PushSettings extends RunSettings {
   readonly push: { readonly onConflict: OnConflict | 'skip' };
 }
 
-/** Companies that are changed by one request. The document states no limit; where one is refused, each half is sent by itself. */
-export const companiesPerRequest = 50;
+/** What one request changes. The document states no limit for companies; where they are refused, each half is sent by itself. */
+export const perRequest = { topic: 1, company: 50 } as const;
 
 export interface PushContext extends RunContext<PushSettings> {
   readonly queue: Queue;
@@ -46,10 +46,7 @@ type PushEndpoint = EntityType | (typeof updateEndpoint)[EntityType];
 /** After this many failed requests in a row, an endpoint is broken and not one entity. */
 const maxFailures = 10;
 
-/**
- * Tells when an endpoint gave no usable answer too often in a row; the push then leaves what needs it to the next push.
- * (An API that does not answer at all is waited for by the client.)
- */
+/** Tells when an endpoint failed too often in a row: what needs it waits for the next push. The client waits out an outage. */
 export class CircuitBreaker {
   readonly #failuresInARow = new Map<PushEndpoint, number>();
 

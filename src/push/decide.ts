@@ -1,5 +1,5 @@
 import { UsageError } from '../base/errors.js';
-import { type Change, entityKey, mayBecome, type Status, shareGroup } from './change.js';
+import { type Change, entityKey, isOpen, mayBecome, type Status, shareGroup } from './change.js';
 import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
@@ -26,8 +26,6 @@ export interface Decision {
   readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
 
-type DecisionQueue = Pick<Queue, 'all' | 'get' | 'move'>;
-
 /** What the warehouse knows about the topic or company of a change, and about what it was merged into. */
 type StoredOf = (reference: Reference) => StoredEntity | undefined;
 
@@ -39,10 +37,13 @@ export interface RetryOptions {
 }
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
-export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
-  const chosen = select(queue, selection, 'cancelled');
-  const refusals = new Map(chosen.map((change) => [change.id, cancelRefusal(change)]));
-  return applyDecision(queue, chosen, refusals, 'cancelled', () => ({}));
+export function cancel(queue: Queue, selection: Selection): Decision[] {
+  const plans = select(queue, selection, 'cancelled').map((change) => ({
+    change,
+    refusal: cancelRefusal(change),
+  }));
+  queue.move(granted(plans), 'cancelled');
+  return plans.map((plan) => decisionOf(queue, plan));
 }
 
 /**
@@ -53,36 +54,36 @@ export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
  * them.
  */
 export function retry(
-  queue: DecisionQueue & Pick<Queue, 'add'>,
+  queue: Queue,
   selection: Selection,
   { overwrite = false, followMerges = false }: RetryOptions,
   storedOf: StoredOf = () => undefined,
 ): Decision[] {
   const chosen = select(queue, selection, 'queued');
-  const all = queue.all();
-  const open = all.filter(({ status }) => status === 'queued' || status === 'sending');
-  const contests = contestsAmong(all);
-  const rivals = new Map(chosen.map((change) => [change.id, isContested(change) ? contests(change) : []]));
   const isChosen = new Set(chosen.map(({ id }) => id));
-  const refusals = new Map<string, string | null>();
-  const survivors = new Map<string, StoredEntity>();
-  for (const change of chosen) {
+  const all = queue.all();
+  const open = all.filter(isOpen);
+  const contests = contestsAmong(all);
+  const plans = chosen.map((change): RetryPlan => {
+    const rivals = isContested(change) ? contests(change) : [];
+    const rival = rivals.find(({ id }) => isChosen.has(id));
     const merged = mayBecome(change.status, 'queued') ? storedOf(change)?.survivor : undefined;
-    const survivor = merged ? storedOf({ ...change, entityId: merged.id }) : undefined;
     const now = merged ? { ...change, entityId: merged.id } : change;
-    const rival = rivals.get(change.id)?.find(({ id }) => isChosen.has(id));
+    const survivor = merged ? storedOf(now) : undefined;
     const refusal =
       (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ||
       (merged && mergedRefusal(change, merged, survivor, followMerges)) ||
       retryRefusal(now, open);
-    refusals.set(change.id, refusal);
-    if (refusal !== null) continue;
-    open.push(now);
-    if (survivor) survivors.set(change.id, survivor);
-  }
-  const followed = follow(queue, chosen, survivors, overwrite);
-  const plain = chosen.filter(({ id }) => !followed.has(id));
-  const decisions = applyDecision(queue, plain, refusals, 'queued', (change) => ({
+    if (refusal === null) open.push(now);
+    return { change, refusal, rivals, survivor };
+  });
+  const following = plans.flatMap(({ change, refusal, survivor }) =>
+    refusal === null && survivor ? [{ change, survivor }] : [],
+  );
+  const added = queue.add(following.map((one) => changeOfSurvivor(one.change, one.survivor, overwrite)));
+  const followed = new Map(following.map(({ change }, at) => [change.id, added[at]]));
+  const plain = granted(plans).filter(({ id }) => !followed.has(id));
+  queue.move(plain, 'queued', (change) => ({
     ...unsentPatch(),
     // Nothing was read from the API in a conflict between people.
     ...(overwrite &&
@@ -91,13 +92,43 @@ export function retry(
         base: { ...change.base, ...pick(change.remoteBefore ?? {}, change.wanted) },
       }),
   }));
-  const made = [...decisions, ...followed.values()].map((one) => {
-    const replaced = one.done ? (rivals.get(one.id) ?? []) : [];
-    queue.move(replaced, 'superseded', { supersededBy: one.followed?.id ?? one.id });
-    return { ...one, ...(replaced.length > 0 && { replaces: replaced.map(({ id }) => id) }) };
+  return plans.map((plan) => {
+    const decision = decisionOf(queue, plan);
+    if (!decision.done) return decision;
+    const next = followed.get(plan.change.id);
+    const title = plan.survivor?.title ?? null;
+    const replaces = plan.rivals.map(({ id }) => id);
+    queue.move(plan.rivals, 'superseded', { supersededBy: next?.id ?? plan.change.id });
+    return {
+      ...decision,
+      ...(next && { followed: { id: next.id, entityId: next.entityId, title } }),
+      ...(replaces.length > 0 && { replaces }),
+    };
   });
-  const byId = new Map(made.map((one) => [one.id, one]));
-  return chosen.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+/** A selected change, and why it stays as it is; null when it does not. */
+interface Plan {
+  readonly change: Change;
+  readonly refusal: string | null;
+}
+
+interface RetryPlan extends Plan {
+  /** What other people want instead: the retry decides between them. */
+  readonly rivals: readonly Change[];
+  /** What its topic or company was merged into. */
+  readonly survivor: StoredEntity | undefined;
+}
+
+function granted(plans: readonly Plan[]): Change[] {
+  return plans.flatMap(({ change, refusal }) => (refusal === null ? [change] : []));
+}
+
+/** What became of a selected change. */
+function decisionOf(queue: Queue, { change, refusal: reason }: Plan): Decision {
+  const { id, entityType, entityId } = change;
+  const status = queue.get(id)?.status ?? change.status;
+  return { id, entityType, entityId, status, done: reason === null, reason };
 }
 
 /** Why the change of something that was merged is not queued for the survivor. */
@@ -116,38 +147,20 @@ function mergedRefusal(
   return reason && `the ${entityType} was merged into ${name}, which ${reason}`;
 }
 
-/** Queues changes for the survivors of merges, each in place of the change that it replaces. */
-function follow(
-  queue: Pick<Queue, 'add'>,
-  chosen: readonly Change[],
-  survivors: ReadonlyMap<string, StoredEntity>,
-  overwrite: boolean,
-): Map<string, Decision> {
-  const followed = chosen.filter(({ id }) => survivors.has(id));
-  const added = queue.add(
-    followed.map((change): NewChange => {
-      const { id: entityId, values, syncedAt: baseAt } = survivors.get(change.id) as StoredEntity;
-      const { entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId } =
-        change;
-      return {
-        ...{ entityType, entityId, wanted, requestedBy, requestedReason, overwrite },
-        ...{ source, sourceHash, sourceRow, importId },
-        // What the survivor has in the warehouse is the base, because nobody saw it in the sheet.
-        ...{ base: pick(values, wanted), baseFrom: 'warehouse', baseAt, supersedes: [change] },
-      };
-    }),
-  );
-  return new Map(
-    followed.map(({ id, entityType, entityId }, at): [string, Decision] => {
-      const survivor = survivors.get(id);
-      const of = { id: added[at]?.id ?? '', entityId: survivor?.id ?? '', title: survivor?.title ?? null };
-      const decision = { id, entityType, entityId, status: 'superseded', done: true, reason: null } as const;
-      return [id, { ...decision, followed: of }];
-    }),
-  );
+/** The change of a survivor in place of one of what was merged into it. */
+function changeOfSurvivor(change: Change, survivor: StoredEntity, overwrite: boolean): NewChange {
+  const { entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId } =
+    change;
+  const { id: entityId, values, syncedAt: baseAt } = survivor;
+  return {
+    ...{ entityType, entityId, wanted, requestedBy, requestedReason, overwrite },
+    ...{ source, sourceHash, sourceRow, importId },
+    // What the survivor has in the warehouse is the base, because nobody saw it in the sheet.
+    ...{ base: pick(values, wanted), baseFrom: 'warehouse', baseAt, supersedes: [change] },
+  };
 }
 
-function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): Change[] {
+function select(queue: Queue, { ids, filter }: Selection, to: Status): Change[] {
   const unknown = ids.filter((id) => !queue.get(id));
   if (unknown.length > 0) {
     const problems = unknown.map((id) => ({ setting: id, problem: 'no change has this id' }));
@@ -171,26 +184,10 @@ function cancelRefusal({ status }: Change): string | null {
 
 function retryRefusal(change: Change, open: readonly Change[]): string | null {
   const { status } = change;
-  if (status === 'queued' || status === 'sending') return `it is ${status}: the next push sends it`;
+  if (isOpen(change)) return `it is ${status}: the next push sends it`;
   if (!mayBecome(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
   const other = open.find(
     (one) => entityKey(one) === entityKey(change) && shareGroup(one.wanted, change.wanted),
   );
   return other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null;
-}
-
-/** Moves the changes without a refusal, and reports every selected change. */
-function applyDecision(
-  queue: DecisionQueue,
-  chosen: readonly Change[],
-  refusals: ReadonlyMap<string, string | null>,
-  to: Status,
-  patch: Parameters<Queue['move']>[2],
-): Decision[] {
-  const granted = chosen.filter(({ id }) => refusals.get(id) === null);
-  const moved = new Map(queue.move(granted, to, patch).map((change) => [change.id, change]));
-  return chosen.map(({ id, entityType, entityId, status: before }) => {
-    const { status = before } = moved.get(id) ?? {};
-    return { id, entityType, entityId, status, done: moved.has(id), reason: refusals.get(id) ?? null };
-  });
 }

@@ -12,7 +12,7 @@ import { sqlFile } from '../warehouse/sql.js';
 import { answerAbout, shows } from './answer.js';
 import { type Change, type EntityType, type Patch, type Values, valuesIn } from './change.js';
 import { type Delivery, pick, unlike } from './compare.js';
-import { type PushContext, updateEndpoint } from './context.js';
+import { idParameter, type PushContext, updateEndpoint } from './context.js';
 import {
   appliedPatch,
   changesIn,
@@ -70,7 +70,7 @@ export async function deliver(
   isCurrent: () => boolean,
   sent: Sent,
 ): Promise<Delivered> {
-  const tries: Tries = { conflicts: 0, failures: 0 };
+  const tries = { conflicts: 0, failures: 0 };
   let current = isCurrent;
   for (;;) {
     let answer: Answer;
@@ -95,21 +95,15 @@ export function untilOutage({ api }: Pick<PushContext, 'api'>): () => boolean {
   return () => api.outages === outages;
 }
 
-interface Tries {
-  conflicts: number;
-  failures: number;
-}
-
 function request(
   { api, stop }: PushContext,
   { entityType, key, body, changes }: Delivery,
   isCurrent: () => boolean,
 ): Promise<Answer> {
   const options = { priority: Priority.push, signal: stop, retryServerErrors: false, isCurrent };
-  const call = { body: JSON.parse(body), idempotencyKey: key };
-  if (entityType === 'company') return api.call('update_companies', call, options);
-  const params = { topicId: changes[0]?.entityId as string };
-  return api.call('update_topic', { ...call, params }, options);
+  const params = entityType === 'topic' && { params: idParameter('topic', changes[0]?.entityId ?? '') };
+  const call = { body: JSON.parse(body), idempotencyKey: key, ...params };
+  return api.call(updateEndpoint[entityType], call, options);
 }
 
 /** Whether a request is about several companies. */
@@ -123,7 +117,7 @@ async function recover(
   delivery: Delivery,
   error: unknown,
   sent: Sent,
-  tries: Tries,
+  tries: { conflicts: number; failures: number },
 ): Promise<Delivered | null> {
   const { clock, api, stop } = context;
   // For several companies, no request under its key can be in progress unless one is in doubt: the 409 is about one of them.
@@ -152,7 +146,7 @@ async function afterConflict(
   context: PushContext,
   delivery: Delivery,
   error: RejectedError,
-  tries: Tries,
+  tries: { conflicts: number },
 ): Promise<Delivered | null> {
   const { clock, api, stop, queue } = context;
   const pause = pausesMs[tries.conflicts];
@@ -167,7 +161,7 @@ async function afterConflict(
   }
   const isSplit = isShared(delivery);
   const known = isSplit ? await withSince(context, found) : found;
-  const left = resolve(context, known, { said: error.message, isUnknownFine: true });
+  const left = resolve(context, known, error.message, true);
   if (left.length === 0) return resolved;
   if (isSplit) {
     queue.move(changesIn(left), 'queued', unsentPatch);
@@ -198,7 +192,8 @@ async function resolveByAnswer(
     const itemAnswer = answerAbout(entityType, id, answer);
     const error = 'error' in itemAnswer ? itemAnswer.error : null;
     if (inDoubt) unseen.push({ changes, inDoubt, answered, error });
-    else if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
+    else if (itemAnswer.kind === 'refused')
+      context.queue.move(changes, 'failed', { errorCode: 'refused_item', error });
     else if (itemAnswer.kind === 'unclear') unseen.push({ changes, inDoubt, ...itemAnswer });
     else {
       const values = valuesIn(entityType, itemAnswer.body);
@@ -241,7 +236,7 @@ async function resolveByReading(context: PushContext, unseen: Unseen): Promise<v
   const others = read.filter((one) => !hidden.includes(one));
   const known = inDoubt ? await withSince(context, others) : others;
   // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
-  const notApplied = resolve(context, known, { said, isUnknownFine: error !== null });
+  const notApplied = resolve(context, known, said, error !== null);
   for (const { change, remote } of hidden) {
     const names = unlike(change.wanted, remote.values ?? {}).join(' and ');
     const text = `The API answered ${answered}, but neither that nor a read after it shows ${names}`;
@@ -345,10 +340,8 @@ async function recordFailure(
 
 /** Changes that the API refused as a whole: a 409 is for a person to decide, anything else has failed. */
 export function failRejected(context: PushContext, changes: readonly Change[], error: RejectedError): void {
-  if (error.status === 409) refuseAsConflict(context, changes, error);
-  else fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
-}
-
-function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {
-  queue.move(changes, 'failed', { errorCode, error });
+  const { reason, code, status, message } = error;
+  if (status === 409) refuseAsConflict(context, changes, error);
+  else
+    context.queue.move(changes, 'failed', { errorCode: reason ?? code ?? `http_${status}`, error: message });
 }

@@ -16,7 +16,7 @@ import {
   type Values,
   valuesIn,
 } from './change.js';
-import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote, unlike } from './compare.js';
+import { conflictPatch, type Delivery, isSame, pick, type Remote, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import { tryToRead } from './remote.js';
 
@@ -45,13 +45,6 @@ export interface Found {
   readonly state: AfterSending | Since;
 }
 
-export interface Doubt {
-  /** What became of it, as the start of a sentence. */
-  readonly said: string;
-  /** A change counts as not applied where nothing shows whether it was. */
-  readonly isUnknownFine: boolean;
-}
-
 const noAnswer = 'It was sent and got no answer';
 
 /** Compares what the API has after a request with what the change wants and with what was there before. */
@@ -67,10 +60,7 @@ function afterSending(
   return open.every(isBefore) ? 'before' : 'other';
 }
 
-/**
- * Reads the entity of changes that were sent. When it cannot be read, nothing is returned and they stay `sending`, with
- * `why` (what became of the request): the next push reads it.
- */
+/** Reads the entity of changes that were sent. Where it cannot be read, they stay `sending`, with `why`: what became of them. */
 export async function readSent(
   context: PushContext,
   changes: readonly Change[],
@@ -97,20 +87,24 @@ export async function withSince(context: PushContext, found: readonly Found[]): 
   return all;
 }
 
-/** What becomes of a change by what a read shows; null when it was not applied. */
+/**
+ * What becomes of a change by what a read shows; null when it was not applied, and with `isUnknownFine` also where nothing shows
+ * whether it was. `said`: what became of its request, as the start of a sentence.
+ */
 function outcomeOf(
   { change, remote, state }: Found,
-  { said, isUnknownFine }: Doubt,
+  said: string,
+  isUnknownFine: boolean,
 ): { readonly status: Status; readonly patch: Patch } | null {
   if (remote.notFound) {
     const { code, message } = remote.notFound;
     const text = `${said}; it may have been applied before the ${change.entityType} was gone: ${message}`;
-    return { status: 'failed', patch: notFoundPatch({ code, message: text }) };
+    return { status: 'failed', patch: { errorCode: code, error: text } };
   }
   if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
   if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
   const fields = unlike(change.wanted, remote.values);
-  const patch = conflictPatch({ change, fields, remote: pick(remote.values, change.wanted) });
+  const patch = conflictPatch(change, fields, remote.values);
   const end = isHidden(change, remote.values)
     ? 'and the API does not show it'
     : 'and somebody changed it back';
@@ -123,9 +117,14 @@ function outcomeOf(
 }
 
 /** Settles what is decided; returns what was not applied. */
-export function resolve({ queue }: PushContext, found: readonly Found[], doubt: Doubt): Found[] {
+export function resolve(
+  { queue }: PushContext,
+  found: readonly Found[],
+  said: string,
+  isUnknownFine: boolean,
+): Found[] {
   return found.filter((one) => {
-    const outcome = outcomeOf(one, doubt);
+    const outcome = outcomeOf(one, said, isUnknownFine);
     if (outcome) queue.move([one.change], outcome.status, outcome.patch);
     return outcome === null;
   });
@@ -172,18 +171,15 @@ export async function mustSendAgain(
   if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
   // In the push that sent it, a request that left no trace counts as not applied.
   const isUnknownFine = isRemembered && !delivery.again;
-  const left = resolve(context, found, { said: noAnswer, isUnknownFine });
+  const left = resolve(context, found, noAnswer, isUnknownFine);
   context.queue.move(changesIn(left), 'queued', unsentPatch);
   return false;
 }
 
-/**
- * Reads each entity of a request that may have been applied before the API refused it, settles its changes, and returns
- * those that were not applied.
- */
+/** Reads the entities of a request that was refused and may have been applied before; returns the changes that were not. */
 export async function resolveDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
   const found = await readAll(context, delivery, why);
-  return changesIn(resolve(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
+  return changesIn(resolve(context, found, noAnswer, !delivery.again));
 }
 
 export function changesIn(found: readonly Found[]): Change[] {
@@ -209,10 +205,7 @@ export function isKeyRemembered(
   return (latest ?? clock.now()) - firstSentAt < keyLifetimeMs;
 }
 
-/**
- * Whether these ids are all that the request would change. A company that was settled already must not be
- * changed again by a request whose key the API may have forgotten.
- */
+/** Whether these ids are all that the request would change: a company that is settled must not be changed once more. */
 function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
   if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
   if (entityType === 'topic') return true;
@@ -267,7 +260,7 @@ export async function resolveRestored(
       continue;
     }
     const fields = unlike(change.wanted, values);
-    const patch = conflictPatch({ change, fields, remote: pick(values, change.wanted) });
+    const patch = conflictPatch(change, fields, values);
     const why =
       since === 'unknown'
         ? 'nothing shows whether it was'
@@ -339,10 +332,7 @@ function leftWanted({ wanted }: Change, name: string, records: readonly HistoryR
   return value !== undefined && isSame(value, wanted[name]);
 }
 
-/**
- * The history of an entity. It tells about the latest changes when it has records, and either all of them or the latest
- * first.
- */
+/** The history of an entity; it tells about the latest changes when it has all of them, or the latest first. */
 async function historyOf(
   { api, stop }: PushContext,
   { entityType, entityId }: Change,

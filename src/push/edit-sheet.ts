@@ -9,7 +9,10 @@ import { archivedReason, type EntityType, type Field, fieldsOf } from './change.
 export interface EditSheetOptions {
   readonly out: string;
   readonly entityType: EntityType;
-  readonly selection: RowSelection;
+  /** A condition on the table topics (or companies), which may name columns of attributes/companies.csv. */
+  readonly where?: string | undefined;
+  /** Instead of a condition, a query with a column topic_id (or company_id), in the order of the rows. */
+  readonly query?: string | undefined;
   /** Only these columns besides the id, each editable one with its base. All when undefined. */
   readonly columns?: readonly string[] | undefined;
   readonly overwrite?: boolean;
@@ -41,9 +44,8 @@ const queries: Readonly<Record<EntityType, string>> = {
 export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptions): Promise<EditSheet> {
   const { out, entityType } = options;
   const sheetTable = sheetTables[entityType];
-  const selected = await selectRows(snapshot, sheetTable, options.selection);
-  const attributes = await attributeColumns(snapshot, sheetTable);
-  const columns = await columnsOf(snapshot, sheetTable, { ...selected, attributes }, options.columns);
+  const selected = await selectRows(snapshot, sheetTable, options);
+  const columns = await columnsOf(snapshot, sheetTable, selected.extra, options.columns);
   // When the list was last read and verified, by the start of the reading.
   const lastRead = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${sheetTable.table}'`;
   const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id LEFT JOIN ${sheetTable.attributes} AS known ON known.${sheetTable.id} = editable.id`;
@@ -52,7 +54,12 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
     `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead}) AS listed`,
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
-  if (rows === 0) throw noRows(entityType, chosen);
+  if (rows === 0) {
+    const why = chosen > 0 ? `none of the ${chosen} selected ones can be changed` : 'none was selected';
+    throw new UsageError(`There are no ${sheetTable.table} for the sheet: ${why}.`, [], {
+      hint: 'Check --where or --query, or run signalhouse sync first.',
+    });
+  }
   const list = columns.map(({ sql }, at) => `${sql} AS c${at}`).join(', ');
   await writeSheet(
     out,
@@ -72,15 +79,17 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
 async function columnsOf(
   snapshot: Snapshot,
   sheetTable: SheetTable,
-  selected: SelectedRows & { readonly attributes: readonly QueryColumn[] },
+  added: readonly QueryColumn[],
   wanted: readonly string[] | undefined,
 ): Promise<QueryColumn[]> {
   const fields = fieldsOf[sheetTable.entityType];
   const own = new Set([...sheetTable.context.map(({ key }) => key), ...fields.map(({ name }) => name)]);
   // A column that the sheet has anyway is not added again: it shows the warehouse's value.
-  const extra = selected.extra.filter(({ key }) => !own.has(key.toLowerCase()));
-  const asExtra = new Set(extra.map(({ key }) => key.toLowerCase()));
-  const attributes = selected.attributes.filter(({ key }) => !own.has(key) && !asExtra.has(key));
+  const extra = added.filter(({ key }) => !own.has(key.toLowerCase()));
+  const present = new Set([...own, sheetTable.id, ...extra.map(({ key }) => key.toLowerCase())]);
+  // What attributes/companies.csv says of the companies; of a topic, the sums.
+  const known = await columnsIn(snapshot, sheetTable.attributes, 'known', { width: 14 });
+  const attributes = known.filter(({ key }) => !present.has(key));
   const asked = wanted?.map((name) => name.toLowerCase());
   const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
   const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
@@ -118,17 +127,17 @@ async function columnsOf(
   ];
 }
 
-/** What attributes/companies.csv says of the companies; of a topic, the sums. */
-async function attributeColumns(snapshot: Snapshot, { attributes, id }: SheetTable): Promise<QueryColumn[]> {
-  const described = await describe(snapshot, attributes);
-  return described.flatMap(({ column_name: key, column_type: type }): QueryColumn[] =>
-    key === id ? [] : [{ key, type: columnTypeOf(type), width: 14, sql: `known.${identifier(key)}` }],
-  );
-}
-
-/** The columns of a table, view or query, with their types. */
-function describe(snapshot: Snapshot, what: string) {
-  return snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
+/** The columns of a table, view or query, filled from what `alias` stands for. */
+async function columnsIn(
+  snapshot: Snapshot,
+  what: string,
+  alias: 'known' | 'own' | 'chosen',
+  look: Pick<SheetColumn, 'width' | 'wrap'>,
+): Promise<QueryColumn[]> {
+  const found = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
+  return found.map(({ column_name: key, column_type: type }) => ({
+    ...{ key, type: columnTypeOf(type), ...look, sql: `${alias}.${identifier(key)}` },
+  }));
 }
 
 /** The other columns of the table that `--columns` names. */
@@ -141,20 +150,17 @@ async function moreColumns(
   const names = new Set([...present.map((name) => name.toLowerCase()), id]);
   const left = asked.filter((name) => !names.has(name));
   if (left.length === 0) return [];
-  const described = await describe(snapshot, table);
-  const types = new Map(described.map(({ column_name: name, column_type: type }) => [name, type]));
-  const unknown = left.filter((name) => !types.has(name) || name === 'id');
+  const columns = await columnsIn(snapshot, table, 'own', { width: 18, wrap: true });
+  const byName = new Map(columns.flatMap((column) => (column.key === 'id' ? [] : [[column.key, column]])));
+  const unknown = left.filter((name) => !byName.has(name));
   if (unknown.length > 0) {
-    const available = [...new Set([...present, ...types.keys()])].filter((name) => name !== 'id');
+    const available = [...new Set([...present, ...byName.keys()])];
     const problem = `there is no column ${unknown.join(', ')}; the columns are ${available.join(', ')}`;
     throw new UsageError('Cannot tell which columns the sheet should have.', [
       { setting: '--columns', problem },
     ]);
   }
-  return left.map((key) => ({
-    ...{ key, type: columnTypeOf(types.get(key) ?? ''), width: 18, wrap: true },
-    sql: `own.${identifier(key)}`,
-  }));
+  return left.flatMap((name) => byName.get(name) ?? []);
 }
 
 /** The rows of a query, as cells of these columns. */
@@ -167,17 +173,8 @@ export async function* cellsOf(
     for await (const row of rows) yield columns.map(({ type }, at) => cellOf(row[at] ?? null, type));
 }
 
-function noRows(entityType: EntityType, chosen: number): UsageError {
-  const plural = entityType === 'topic' ? 'topics' : 'companies';
-  const why = chosen > 0 ? `none of the ${chosen} selected ones can be changed` : 'none was selected';
-  return new UsageError(`There are no ${plural} for the sheet: ${why}.`, [], {
-    hint: 'Check --where or --query, or run signalhouse sync first.',
-  });
-}
-
 /** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
-export function howTo({ entityType, name }: SheetTable): string[] {
-  const plural = entityType === 'topic' ? 'topics' : 'companies';
+export function howTo({ entityType, name, table: plural }: SheetTable): string[] {
   const fields = fieldsOf[entityType].map((field) => field.name);
   const which =
     entityType === 'topic'
@@ -193,13 +190,6 @@ export function howTo({ entityType, name }: SheetTable): string[] {
   ];
 }
 
-type RowSelection =
-  | { readonly by: 'default' }
-  /** A condition on the table topics (or companies), which may name columns of attributes/companies.csv. */
-  | { readonly by: 'where'; readonly sql: string }
-  /** A query with a column topic_id (or company_id), in the order of the rows. */
-  | { readonly by: 'query'; readonly sql: string };
-
 interface SelectedRows {
   /** A query with the columns `_id` and `_place`, and those below. */
   readonly sql: string;
@@ -212,16 +202,16 @@ const urgentFirst = {
   company: 'is_vip DESC NULLS LAST, message_count DESC NULLS LAST, id',
 } as const;
 
-/** Builds the query for the selected rows. Raises UsageError when the user's SQL is wrong or lacks the id. */
+/** Builds the query for the selected rows; by default, the topics of the backlog, or every company. Raises UsageError when the user's SQL is wrong or lacks the id. */
 async function selectRows(
   snapshot: Snapshot,
   sheetTable: SheetTable,
-  selection: RowSelection,
+  { where, query }: Pick<EditSheetOptions, 'where' | 'query'>,
 ): Promise<SelectedRows> {
   const { entityType, attributes, id } = sheetTable;
-  if (selection.by === 'query') return selectByQuery(snapshot, sheetTable, selection.sql);
-  const backlog = 'id IN (SELECT topic_id FROM backlog)';
-  const condition = selection.by === 'where' ? selection.sql : entityType === 'topic' ? backlog : 'true';
+  if (query !== undefined) return selectByQuery(snapshot, sheetTable, query);
+  const everything = entityType === 'topic' ? 'id IN (SELECT topic_id FROM backlog)' : 'true';
+  const condition = where ?? everything;
   const table = `(SELECT own.*, known.* EXCLUDE (${id}) FROM ${sheetTable.table} AS own LEFT JOIN ${attributes} AS known ON known.${id} = own.id) AS ${sheetTable.table}`;
   // Looked at by itself first, so that DuckDB's message is about the SQL that the user wrote.
   await withSetting('--where', () => snapshot.oneSelect(`SELECT id FROM ${table} WHERE (${condition}\n)`));
@@ -236,31 +226,26 @@ async function selectByQuery(
 ): Promise<SelectedRows> {
   const [sql, columns] = await withSetting('--query', async () => {
     const select = await snapshot.oneSelect(given);
-    return [select, await describe(snapshot, `(${select}\n)`)] as const;
+    const look = { width: 16, wrap: true };
+    return [select, await columnsIn(snapshot, `(${select}\n)`, 'chosen', look)] as const;
   });
-  const id = columns.find(({ column_name: name }) => name.toLowerCase() === sheetTable.id);
+  const id = columns.find(({ key }) => key.toLowerCase() === sheetTable.id);
   const bases = fieldsOf[sheetTable.entityType].map(({ name }) => `base_${name}`);
   const reserved = new Set(['topic_id', 'company_id', 'id', ...bases, 'base_updated_at']);
   reserved.delete(sheetTable.id);
-  const problems: Problem[] = columns.flatMap(({ column_name: name }) =>
-    reserved.has(name.toLowerCase())
-      ? [{ setting: '--query', problem: `has a column ${name}, a reserved name: rename it with AS` }]
+  const problems: Problem[] = columns.flatMap(({ key }) =>
+    reserved.has(key.toLowerCase())
+      ? [{ setting: '--query', problem: `has a column ${key}, a reserved name: rename it with AS` }]
       : [],
   );
   if (!id) {
-    const names = columns.map(({ column_name: name }) => name).join(', ');
-    problems.push({
-      setting: '--query',
-      problem: `must return a column ${sheetTable.id}; its columns are ${names}`,
-    });
+    const names = columns.map(({ key }) => key).join(', ');
+    const problem = `must return a column ${sheetTable.id}; its columns are ${names}`;
+    problems.push({ setting: '--query', problem });
   }
   if (problems.length > 0 || !id) throw new UsageError('The query cannot be used for a sheet.', problems);
-  const extra = columns.flatMap(({ column_name: key, column_type: type }): QueryColumn[] =>
-    key === id.column_name
-      ? []
-      : [{ key, type: columnTypeOf(type), width: 16, wrap: true, sql: `chosen.${identifier(key)}` }],
-  );
-  const numbered = `SELECT asked.*, asked.${identifier(id.column_name)}::VARCHAR AS _id, row_number() OVER () AS _place FROM (${sql}\n) AS asked`;
+  const extra = columns.filter((column) => column !== id);
+  const numbered = `SELECT asked.*, asked.${identifier(id.key)}::VARCHAR AS _id, row_number() OVER () AS _place FROM (${sql}\n) AS asked`;
   // An id that occurs twice would make two rows, which contradict each other as soon as one is edited.
   const first = 'QUALIFY row_number() OVER (PARTITION BY _id ORDER BY _place) = 1';
   return { sql: `SELECT * FROM (${numbered}) WHERE _id IS NOT NULL ${first}`, extra };

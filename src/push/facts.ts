@@ -6,6 +6,7 @@ import {
   type Change,
   type EntityType,
   entityKey,
+  entityTypes,
   type Status,
   type Values,
   valuesIn,
@@ -58,20 +59,17 @@ export async function factsAbout(
   references: readonly Reference[],
 ): Promise<(reference: Reference) => EntityFacts> {
   const found = new Map<string, EntityFacts>();
-  for (const entityType of ['topic', 'company'] as const) {
+  for (const entityType of entityTypes) {
     const ofType = references.filter((one) => one.entityType === entityType);
     const ids = [...new Set(ofType.map(({ entityId }) => entityId))];
     if (store === null || ids.length === 0) continue;
-    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids))
-      found.set(entityKey({ entityType, entityId: row.id }), factsOf(row));
+    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids)) {
+      const { id: entityId, title, archived_on: archivedOn, merged_into_id: id } = row;
+      const mergedInto = id === null ? null : { id, title: row.merged_into_title };
+      found.set(entityKey({ entityType, entityId }), { title, gone: goneText(row), archivedOn, mergedInto });
+    }
   }
   return (reference) => found.get(entityKey(reference)) ?? unknown;
-}
-
-function factsOf(row: FactsRow): EntityFacts {
-  const { merged_into_id: id, merged_into_title: title } = row;
-  const mergedInto = id === null ? null : { id, title };
-  return { title: row.title, gone: goneText(row), archivedOn: row.archived_on, mergedInto };
 }
 
 function goneText(row: FactsRow): string | null {
@@ -83,10 +81,7 @@ function goneText(row: FactsRow): string | null {
   return `was superseded by the service${id === null ? '' : `; ${named(id, title)} replaced it`}`;
 }
 
-/**
- * What happened to the topic or company of a change besides the change itself, as a sentence without a subject; null when
- * nothing did. A change of the archiving says itself that the topic is archived.
- */
+/** What happened to the topic or company besides its change, as a sentence without a subject; null when nothing did. */
 export function noteFor({ gone, archivedOn }: EntityFacts, wanted: Values): string | null {
   const isOwn = 'archived' in wanted || archivedReason in wanted;
   const archived = archivedOn === null || isOwn ? null : `was archived on ${archivedOn}`;
@@ -147,10 +142,7 @@ interface HistoryRow {
   readonly changed_at: string;
 }
 
-/**
- * Finds out for changes in conflict who made the other change. The history that the warehouse has may be older than the
- * conflict: only a record that set just the value that was found counts.
- */
+/** Finds who made the other change of a conflict. Only a record counts that set the value found: history may be older. */
 async function whoChanged(
   store: Store | null,
   changes: readonly Change[],
@@ -171,12 +163,12 @@ function changedBy(
 ): ChangedBy | null {
   for (const [field, found] of Object.entries(remoteBefore ?? {})) {
     if (!(field in wanted) || isSame(found, wanted[field]) || isSame(found, base[field])) continue;
-    const row = records.find(
-      ({ changes }) => field in valuesIn(entityType, JSON.parse(changes ?? '{}') as Values),
-    );
-    const value = row && valuesIn(entityType, JSON.parse(row.changes ?? '{}') as Values)[field];
-    if (row && isSame(value, found))
+    for (const row of records) {
+      const values = valuesIn(entityType, JSON.parse(row.changes ?? '{}') as Values);
+      if (!(field in values)) continue;
+      if (!isSame(values[field], found)) break;
       return { field, name: row.user_name, by: row.changed_by, at: row.changed_at };
+    }
   }
   return null;
 }
@@ -262,9 +254,4 @@ export function matches(change: Change, filter: ChangeFilter): boolean {
     (by === undefined || change.requestedBy === by) &&
     (since === undefined || Date.parse(change.queuedAt) >= since.getTime())
   );
-}
-
-/** The requests that were made for a change, as far as the snapshot has them. */
-export async function attemptsOf(snapshot: Store | null, id: string): Promise<ChangeAttempt[]> {
-  return snapshot ? snapshot.all<ChangeAttempt>(sqlFile('push/attempts'), { change_id: id }) : [];
 }

@@ -19,6 +19,7 @@ import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { isOpen } from './change.js';
 import { enqueue, prepareImport } from './import/import.js';
 import type { CostSettings, ImportReport } from './import/preview.js';
 import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
@@ -65,29 +66,31 @@ export class Inbox {
   /** By path; what is reported last counts. */
   readonly #files = new Map<string, InboxFile>();
 
-  constructor(private readonly parts: InboxParts) {}
+  readonly #inbox: string;
+
+  constructor(private readonly parts: InboxParts) {
+    this.#inbox = join(parts.dataDir, 'inbox');
+  }
 
   /** The ids of the changes that the imported files put into conflict: different people want different values. */
   get conflicts(): readonly string[] {
     return this.#imported.flatMap(({ report }) => report.conflicts);
   }
 
-  /**
-   * Imports every spreadsheet that is completely written. A file that has a wrong row or is not a spreadsheet goes to
-   * `rejected/` with every reason.
-   */
+  /** Imports every spreadsheet that is written to its end. One with a wrong row goes to `rejected/` with every reason. */
   async importAll(): Promise<void> {
-    const { dataDir, clock } = this.parts;
-    const { inbox } = foldersOf(dataDir);
+    const inbox = this.#inbox;
     await this.#guard(inbox, async () => {
-      makeFolders(dataDir);
+      // So that people find them. Where a file has the name of one, that file is what is wrong.
+      makeFolder(inbox);
+      for (const name of ['done', 'rejected']) attempt(() => makeFolder(join(inbox, name)));
       const paths: string[] = [];
       for (const folder of [inbox, ...personFolders(inbox)])
         await this.#guard(folder, async () => void paths.push(...filesIn(folder)));
       const before = new Map<string, FileState | null>();
       for (const path of paths.sort())
         await this.#guard(path, async () => void before.set(path, listedState(path)));
-      const { complete, growing } = await watchFiles(before, clock);
+      const { complete, growing } = await watchFiles(before, this.parts.clock);
       for (const path of growing) this.#report(path, 'being_written');
       for (const { path, state } of complete)
         await this.#guard(path, () =>
@@ -115,16 +118,16 @@ export class Inbox {
   }
 
   async #import(path: string, state: FileState): Promise<void> {
-    const { queue, warehouse, settings, dataDir, log } = this.parts;
+    const { queue, warehouse, settings, log } = this.parts;
     refuseOtherFiles(path);
     const source = await fromSheet({ path });
     // Reading the files before it may have taken a while.
     if (stateOf(path)?.text !== state.text) return this.#report(path, 'being_written');
-    const { rejected: folder } = foldersOf(dataDir);
-    const [rejected] = attempt(() => freePaths(folder, path, resultBeside)) ?? [path];
+    const [rejected] = attempt(() => this.#freePaths('rejected', path, resultBeside)) ?? [path];
     const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
-    const howToFollow = `run ${command}`;
-    const options = { requestedBy: personOf(path, dataDir), howToFollow, exactTitles: true };
+    const folder = dirname(path);
+    const requestedBy = folder === this.#inbox ? null : basename(folder);
+    const options = { requestedBy, howToFollow: `run ${command}`, exactTitles: true };
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
     const imported = { path, source, report };
@@ -136,18 +139,15 @@ export class Inbox {
 
   /** Moves the files whose changes are all settled to `done/`, each beside its result. */
   async returnFiles(): Promise<readonly InboxFile[]> {
-    const { queue, dataDir } = this.parts;
+    const { queue } = this.parts;
     for (const imported of this.#imported) {
       const { path, report } = imported;
       const queued = report.queued.length;
-      const isOpen = report.rows.some(({ changeId }) => {
-        const status = changeId === null ? undefined : queue.get(changeId)?.status;
-        return status === 'queued' || status === 'sending';
-      });
-      if (isOpen) this.#report(path, 'waiting', { queued });
+      const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
+      if (changes.some(isOpen)) this.#report(path, 'waiting', { queued });
       else
         await this.#guard(path, async () => {
-          const to = await this.#handBack(foldersOf(dataDir).done, imported);
+          const to = await this.#handBack('done', imported);
           this.#report(path, 'done', { queued, path: to });
         });
     }
@@ -161,34 +161,34 @@ export class Inbox {
   }
 
   #nameOf(path: string): string {
-    return relative(foldersOf(this.parts.dataDir).inbox, path) || 'inbox';
+    return relative(this.#inbox, path) || 'inbox';
   }
 
   /** Moves an imported file to a folder, beside its result. Returns where it is. */
-  async #handBack(folder: string, { path, source, report }: ImportedFile): Promise<string> {
-    const { log } = this.parts;
-    const [to, result] = freePaths(folder, path, resultBeside);
+  async #handBack(folder: Folder, { path, source, report }: ImportedFile): Promise<string> {
+    const { queue, warehouse, log } = this.parts;
+    const { bytes, name } = source;
+    const [to, result] = this.#freePaths(folder, path, resultBeside);
     await orRemove(result, async () => {
-      await this.#writeResult(result, source, report);
+      const grid = bytes ? await readSheet({ bytes, name }) : source.grid;
+      await writeResults(result, warehouse, [{ grid, rows: report.rows }], queue.all());
+      chmodSync(result, 0o600);
       if (isUnchanged(path, source)) return moveAway(path, to);
       // The push took a while. What is there now has not been imported: it is for the next run.
       log.info({ file: this.#nameOf(path) }, 'changed or deleted in the drop folder after it was imported');
-      writeFileSync(to, source.bytes ?? '', { flag: 'wx', mode: 0o600 });
+      writeFileSync(to, bytes ?? '', { flag: 'wx', mode: 0o600 });
     });
     return to;
   }
 
-  /**
-   * Rejects a file with wrong rows: a copy beside it has the reason in each row, so that people can fix the rows there.
-   * `command` imports it from there with --follow-merges.
-   */
-  async #rejectRows({ path, source, report }: ImportedFile, command: string): Promise<void> {
-    const { dataDir, log } = this.parts;
-    const to = await this.#handBack(foldersOf(dataDir).rejected, { path, source, report });
+  /** Rejects a file with wrong rows, with the reasons in a copy; `command` imports it from there and follows merges. */
+  async #rejectRows(imported: ImportedFile, command: string): Promise<void> {
+    const { path, report } = imported;
+    const to = await this.#handBack('rejected', imported);
     const problems = report.problems.length;
     const next = report.problems.some(({ mergedInto }) => mergedInto) ? command : null;
     this.#report(path, 'rejected', { problems, reason: report.refusal, path: to, next });
-    log.warn(
+    this.parts.log.warn(
       { file: this.#nameOf(path), problems, ...(next && { next }) },
       report.refusal ?? 'rejected from the drop folder: rows are wrong',
     );
@@ -196,24 +196,34 @@ export class Inbox {
 
   /** Rejects a file that is not a spreadsheet, or does not say what to change: the reason is in a text file beside it. */
   async #rejectFile(path: string, error: UsageError): Promise<void> {
-    const { dataDir, log } = this.parts;
-    const [to, beside] = freePaths(foldersOf(dataDir).rejected, path, (one) => `${one}.reason.txt`);
+    const [to, beside] = this.#freePaths('rejected', path, (one) => `${one}.reason.txt`);
     const problems = error.problems.map(({ setting, problem }) => `${setting}: ${problem}`);
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
     writeFileSync(beside, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
     await orRemove(beside, async () => moveAway(path, to));
     const reason = [error.message, ...problems].join(' ');
     this.#report(path, 'rejected', { problems: 1, reason, path: to });
-    log.warn({ file: this.#nameOf(path), reason }, 'rejected from the drop folder');
+    this.parts.log.warn({ file: this.#nameOf(path), reason }, 'rejected from the drop folder');
   }
 
-  async #writeResult(out: string, { bytes, name, grid }: ImportSource, report: ImportReport): Promise<void> {
-    const { queue, warehouse } = this.parts;
-    const whole = bytes ? await readSheet({ bytes, name }) : grid;
-    await writeResults(out, warehouse, [{ grid: whole, rows: report.rows }], queue.all());
-    chmodSync(out, 0o600);
+  /**
+   * Free paths in a folder, which is made where it is missing, for a file and its companion: its own name, shortened where
+   * that of the companion would be too long, with a number when one of the two is taken.
+   */
+  #freePaths(folder: Folder, path: string, companionOf: (path: string) => string): [string, string] {
+    makeFolder(join(this.#inbox, folder));
+    const ending = Buffer.byteLength(extname(path)) > longestEnding ? '' : extname(path);
+    const name = cutToBytes(basename(path, ending), longestName - Buffer.byteLength(ending));
+    const isFree = (one: string) => lstatSync(one, { throwIfNoEntry: false }) === undefined;
+    for (let number = 1; ; number += 1) {
+      const file = join(this.#inbox, folder, `${name}${number === 1 ? '' : `.${number}`}${ending}`);
+      const companion = companionOf(file);
+      if (isFree(file) && isFree(companion)) return [file, companion];
+    }
   }
 }
+
+type Folder = 'done' | 'rejected';
 
 /** The endings of files that are imported; other files in the folder are rejected. */
 const sheetEndings: ReadonlySet<string> = new Set(['.xlsx', '.ods', '.csv', '.tsv']);
@@ -231,9 +241,8 @@ const watchMs = 5_000;
 /** A file that is empty for so long will not be filled any more. */
 const emptyMs = 3_600_000;
 
-function foldersOf(dataDir: string): { inbox: string; done: string; rejected: string } {
-  const inbox = join(dataDir, 'inbox');
-  return { inbox, done: join(inbox, 'done'), rejected: join(inbox, 'rejected') };
+function makeFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
 /** Does the work that a file was written for, or removes that file again. */
@@ -259,13 +268,6 @@ function moveAway(from: string, to: string): void {
   }
 }
 
-/** Creates the folders, so that people find them. Where a file has the name of one, that file is what is wrong. */
-function makeFolders(dataDir: string): void {
-  const { inbox, done, rejected } = foldersOf(dataDir);
-  mkdirSync(inbox, { recursive: true, mode: 0o700 });
-  for (const folder of [done, rejected]) attempt(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
-}
-
 /** The folders of people in the drop folder: what is in `inbox/anna/` was sent by anna. */
 function personFolders(inbox: string): string[] {
   return readdirSync(inbox, { withFileTypes: true }).flatMap((one) =>
@@ -275,11 +277,6 @@ function personFolders(inbox: string): string[] {
 
 /** Our own folders, hidden ones, and those that systems make. */
 const notAPerson = /^([^\p{L}\p{N}].*|done|rejected|lost\+found|system volume information)$/iu;
-
-function personOf(path: string, dataDir: string): string | null {
-  const folder = dirname(path);
-  return folder === foldersOf(dataDir).inbox ? null : basename(folder);
-}
 
 /** What people have put into a folder, by name; folders only where they are named like a file. */
 function filesIn(folder: string): string[] {
@@ -347,10 +344,7 @@ function stateOf(path: string): FileState | null {
   return { size, isFile: found.isFile(), modifiedAt: mtimeMs, text: [size, mtimeMs, ctimeMs, ino].join(' ') };
 }
 
-/**
- * The files that a program of this machine has open for writing, as far as Linux shows it to this user: the output of a
- * query may pause for minutes. None on other systems.
- */
+/** The files that a program has open for writing, as far as Linux shows it: the output of a query may pause for minutes. */
 function openForWriting(paths: readonly string[]): Set<string> {
   const open = new Set<string>();
   if (process.platform !== 'linux' || paths.length === 0) return open;
@@ -396,22 +390,6 @@ function cutToBytes(text: string, most: number): string {
     return size <= most;
   };
   return [...text].filter(isWithin).join('');
-}
-
-/**
- * Free paths in `folder`, which is made where it is missing, for a file and its companion: its own name, shortened where that
- * of the companion would be too long, with a number when one of the two is taken.
- */
-function freePaths(folder: string, path: string, companionOf: (path: string) => string): [string, string] {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const ending = Buffer.byteLength(extname(path)) > longestEnding ? '' : extname(path);
-  const name = cutToBytes(basename(path, ending), longestName - Buffer.byteLength(ending));
-  const isFree = (one: string) => lstatSync(one, { throwIfNoEntry: false }) === undefined;
-  for (let number = 1; ; number += 1) {
-    const file = join(folder, `${name}${number === 1 ? '' : `.${number}`}${ending}`);
-    const companion = companionOf(file);
-    if (isFree(file) && isFree(companion)) return [file, companion];
-  }
 }
 
 /** The path of the result of a file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */

@@ -32,17 +32,15 @@ export function mergeJournalPath(dataDir: string): string {
  * so that neither a kill nor a restore from an older file loses a key, or the record of what cannot be undone. Only the process
  * that holds the warehouse writes it.
  */
-export class MergeJournal {
-  readonly #file: Journal;
-
+export class MergeJournal extends Journal {
   constructor({ dataDir, encryptionKey }: DataDir) {
-    this.#file = new Journal(mergeJournalPath(dataDir), encryptionKey);
+    super(mergeJournalPath(dataDir), encryptionKey);
   }
 
   /** All merges, oldest first. Throws UsageError when another key sealed a line. */
   all(): PeopleMerge[] {
     const merges = new Map<string, PeopleMerge>();
-    for (const value of this.#file.values<unknown>()) {
+    for (const value of this.values<unknown>()) {
       const { data } = mergeSchema.safeParse(value);
       if (data) merges.set(data.id, data);
     }
@@ -51,12 +49,7 @@ export class MergeJournal {
 
   /** Returns when the merge is on disk. */
   save(merge: PeopleMerge): PeopleMerge {
-    this.#file.append([merge]);
+    this.append([merge]);
     return merge;
-  }
-
-  /** As `Journal.rewrite`. */
-  rewrite(...given: Parameters<Journal['rewrite']>): number {
-    return this.#file.rewrite(...given);
   }
 }

@@ -51,39 +51,29 @@ export interface Pair {
 
 /** The two people in a published file. Throws UsageError when they are one, or one is not in it. */
 export async function readPair(snapshot: Snapshot, source: string, target: string): Promise<Pair> {
-  const problems = source === target ? [{ setting: '--into', problem: `is the same person: ${target}` }] : [];
-  if (problems.length > 0) throw new UsageError('Two people are needed.', problems);
-  const rows = await snapshot.all<Record<string, unknown>>(peopleSql, { source, target });
-  const unknown = rows.filter((row) => row.is_known !== true);
+  if (source === target) {
+    const problem = `is the same person: ${target}`;
+    throw new UsageError('Two people are needed.', [{ setting: '--into', problem }]);
+  }
+  const rows = await snapshot.all<KnownPerson & { readonly is_known: boolean }>(peopleSql, {
+    source,
+    target,
+  });
+  const unknown = rows.filter((row) => !row.is_known);
   if (unknown.length > 0)
     throw new UsageError(
       'Only people in the published file can be merged.',
       unknown.map(({ id }) => ({
         setting: id === source ? 'source' : '--into',
-        problem: `there is no person ${String(id)}`,
+        problem: `there is no person ${id}`,
       })),
       {
         hint: 'The ids are in people.id, and for people who are probably the same in probable_duplicates. Run signalhouse sync for people who are new.',
       },
     );
-  const [one, other] = rows.map(personOf) as [KnownPerson, KnownPerson];
+  const [one, other] = rows.map(({ is_known: _, ...person }) => person) as [KnownPerson, KnownPerson];
   const [why] = await snapshot.all<{ score: number; reasons: string[] }>(reasonsSql, { source, target });
   return { source: one, target: other, score: why?.score ?? null, reasons: why?.reasons ?? [] };
-}
-
-function personOf(row: Readonly<Record<string, unknown>>): KnownPerson {
-  const text = (name: string) => (row[name] === null ? null : String(row[name]));
-  const number = (name: string) => (row[name] === null ? null : Number(row[name]));
-  return {
-    ...{ id: String(row.id), name: text('name'), email: text('email') },
-    ...{ companyId: text('company_id'), company: text('company') },
-    accounts: number('accounts'),
-    accountNames: (row.account_names as string[] | null) ?? [],
-    ...{ messages: number('messages'), conversations: number('conversations') },
-    ...{ lastSeenAt: text('last_seen_at'), syncedAt: text('synced_at') },
-    ...{ isDeleted: row.is_deleted === true, mergedIntoId: text('merged_into_id') },
-    role: row.role as KnownPerson['role'],
-  };
 }
 
 /** What the API says of a person. `sources`: who was merged into them, as far as their history says. */
@@ -144,10 +134,7 @@ function nameOf({ id, name }: Pick<KnownPerson, 'id' | 'name'>): string {
   return named(id, name);
 }
 
-/**
- * Whether what somebody typed confirms who stays: the id of that person, or the name where it is not the name of the other one
- * as well.
- */
+/** Whether what somebody typed confirms who stays: the id, or the name where that tells the two apart. */
 export function isConfirmation(typed: string, { source, target }: Pick<Pair, 'source' | 'target'>): boolean {
   const text = typed.trim();
   if (text === target.id) return true;
@@ -205,8 +192,10 @@ export async function mergePeople(
     const isDone = ['merged', 'already_merged', 'dry_run'].includes(outcome) && !more.problems?.length;
     return { ...pair, outcome, id: null, problems: [], error: null, ...more, exitCode: isDone ? 0 : 3 };
   };
-  const others = await settleOthers(context, pair);
-  const problems = others.map(inDoubtText);
+  const problems = (await settleOthers(context, pair)).map(
+    ({ sourceId, targetId }) =>
+      `a merge of ${sourceId} into ${targetId} was sent and got no answer yet: run signalhouse changes merge-people ${sourceId} --into ${targetId} first`,
+  );
   let remote = await readBoth(context, pair);
   let own = journal.all().find((one) => isOf(one, pair) && one.status === 'sending');
   if (isMerged(pair, remote)) {
@@ -245,6 +234,7 @@ const notApplied = 'It was sent and got no answer, and the API shows that it was
 async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Promise<PeopleMerge> {
   const { api, clock, stop, journal } = context;
   const body = { sourcePersonIds: [merge.sourceId], targetPersonId: merge.targetId };
+  const failed = (error: string) => settle(context, merge, 'failed', error);
   for (let tries = 0; ; tries += 1) {
     let failure: unknown = null;
     let merged: unknown;
@@ -258,8 +248,8 @@ async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Prom
       if (!isAboutOneRequest(error)) throw error;
       failure = error;
     }
-    const said =
-      failure === null ? `The API answered that it merged ${shownCount(merged)}` : messageOf(failure);
+    const number = typeof merged === 'number' ? `${merged} people` : 'something that is not documented';
+    const said = failure === null ? `The API answered that it merged ${number}` : messageOf(failure);
     let remote: Awaited<ReturnType<typeof readBoth>>;
     try {
       remote = await readBoth(context, pair);
@@ -272,14 +262,9 @@ async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Prom
     if (isMerged(pair, remote) || (typeof merged === 'number' && merged > 0))
       return settle(context, merge, 'merged');
     if (remote.source.state !== 'there')
-      return settle(
-        context,
-        merge,
-        'failed',
-        `${said}; ${problemsOfOne(pair.source, remote.source).join('')}`,
-      );
+      return failed(`${said}; ${problemsOfOne(pair.source, remote.source).join('')}`);
     const refusal = failure instanceof RejectedError ? failure.status : null;
-    if ((refusal !== null && refusal !== 409) || merged === 0) return settle(context, merge, 'failed', said);
+    if ((refusal !== null && refusal !== 409) || merged === 0) return failed(said);
     const pause = pausesMs[tries];
     // After a 409 an earlier request under this key may still be running. Under its key it is done at most once.
     if (failure !== null && pause !== undefined) {
@@ -288,10 +273,6 @@ async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Prom
     }
     return journal.save({ ...merge, error: said });
   }
-}
-
-function shownCount(merged: unknown): string {
-  return typeof merged === 'number' ? `${merged} people` : 'something that is not documented';
 }
 
 function settle(
@@ -303,10 +284,7 @@ function settle(
   return journal.save({ ...merge, status, error, settledAt: iso(clock.now()) });
 }
 
-/**
- * Finds out about merges of other pairs that are in doubt. Returns those that share a person with this pair and may still be
- * done: the two could undo each other's sense.
- */
+/** Settles merges in doubt that share a person with this pair; returns those that may still be done. */
 async function settleOthers(context: MergeContext, pair: Pair): Promise<PeopleMerge[]> {
   const ids = [pair.source.id, pair.target.id];
   const left: PeopleMerge[] = [];
@@ -324,10 +302,6 @@ async function settleOthers(context: MergeContext, pair: Pair): Promise<PeopleMe
     else left.push(merge);
   }
   return left;
-}
-
-function inDoubtText({ sourceId, targetId }: PeopleMerge): string {
-  return `a merge of ${sourceId} into ${targetId} was sent and got no answer yet: run signalhouse changes merge-people ${sourceId} --into ${targetId} first`;
 }
 
 interface PairIds {
@@ -353,10 +327,8 @@ export function isMerged({ source, target }: PairIds, remote: RemotePair): boole
 }
 
 async function readBoth(context: MergeContext, { source, target }: PairIds): Promise<RemotePair> {
-  return {
-    source: await readPerson(context, source.id),
-    target: await readPerson(context, target.id),
-  };
+  const remote = await readPerson(context, source.id);
+  return { source: remote, target: await readPerson(context, target.id) };
 }
 
 /** What the API has of a person, with what their history says of merges: a service may go on answering who was merged. */

@@ -28,22 +28,12 @@ const changesSql = sqlFile('push/changes');
 const stageSql = sqlFile('push/stage_changes');
 const saveSql = sqlFile('push/save_changes');
 
+/** Who asked for a change, why, and where. */
+export type Origin = Pick<Change, 'requestedBy' | 'requestedReason' | 'source' | 'sourceHash' | 'importId'>;
+
 /** A change before it is queued; the queue adds its id, its key and its status. */
-export type NewChange = Pick<
-  Change,
-  | 'entityType'
-  | 'entityId'
-  | 'wanted'
-  | 'base'
-  | 'baseFrom'
-  | 'baseAt'
-  | 'requestedBy'
-  | 'requestedReason'
-  | 'source'
-  | 'sourceHash'
-  | 'sourceRow'
-  | 'importId'
-> &
+export type NewChange = Origin &
+  Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base' | 'baseFrom' | 'baseAt' | 'sourceRow'> &
   Partial<Pick<Change, 'undoes' | 'overwrite'>> & {
     /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
     readonly conflict?: string | undefined;
@@ -101,6 +91,11 @@ export class Queue {
     return this.changes.get(id);
   }
 
+  /** Those of some changes that have this status now, as they are now. */
+  still(changes: readonly Pick<Change, 'id'>[], status: Status): Change[] {
+    return changes.flatMap(({ id }) => this.changes.get(id) ?? []).filter((one) => one.status === status);
+  }
+
   /**
    * Queues new changes, or records their conflicts: they are on disk with their keys when this returns. What they replace is
    * superseded after that: after a kill in between, both are in the queue and the later one wins when they are pushed.
@@ -113,14 +108,8 @@ export class Queue {
         ...{ id: changeId(now, this.#serial), revision: 1, status: 'queued', idempotencyKey: randomUUID() },
         ...{ overwrite: false, queuedAt: now, undoes: [] },
         ...newChange,
-        ...{
-          body: null,
-          firstSentAt: null,
-          sentAt: null,
-          attempts: 0,
-          remoteBefore: null,
-          remoteAfter: null,
-        },
+        ...{ body: null, firstSentAt: null, sentAt: null, attempts: 0 },
+        ...{ remoteBefore: null, remoteAfter: null },
         ...{ errorCode: null, error: null, settledAt: null, supersededBy: null },
         ...(conflict !== undefined && {
           ...{ status: 'conflict', errorCode: contested, error: conflict, settledAt: now },
@@ -128,13 +117,11 @@ export class Queue {
       };
     });
     this.#save(added);
-    const successors = new Map(
-      newChanges.flatMap(({ supersedes = [] }, at) =>
-        supersedes.map((change) => [change, added[at]?.id ?? null] as const),
-      ),
-    );
-    const byId = new Map([...successors].map(([{ id }, by]) => [id, by]));
-    this.move([...successors.keys()], 'superseded', ({ id }) => ({ supersededBy: byId.get(id) ?? null }));
+    const successors = new Map<string, string | null>();
+    for (const [at, { supersedes = [] }] of newChanges.entries())
+      for (const { id } of supersedes) successors.set(id, added[at]?.id ?? null);
+    const replaced = [...successors.keys()].flatMap((id) => this.get(id) ?? []);
+    this.move(replaced, 'superseded', ({ id }) => ({ supersededBy: successors.get(id) ?? null }));
     return added;
   }
 
@@ -216,10 +203,7 @@ function changeId(now: string, serial: number): string {
   return `${moment}-${String(serial).padStart(6, '0')}-${randomUUID().slice(0, 4)}`;
 }
 
-/**
- * The current queue, oldest first, read without holding the warehouse: from the published file, with the journal
- * replayed over it. It includes what a running push has done so far.
- */
+/** The current queue, oldest first, without holding the warehouse: the published file, with the journal replayed over it. */
 export async function readQueue(
   published: Pick<Warehouse, 'all'> | null,
   dataDir: DataDir,

@@ -42,23 +42,19 @@ export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'config' | 'storedC
   readonly batcher: Pick<PushContext['batcher'], 'add'>;
 };
 
-/** What the API has for each entity that could be read, and why the others could not. */
-export interface Remotes {
-  readonly remotes: ReadonlyMap<string, Remote>;
-  readonly unread: ReadonlyMap<string, string>;
-}
-
 /**
  * Reads what the API has now for these entities in the cheaper way: one request for each, or the pages of the list when
  * they are fewer. An entity whose changes (`queued`, by its id) set a field that the list does not return is read by itself,
- * and so is every one when the list cannot be read.
+ * and so is every one when the list cannot be read. `unread` says why some could not be read.
  */
 export async function readRemotes(
   context: ReadContext,
   entityType: EntityType,
   queued: ReadonlyMap<string, readonly Change[]>,
-): Promise<Remotes> {
-  const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
+): Promise<{ readonly remotes: ReadonlyMap<string, Remote>; readonly unread: ReadonlyMap<string, string> }> {
+  const fieldsById = new Map(
+    [...queued].map(([id, changes]) => [id, changes.flatMap(({ wanted }) => Object.keys(wanted))]),
+  );
   const listable = [...fieldsById].filter(([, names]) => names.every((name) => isListed(entityType, name)));
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
@@ -68,15 +64,13 @@ export async function readRemotes(
       unread.set(id, brokenText(entityType));
       return;
     }
-    try {
-      remotes.set(id, await readOne(context, entityType, id));
+    const read = await tryToRead(context, entityType, id);
+    if (!('problem' in read)) {
+      remotes.set(id, read);
       context.circuitBreaker.recordSuccess(entityType);
-    } catch (error) {
-      context.circuitBreaker.recordFailure(entityType, error);
       // The API would refuse it again: its changes fail, as those of an entity that is gone.
-      if (error instanceof RejectedError) remotes.set(id, { notFound: refusalOf(error) });
-      else unread.set(id, messageOf(error));
-    }
+    } else if (read.refusal) remotes.set(id, { notFound: read.refusal });
+    else unread.set(id, read.problem);
   });
   return { remotes, unread };
 }
@@ -100,10 +94,7 @@ async function readOne(context: ReadContext, entityType: EntityType, id: string)
   }
 }
 
-/**
- * The values of an entity, and when the API says that it was last changed. A connection that its connections do not have
- * is none; any other field that is left out is unknown.
- */
+/** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */
 function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
   for (const { name, path } of fieldsOf[entityType])
@@ -121,12 +112,13 @@ export async function tryToRead(
   context: ReadContext,
   entityType: EntityType,
   id: string,
-): Promise<Remote | { readonly problem: string }> {
+): Promise<Remote | { readonly problem: string; readonly refusal: NotFound | null }> {
   try {
     return await readOne(context, entityType, id);
   } catch (error) {
     context.circuitBreaker.recordFailure(entityType, error);
-    return { problem: messageOf(error) };
+    const refusal = error instanceof RejectedError ? refusalOf(error) : null;
+    return { problem: messageOf(error), refusal };
   }
 }
 
@@ -141,10 +133,7 @@ export async function refresh(
   }
 }
 
-/**
- * Stores an answer that is a whole topic or company as the document that a sync would make of it. Returns false when it
- * is not: the answer to a write may contain less.
- */
+/** Stores an answer that is a whole topic or company as its document. False when it is not: a write may answer with less. */
 export async function storeDocument(
   { batcher }: Pick<ReadContext, 'batcher'>,
   entityType: EntityType,
@@ -160,11 +149,6 @@ export async function storeDocument(
   });
   await batcher.add(isWhole ? { documents: [document()] } : {});
   return isWhole;
-}
-
-/** The names of all fields that the changes set. */
-function fieldsIn(changes: readonly Change[]): string[] {
-  return [...new Set(changes.flatMap(({ wanted }) => Object.keys(wanted)))];
 }
 
 async function readListed(

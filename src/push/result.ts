@@ -12,7 +12,7 @@ import { duplicatesName, howToDecide } from './duplicates-sheet.js';
 import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
 import { type EntityFacts, factsAbout, noteFor, type Reference } from './facts.js';
 import { textOf } from './import/cells.js';
-import { type Header, parseHeader, resultNames } from './import/header.js';
+import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
 import { readImportCopy } from './import/source.js';
 
@@ -31,23 +31,20 @@ interface RowResult {
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
-  const problem = resultPathProblem(out);
-  if (problem === null) return;
-  throw new UsageError('The result cannot be written.', [{ setting: '--result', problem }]);
-}
-
-function resultPathProblem(out: string): string | null {
-  if (!['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase()))
-    return `${out} does not end in .xlsx, .csv or .tsv`;
   const folder = dirname(resolve(out));
+  const refuse = (problem: string) => {
+    throw new UsageError('The result cannot be written.', [{ setting: '--result', problem }]);
+  };
+  if (!['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase()))
+    refuse(`${out} does not end in .xlsx, .csv or .tsv`);
   try {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-      return `the folder ${folder} does not exist`;
-    if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) return `${out} is a folder`;
+      refuse(`the folder ${folder} does not exist`);
+    if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) refuse(`${out} is a folder`);
     accessSync(folder, constants.W_OK);
-    return null;
   } catch (error) {
-    return `the folder ${folder} cannot be written to: ${messageOf(error)}`;
+    if (error instanceof UsageError) throw error;
+    refuse(`the folder ${folder} cannot be written to: ${messageOf(error)}`);
   }
 }
 
@@ -157,38 +154,21 @@ function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => st
   const own = new Set(grid.columns.flatMap((name, at) => (results.includes(at) ? [] : [name.toLowerCase()])));
   const [resultName, reasonName] =
     resultNames.find((names) => !names.some((one) => own.has(one))) ?? resultNames[1];
-  const look = lookOf(header);
-  const measured = measuredColumns(grid);
-  const columns = measured.map(
-    (column, at): ResultColumn => ({
-      column: { ...column, ...look(at, column.key) },
-      cell: cellOf(header, at),
-    }),
-  );
-  // The name of a company stands in a column to edit, beside the hidden one that says whose row it is.
-  const name = edited.find(({ field }) => field.name === 'name' && title !== null);
-  const beside = pair?.keep.at ?? name?.at ?? title?.at ?? id.at;
+  const wide = { type: 'text', wrap: true } as const;
   const added: ResultColumn[] = [
-    ...(title === null
-      ? [
-          {
-            column: { key: titleNameOf[entityType], type: 'text', width: 36, wrap: true } as const,
-            cell: titleOf,
-          },
-        ]
-      : []),
+    { column: { key: titleNameOf[entityType], width: 36, ...wide }, cell: titleOf },
     {
       column: { key: resultName, type: 'text', width: 12 },
       cell: (_, of) => (of ? { value: of.result.replaceAll('_', ' '), tone: toneOf[of.result] } : null),
     },
-    {
-      column: { key: reasonName, type: 'text', width: 40, wrap: true },
-      cell: (_, of) => of?.reason ?? null,
-    },
+    { column: { key: reasonName, width: 40, ...wide }, cell: (_, of) => of?.reason ?? null },
   ];
-  return columns.flatMap((column, at) => [
-    ...(results.includes(at) ? [] : [column]),
-    ...(at === beside ? added : []),
+  // The name of a company stands in a column to edit, beside the hidden one that says whose row it is.
+  const name = edited.find(({ field }) => field.name === 'name' && title !== null);
+  const beside = pair?.keep.at ?? name?.at ?? title?.at ?? id.at;
+  return measuredColumns(grid).flatMap((column, at) => [
+    ...(results.includes(at) ? [] : [columnOf(header, column, at)]),
+    ...(at === beside ? added.slice(title === null ? 0 : 1) : []),
   ]);
 }
 
@@ -204,40 +184,41 @@ const toneOf: Readonly<Partial<Record<RowResult['result'], Tone>>> = {
   invalid: 'wrong',
 };
 
-/** How a column looks in a sheet to edit; nothing for a column that the person added. */
-function lookOf({ entityType, id, isKeyTitle, edited, baseAt, pair }: Header) {
-  const context = new Map(sheetTables[entityType].context.map((column) => [column.key, column]));
-  return (at: number, key: string): Partial<SheetColumn> => {
-    const one = edited.find((column) => column.at === at);
-    if (at === pair?.keep.at) return { width: 10, edited: {} };
-    if (pair?.ids.some((place) => place.at === at)) return { width: 10, wrap: false, faint: true };
-    if (one) {
-      const { sql: _, key: __, ...looks } = editedColumns(one.field).edited;
-      return { ...looks, edited: { base: one.base?.header } };
-    }
-    // They are for the import; here they would stand between the rows and their results.
-    if (at === baseAt || edited.some(({ base }) => base?.at === at)) return { hidden: true };
-    return at === id.at && !isKeyTitle
-      ? { width: 10, wrap: false, faint: true }
-      : { ...context.get(key.toLowerCase()), key };
-  };
+/** A column of the file as it is in a sheet to edit; one that the person added stays as it is. */
+function columnOf(header: Header, column: SheetColumn, at: number): ResultColumn {
+  const { entityType, id, isKeyTitle, edited, baseAt, pair } = header;
+  const valueIn = ({ cells }: GridRow) => cells[at] ?? null;
+  const as = (look: Partial<SheetColumn>, cell: ResultColumn['cell'] = valueIn): ResultColumn => ({
+    column: { ...column, ...look, key: column.key },
+    cell,
+  });
+  if (at === pair?.keep.at)
+    return as({ width: 10, edited: {} }, (row, of) => ({
+      value: valueIn(row),
+      tone: of?.change ? toneOf[of.result] : undefined,
+    }));
+  const isId = pair ? pair.ids.some((place) => place.at === at) : at === id.at && !isKeyTitle;
+  if (isId) return as({ width: 10, wrap: false, faint: true });
+  const one = edited.find((of) => of.at === at || of.base?.at === at);
+  // They are for the import; here they would stand between the rows and their results.
+  if (at === baseAt || (one && one.at !== at)) return as({ hidden: true }, one && changedCell(one, at));
+  if (!one)
+    return as(sheetTables[entityType].context.find(({ key }) => key === column.key.toLowerCase()) ?? {});
+  const { sql: _, ...looks } = editedColumns(one.field).edited;
+  return as({ ...looks, edited: { base: one.base?.header } }, changedCell(one, at));
 }
 
-/** The cell of a column in each row: with a colour and a note where the row's change is about it. */
-function cellOf({ edited, pair }: Header, at: number): ResultColumn['cell'] {
-  if (at === pair?.keep.at)
-    return (row, of) => ({ value: row.cells[at] ?? null, tone: of?.change ? toneOf[of.result] : undefined });
-  const one = edited.find((column) => column.at === at || column.base?.at === at);
-  return (row, { change = null, result }: Partial<RowResult> = {}) => {
-    const value = row.cells[at] ?? null;
-    const wanted = one && change?.wanted[one.field.name];
+/** The cell of a column to edit, or of its base: with a colour and a note where the row's change is about it. */
+function changedCell({ field, at: editedAt }: EditedColumn, at: number): ResultColumn['cell'] {
+  return ({ cells }, { change = null, result }: Partial<RowResult> = {}) => {
+    const value = cells[at] ?? null;
+    const wanted = change?.wanted[field.name];
     // Of rows that were combined, each is marked where it has a value.
-    if (!one || !change || !result || wanted === undefined || (row.cells[one.at] ?? null) === null)
-      return value;
+    if (!change || !result || wanted === undefined || (cells[editedAt] ?? null) === null) return value;
     // What the API has now is what the person sees from now on, in its spelling: another edit is compared with it.
     const shown = result === 'applied' || result === 'unchanged' ? wanted : value;
-    if (at !== one.at) return shown;
-    return { value: shown, tone: toneOf[result], note: noteOf(change, one.field.name) };
+    if (at !== editedAt) return shown;
+    return { value: shown, tone: toneOf[result], note: noteOf(change, field.name) };
   };
 }
 
@@ -250,10 +231,7 @@ function noteOf({ status, base, remoteBefore }: Change, field: string): string |
   return before === undefined ? undefined : `Before: ${valueText(before)}`;
 }
 
-/**
- * The results of an import by row: the state of the change where there is one, what happened to its topic or company, and
- * who made the other change of a conflict. Undefined when there is no such row.
- */
+/** The result of each row: the state of its change, what happened to its topic or company, and who made the other change. */
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],

@@ -1,20 +1,16 @@
 import { minutesFor } from '../api/budget.js';
-import type { SignalhouseError } from '../base/errors.js';
+import { groupBy, portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
-import type { Change } from './change.js';
-import type { OnConflict } from './compare.js';
-import {
-  CircuitBreaker,
-  companiesPerRequest,
-  type PushContext,
-  type PushSettings,
-  storedCounts,
-} from './context.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import { type Change, entityTypes, type Status } from './change.js';
+import { type Comparison, compare, deliveryOf, type OnConflict, pathOf } from './compare.js';
+import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
+import { readRemotes } from './remote.js';
 import { writeResult } from './result.js';
-import { AttemptLog, Sender } from './send.js';
+import { AttemptLog, queuedById, Sender, unansweredDeliveries } from './send.js';
 
 export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | 'skip' | undefined;
@@ -44,7 +40,7 @@ export interface PushReport extends RunReport {
 }
 
 /** A request that a push would send (`--dry-run`). */
-export interface PlannedRequest {
+interface PlannedRequest {
   readonly method: 'PATCH';
   readonly path: string;
   readonly idempotencyKey: string;
@@ -69,7 +65,7 @@ export interface PushPreview {
   readonly minutes: number;
 }
 
-export function changeResult(change: Change & ChangeFacts) {
+function changeResult(change: Change & ChangeFacts) {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
   const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
     change;
@@ -120,8 +116,7 @@ export async function runPush(
       async work() {
         const sender = new Sender(context, attempts);
         await sender.resume();
-        await sender.sendQueued('topic');
-        await sender.sendQueued('company');
+        for (const entityType of entityTypes) await sender.sendQueued(entityType);
       },
       onAttempt: (attempt) => attempts.record(attempt),
       async afterBatch() {
@@ -133,7 +128,8 @@ export async function runPush(
       }),
       async report({ head, error }) {
         const changes = touched();
-        if (error && head.outcome === 'failed') context.notes.push(withHint(error));
+        if (error && head.outcome === 'failed')
+          context.notes.push([error.message, error.hint].filter(Boolean).join('. '));
         // A warehouse that fails must not cost the report: it then has no titles.
         const known = await withFacts(warehouse, changes).catch(() => withFacts(null, changes));
         const pushReport: PushReport = {
@@ -181,12 +177,13 @@ function countsOf(
   };
 }
 
-/** One request for each open topic and for each portion of companies; the few requests for reading are left out. */
+/** The requests that change what is open; the few requests for reading are left out. */
 function leftOf({ queue, config }: PushContext): PushReport['left'] {
-  const open = queue.withStatus('queued', 'sending');
-  const entities = (type: Change['entityType']) =>
-    new Set(open.filter(({ entityType }) => entityType === type).map(({ entityId }) => entityId)).size;
-  const requests = entities('topic') + Math.ceil(entities('company') / companiesPerRequest);
+  const open = groupBy(queue.withStatus('queued', 'sending'), ({ entityType }) => entityType);
+  const requests = [...open].reduce((sum, [type, changes]) => {
+    const entities = new Set(changes.map(({ entityId }) => entityId)).size;
+    return sum + Math.ceil(entities / perRequest[type]);
+  }, 0);
   return {
     queued: queue.withStatus('queued').length,
     sending: queue.withStatus('sending').length,
@@ -195,6 +192,84 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
   };
 }
 
-function withHint(error: SignalhouseError): string {
-  return error.hint ? `${error.message}. ${error.hint}` : error.message;
+interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
+  /** The published file. */
+  readonly store: Pick<Warehouse, 'all'>;
+  /** The queue as it is; the preview moves none of its changes. */
+  readonly changes: readonly Change[];
+  readonly organization: PushPreview['organization'];
+}
+
+/** What a push would send now. Reads the API as a push does, and changes nothing. Throws what the client throws. */
+export async function previewPush(
+  parts: PreviewParts,
+  options: Pick<PushOptions, 'onConflict'>,
+  observer: RunObserver,
+): Promise<PushPreview> {
+  const { config, api, store } = parts;
+  const queue = {
+    withStatus: (...of: Status[]) => parts.changes.filter(({ status }) => of.includes(status)),
+  };
+  const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
+  const reading = {
+    ...{ config, api, stop: parts.stop, storedCounts: await storedCounts(store) },
+    ...{ circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } },
+  };
+  let spent = 0;
+  const count = () => {
+    spent += 1;
+  };
+  const deliveries = unansweredDeliveries(queue);
+  const decided: Change[] = [];
+  api.events.on('attempt', count);
+  try {
+    for (const entityType of entityTypes) {
+      const queued = queuedById(queue, entityType);
+      observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
+      const { remotes, unread } = await readRemotes(reading, entityType, queued);
+      observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
+      const sending: Comparison[] = [];
+      for (const [id, changes] of queued) {
+        const remote = remotes.get(id);
+        const notRead = { errorCode: 'not_read', error: unread.get(id) ?? null };
+        if (!remote) {
+          decided.push(...changes.map((change) => ({ ...change, ...notRead })));
+          continue;
+        }
+        const comparison = compare(changes, remote, onConflict);
+        decided.push(
+          ...comparison.decided.map(({ change, status, patch }) => ({ ...change, ...patch, status })),
+        );
+        if (comparison.send) sending.push(comparison);
+      }
+      deliveries.push(...portions(sending, perRequest[entityType]).flatMap((part) => deliveryOf(part) ?? []));
+    }
+  } finally {
+    api.events.off('attempt', count);
+  }
+  const sent = deliveries.flatMap(({ changes }) => changes);
+  const facts = new Map((await withFacts(store, sent)).map((one) => [one.id, one]));
+  const requests = deliveries.map((delivery): PlannedRequest => {
+    const changes = delivery.changes.flatMap(({ id }) => {
+      const change = facts.get(id);
+      if (!change) return [];
+      const { entityType, entityId, wanted, base, title, note } = change;
+      return { id, entityType, entityId, wanted, base, title, note };
+    });
+    const { key: idempotencyKey, body, again } = delivery;
+    const path = pathOf(delivery);
+    return { method: 'PATCH', path, idempotencyKey, body: JSON.parse(body), again, changes };
+  });
+  const resultsOf = async (...of: Status[]) => {
+    const changes = decided.filter(({ status }) => of.includes(status));
+    return (await withFacts(store, changes)).map(changeResult);
+  };
+  return {
+    ...{ organization: parts.organization, requests },
+    unchanged: decided.filter(({ status }) => status === 'unchanged').length,
+    conflicts: await resultsOf('conflict'),
+    // What could not be read stays in the queue.
+    failures: await resultsOf('failed', 'queued'),
+    ...{ spent, minutes: minutesFor(requests.length, config) },
+  };
 }

@@ -7,19 +7,8 @@ import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, EntityType } from './change.js';
-import {
-  beforeSending,
-  type Comparison,
-  companyDelivery,
-  compare,
-  conflictPatch,
-  type Delivery,
-  notFoundPatch,
-  pathOf,
-  pick,
-  topicDelivery,
-} from './compare.js';
-import { brokenText, companiesPerRequest, type PushContext, updateEndpoint } from './context.js';
+import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
+import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
 import { mustSendAgain, neverSent, resolveRestored } from './doubt.js';
 import type { Queue } from './queue.js';
@@ -46,7 +35,7 @@ export class Sender {
    */
   async resume(): Promise<void> {
     const { context } = this;
-    const deliveries = unansweredDeliveries(context);
+    const deliveries = unansweredDeliveries(context.queue);
     if (deliveries.length === 0) return;
     context.observer.phase('sent earlier without an answer', deliveries.length);
     let done = 0;
@@ -75,15 +64,18 @@ export class Sender {
   async sendQueued(entityType: EntityType): Promise<void> {
     const { observer } = this.context;
     this.#supersedeCovered(entityType);
-    const queued = queuedById(this.context, entityType);
+    const queued = queuedById(this.context.queue, entityType);
     if (queued.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
-    const progress = (settled: number) => {
-      done = Math.min(done + settled, queued.size);
+    const progress = (decided: number) => {
+      done = Math.min(done + decided, queued.size);
       observer.progress(done, queued.size);
     };
-    for (const some of portions([...queued], portionSize(this.context))) {
+    const { requests, windowMs } = this.context.config.rateLimit;
+    // As many as can be read while what is read is fresh, and then sent.
+    const size = Math.max(1, Math.floor((requests * remoteFreshMs) / windowMs));
+    for (const some of portions([...queued], size)) {
       // What is out of date before its turn is read once more, together: the list may be cheaper than each by its id.
       for (let part = new Map(some); part.size > 0; ) {
         const beforeOutage = untilOutage(this.context);
@@ -92,10 +84,11 @@ export class Sender {
         const isCurrent = () => beforeOutage() && isFresh();
         const sending = comparisons.filter(({ send }) => send);
         progress(part.size - sending.length);
-        if (entityType === 'topic') await this.#sendTopics(sending, isCurrent, progress);
-        else
-          for (const together of portions(sending, companiesPerRequest))
-            await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
+        await pool(
+          portions(sending, perRequest[entityType]),
+          entityType === 'topic' ? this.context.api.concurrency : 1,
+          (together) => this.#sendTogether(together, { isCurrent, progress, refusals: 0 }),
+        );
         part = this.#unsent(entityType, sending);
       }
     }
@@ -105,7 +98,7 @@ export class Sender {
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
     const { queue } = this.context;
-    for (const changes of queuedById(this.context, entityType).values()) {
+    for (const changes of queuedById(this.context.queue, entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
@@ -120,8 +113,8 @@ export class Sender {
     const { queue, circuitBreaker } = this.context;
     if (circuitBreaker.isOpen(updateEndpoint[entityType])) return new Map();
     const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
-      const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
-      return [entityId, changes.filter(({ id, status }) => status === 'queued' && !this.#waiting.has(id))];
+      const queued = queue.still(send?.changes ?? [], 'queued');
+      return [entityId, queued.filter(({ id }) => !this.#waiting.has(id))];
     });
     return new Map(left.filter(([, changes]) => changes.length > 0));
   }
@@ -138,78 +131,46 @@ export class Sender {
         continue;
       }
       if (remote.values) await resolveRestored(this.context, all, remote.values);
-      const changes = all
-        .flatMap((one) => queue.get(one.id) ?? [])
-        .filter(({ status }) => status === 'queued');
+      const changes = queue.still(all, 'queued');
       if (changes.length === 0) continue;
       const comparison = compare(changes, remote, onConflict);
-      const { unchanged, conflicts, notFound } = comparison;
-      queue.move(unchanged, 'unchanged', ({ wanted }) => ({
-        remoteBefore: pick(comparison.remote, wanted),
-        ...{ error: null, errorCode: null },
-      }));
-      for (const conflict of conflicts) queue.move([conflict.change], 'conflict', conflictPatch(conflict));
-      if (notFound) queue.move(notFound.changes, 'failed', notFoundPatch(notFound));
+      for (const { change, status, patch } of comparison.decided) queue.move([change], status, patch);
       // A new sheet, made to decide the conflict, needs the values of today.
-      if (conflicts.length > 0 && !remote.notFound && remote.listed)
-        await refresh(this.context, entityType, [id]);
+      const isInConflict = comparison.decided.some(({ status }) => status === 'conflict');
+      if (isInConflict && !remote.notFound && remote.listed) await refresh(this.context, entityType, [id]);
       comparisons.push(comparison);
     }
     if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
     return comparisons;
   }
 
-  async #sendTopics(
-    comparisons: readonly Comparison[],
-    isCurrent: () => boolean,
-    progress: (settled: number) => void,
-  ): Promise<void> {
-    await pool(comparisons, this.context.api.concurrency, async (comparison) => {
-      this.context.stop.throwIfAborted();
-      const delivery = isCurrent() ? topicDelivery(comparison) : null;
-      if (!delivery) return;
-      const delivered = await this.#storeAndSend(delivery, [comparison], isCurrent);
-      if (delivered.kind !== 'unsent') progress(1);
-    });
-  }
-
   /**
-   * Sends several companies in one request. The API may refuse it for one of them without saying which: then each half is
-   * sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
+   * Sends one topic, or several companies in one request. The API may refuse it for one of them without saying which: then each
+   * half is sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
    */
-  async #sendTogether(
-    comparisons: readonly Comparison[],
-    isCurrent: () => boolean,
-    progress: (settled: number) => void,
-    refusals: { inARow: number },
-  ): Promise<void> {
+  async #sendTogether(comparisons: readonly Comparison[], turn: Turn): Promise<void> {
     const { queue, stop } = this.context;
-    const delivery = companyDelivery(comparisons);
+    const delivery = deliveryOf(comparisons);
     if (!delivery) return;
     stop.throwIfAborted();
     // Sent with what is read after the outage instead.
-    if (!isCurrent()) return;
-    const delivered = await this.#storeAndSend(delivery, comparisons, isCurrent);
+    if (!turn.isCurrent()) return;
+    const delivered = await this.#storeAndSend(delivery, comparisons, turn.isCurrent);
     if (delivered.kind === 'unsent') return;
-    refusals.inARow = delivered.kind === 'resolved' ? 0 : refusals.inARow + 1;
-    if (delivered.kind !== 'split') return progress(comparisons.length);
-    if (refusals.inARow > maxRefusals) {
-      const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'queued');
-      failRejected(this.context, still, delivered.error);
-      return progress(comparisons.length);
+    turn.refusals = delivered.kind === 'resolved' ? 0 : turn.refusals + 1;
+    if (delivered.kind !== 'split') return turn.progress(comparisons.length);
+    if (turn.refusals > maxRefusals) {
+      failRejected(this.context, queue.still(delivery.changes, 'queued'), delivered.error);
+      return turn.progress(comparisons.length);
     }
     // Under their new keys: the API may not have released the old one.
     const requeued = comparisons.flatMap((one) => withQueuedChanges(one, queue));
-    progress(comparisons.length - requeued.length);
-    const half = Math.ceil(requeued.length / 2);
-    await this.#sendTogether(requeued.slice(0, half), isCurrent, progress, refusals);
-    await this.#sendTogether(requeued.slice(half), isCurrent, progress, refusals);
+    turn.progress(comparisons.length - requeued.length);
+    for (const half of portions(requeued, Math.ceil(requeued.length / 2)))
+      await this.#sendTogether(half, turn);
   }
 
-  /**
-   * Stores, before the request is sent, its body and key and what the API had before. Changes of an endpoint that is broken
-   * stay in the queue.
-   */
+  /** Stores body, key and what the API had, then sends. Changes of an endpoint that is broken stay in the queue. */
   async #storeAndSend(
     delivery: Delivery,
     comparisons: readonly Comparison[],
@@ -236,7 +197,7 @@ export class Sender {
   async #send(delivery: Delivery, isCurrent: () => boolean): Promise<Delivered> {
     const { queue } = this.context;
     return this.attempts.during(delivery, async (sent) => {
-      const still = () => delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
+      const still = () => queue.still(delivery.changes, 'sending');
       try {
         const delivered = await deliver(this.context, delivery, isCurrent, sent);
         if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
@@ -262,22 +223,29 @@ export class Sender {
   }
 }
 
+/** What requests have in common that are sent because of one reading. */
+interface Turn {
+  /** Whether what was read still counts. */
+  readonly isCurrent: () => boolean;
+  /** Told how many topics or companies are done. */
+  readonly progress: (decided: number) => void;
+  /** How many requests were refused one after the other. */
+  refusals: number;
+}
+
 /** After so many refused requests in a row, the API refuses whatever is in them; to halve 1,000 companies takes 10. */
 const maxRefusals = 12;
 
 /** The same comparison with its changes as the queue has them now; none when they are settled. */
-function withQueuedChanges(comparison: Comparison, queue: Pick<Queue, 'get'>): Comparison[] {
+function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
   const { send } = comparison;
-  const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
-  if (!send || changes.some(({ status }) => status !== 'queued')) return [];
+  const changes = queue.still(send?.changes ?? [], 'queued');
+  if (!send || changes.length < send.changes.length) return [];
   return [{ ...comparison, send: { ...send, changes } }];
 }
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
-export function queuedById(
-  { queue }: { readonly queue: Pick<Queue, 'withStatus'> },
-  entityType: EntityType,
-): Map<string, Change[]> {
+export function queuedById(queue: Pick<Queue, 'withStatus'>, entityType: EntityType): Map<string, Change[]> {
   const busy = new Set(queue.withStatus('sending').map(({ entityId }) => entityId));
   const queued = queue
     .withStatus('queued')
@@ -295,11 +263,6 @@ const remoteFreshMs = 150_000;
 function freshFromNow({ clock, config: { rateLimit } }: PushContext): () => boolean {
   const until = clock.monotonic() + Math.max(remoteFreshMs, 2 * rateLimit.windowMs);
   return () => clock.monotonic() < until;
-}
-
-/** As many entities as can be read in that time, and then sent. */
-function portionSize({ config: { rateLimit } }: PushContext): number {
-  return Math.max(1, Math.floor((rateLimit.requests * remoteFreshMs) / rateLimit.windowMs));
 }
 
 const saveAttemptsSql = sqlFile('push/save_attempts');
@@ -349,7 +312,7 @@ export class AttemptLog {
 }
 
 /** The requests that were sent and not settled, each with all its changes, oldest first. */
-export function unansweredDeliveries({ queue }: { readonly queue: Pick<Queue, 'withStatus'> }): Delivery[] {
+export function unansweredDeliveries(queue: Pick<Queue, 'withStatus'>): Delivery[] {
   const byKey = groupBy(queue.withStatus('sending'), ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
     const [first] = changes;

@@ -8,21 +8,15 @@ import {
   entityKey,
   fieldsOf,
   groupOf,
+  isOpen,
   shareGroup,
   type Value,
   type Values,
 } from './change.js';
 import { isSame } from './compare.js';
-import { storedCounts } from './context.js';
-import { factsAbout, named } from './facts.js';
+import { named } from './facts.js';
 import { storedEntitiesOf } from './import/match.js';
-import {
-  type ImportParts,
-  type Preview,
-  type PreviewChange,
-  previewChanges,
-  previewOf,
-} from './import/preview.js';
+import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
 
 export interface UndoOptions {
@@ -46,7 +40,7 @@ export interface UndoReport {
   /** Fields that stay as they are, because no client can set what was there before. */
   readonly kept: readonly KeptField[];
   readonly notUndone: readonly (NotUndone & { readonly title: string | null })[];
-  readonly preview: Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests' | 'minutes'>;
+  readonly preview: Totals;
   readonly notes: readonly string[];
   /** 3 when a change could not be undone or only in part, otherwise 0; also when it is undone already. */
   readonly exitCode: 0 | 3;
@@ -74,48 +68,23 @@ export async function prepareUndo(
     const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
     return blockedReason && `the ${change.entityType} ${merged ?? blockedReason}`;
   });
-  const shown = await previewChanges(
-    store,
-    plan.reversals.map((reversal) => ({ ...reversal, rows: [] })),
-  );
-  const changes = shown.changes.map((change, at) => ({
-    ...change,
-    undoes: plan.reversals[at]?.undoes ?? [],
-  }));
-  const hasTopics = changes.some(({ entityType }) => entityType === 'topic');
-  const counts = await storedCounts(store);
-  const affected = hasTopics ? shown.affected : null;
-  const [topics, companies] = (['topic', 'company'] as const).map((type) => {
-    const planned = plan.reversals.filter(({ entityType }) => entityType === type);
-    return previewOf(type, planned.map(asWarehouse), counts[type], settings, { superseded: 0, affected });
-  }) as [Preview, Preview];
-  const facts = await factsAbout(store, plan.notUndone);
-  const notUndone = plan.notUndone.map((one) => ({ ...one, title: facts(one).title }));
-  const isPartial = plan.kept.length > 0 || plan.notUndone.some(({ kind }) => kind === 'blocked');
-  const [one, other] = [topics.requests, companies.requests];
+  const { reversals, kept } = plan;
+  const hasTopics = reversals.some(({ entityType }) => entityType === 'topic');
+  const { changes: shown, totals } = await previewOf({ store, settings }, reversals, hasTopics);
+  const changes = shown.map((change, at) => ({ ...change, undoes: reversals[at]?.undoes ?? [] }));
+  const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
+  const isPartial = kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
   return {
-    ...{ importId, requestedBy, requestedReason, changes, notes, reversals: plan.reversals },
-    ...{ kept: plan.kept, notUndone, exitCode: isPartial ? 3 : 0 },
-    preview: {
-      ...{ changes: changes.length, kinds: [...topics.kinds, ...companies.kinds], affected },
-      requests: {
-        ...{ writes: one.writes + other.writes, reads: one.reads + other.reads },
-        total: one.total + other.total,
-      },
-      minutes: topics.minutes + companies.minutes,
-    },
+    ...{ importId, requestedBy, requestedReason, changes, notes, reversals, kept, notUndone },
+    ...{ exitCode: isPartial ? 3 : 0, preview: totals },
   };
-}
-
-function asWarehouse(reversal: Reversal) {
-  return { ...reversal, baseFrom: 'warehouse' as const };
 }
 
 /** Queues the reverse changes as one import of their own, which can be undone like any other. */
 export function enqueueUndo(queue: Pick<Queue, 'add'>, prepared: PreparedUndo): UndoReport {
   const { importId, requestedBy, requestedReason, reversals } = prepared;
   const origin = { importId, requestedBy, requestedReason, sourceHash: null };
-  const added = queue.add(reversals.map((reversal) => ({ ...asWarehouse(reversal), ...origin })));
+  const added = queue.add(reversals.map((reversal) => ({ ...reversal, ...origin })));
   const report = reportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
   return { ...report, queued: added.map(({ id }) => id) };
 }
@@ -169,10 +138,7 @@ function lastImportOf(all: readonly Change[], source: string, notes: string[]): 
 }
 
 interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
-  /**
-   * `undone`: it is undone already. `nothing`: it changed nothing in the API. `blocked`: something must happen first, or
-   * it cannot be undone at all.
-   */
+  /** `nothing`: it changed nothing in the API. `blocked`: something must happen first, or it cannot be undone at all. */
   readonly kind: 'undone' | 'nothing' | 'blocked';
   readonly reason: string;
 }
@@ -185,13 +151,10 @@ interface KeptField {
 }
 
 /** What an undo queues; the caller adds who wants it and when. */
-type Reversal = Pick<
-  NewChange,
-  'entityType' | 'entityId' | 'wanted' | 'base' | 'baseAt' | 'source' | 'sourceRow'
-> &
-  Required<Pick<NewChange, 'undoes'>>;
+type Reversal = Omit<NewChange, 'importId' | 'requestedBy' | 'requestedReason' | 'sourceHash'> &
+  Pick<Change, 'undoes'>;
 
-export interface UndoPlan {
+interface UndoPlan {
   readonly reversals: readonly Reversal[];
   readonly kept: readonly KeptField[];
   readonly notUndone: readonly NotUndone[];
@@ -249,7 +212,8 @@ export function planUndo(
       const { entityType, entityId, sourceRow } = last;
       reversals.push({
         ...{ entityType, entityId, wanted: reverse.wanted, base: reverse.base },
-        ...{ baseAt: last.settledAt, source: sourceOf(first.source), sourceRow, undoes: ids },
+        ...{ baseFrom: 'warehouse', baseAt: last.settledAt },
+        ...{ source: sourceOf(first.source), sourceRow, undoes: ids },
       });
     }
   }
@@ -286,7 +250,7 @@ class History {
     const undo = this.#undos.get(change.id)?.findLast(({ status }) => !isDropped(status));
     if (!undo) return change;
     const { id, status } = undo;
-    if (status === 'queued' || status === 'sending')
+    if (isOpen(undo))
       return { kind: 'undone', reason: `its undo ${id} is ${status}: signalhouse push sends it` };
     if (!isDone(undo)) {
       const next = `signalhouse changes retry ${id}${status === 'conflict' ? ' --overwrite' : ''}`;
@@ -303,7 +267,7 @@ class History {
     const others = (this.#byEntity.get(entityKey(change)) ?? []).filter(
       (one) => one.id !== change.id && shareGroup(one.wanted, change.wanted),
     );
-    const open = others.find(({ status }) => status === 'queued' || status === 'sending');
+    const open = others.find(isOpen);
     if (open) {
       const next = open.status === 'queued' ? 'cancel it, or push it' : 'push it';
       return `change ${open.id} of the same field is ${open.status}: ${next} first`;

@@ -98,7 +98,7 @@ function sourceOf(file: string | undefined, sheet: string | undefined, sql: stri
     problems.push({ setting: 'file', problem: 'is -, but nothing is piped in' });
   if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
   if (sql !== undefined) return { sql };
-  return isPiped ? { stdin: process.stdin, sheet } : { path: file as string, sheet };
+  return isPiped ? { stream: process.stdin, name: 'standard input', sheet } : { path: file as string, sheet };
 }
 
 export const undo = command({

@@ -39,15 +39,9 @@ export const sheet = command({
 });
 
 /** The options of the sheet. Raises UsageError with every problem at once. */
-function optionsOf({
-  out,
-  where,
-  query,
-  companies,
-  duplicates,
-  columns,
-  force,
-}: Flags): EditSheetOptions | DuplicatesSheetOptions {
+function optionsOf(given: Flags): EditSheetOptions | DuplicatesSheetOptions {
+  const { out, where, query, companies, duplicates, columns, force } = given;
+  const others = { where, query, columns, companies: companies || undefined };
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
@@ -55,24 +49,14 @@ function optionsOf({
   if (where !== undefined && query !== undefined)
     problems.push({ setting: '--query', problem: 'cannot be combined with --where: both select the rows' });
   if (duplicates)
-    for (const [setting, value] of Object.entries({
-      where,
-      query,
-      columns,
-      companies: companies || undefined,
-    }))
+    for (const [setting, value] of Object.entries(others))
       if (value !== undefined)
         problems.push({ setting: `--${setting}`, problem: 'cannot be combined with --duplicates' });
   const sql = query === undefined ? undefined : queryIn(query, problems);
   if (problems.length > 0 || out === undefined) throw new UsageError('Cannot tell what to write.', problems);
   if (duplicates) return { out, overwrite: force };
-  const selection =
-    sql !== undefined
-      ? ({ by: 'query', sql } as const)
-      : where !== undefined
-        ? ({ by: 'where', sql: where } as const)
-        : ({ by: 'default' } as const);
-  return { out, entityType: companies ? 'company' : 'topic', selection, columns, overwrite: force };
+  const entityType = companies ? 'company' : 'topic';
+  return { out, entityType, where, query: sql, columns, overwrite: force };
 }
 
 function queryIn(path: string, problems: Problem[]): string {

@@ -32,10 +32,7 @@ export function textOf(cell: Cell | undefined): string | null {
   return text === '' ? null : text;
 }
 
-/**
- * Why a text cannot be used in any column, or null: it stands for a formula without a value, or has characters for which
- * DuckDB's JSON reader refuses all changes.
- */
+/** Why no column can have a text: it is a formula without a value, or DuckDB's JSON reader refuses it; null when it can. */
 export function textProblem(text: string | null): string | null {
   if (text === noResult)
     return 'is a formula without a stored value: open the file in a spreadsheet program and save it there, or type the value';

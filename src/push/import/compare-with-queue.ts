@@ -1,4 +1,4 @@
-import { type Change, groupOf, type Values } from '../change.js';
+import { type Change, groupOf, isOpen, type Values } from '../change.js';
 import { isSame } from '../compare.js';
 import { contradicts, isContested, isSamePerson } from '../contested.js';
 import type { RequestedChange } from './match.js';
@@ -47,7 +47,7 @@ export function compareWithQueue(
   requestedBy: string | null,
 ): QueueComparison {
   const waiting = changes.filter(({ status }) => status === 'queued');
-  const open = changes.filter(({ status }) => status === 'queued' || status === 'sending');
+  const open = changes.filter(isOpen);
   const requested = withContestedFields(request, open);
   if (Object.keys(requested).length === 0) return { kind: 'unchanged' };
 
@@ -125,10 +125,7 @@ function withContestedFields({ wanted, requested }: RequestedChange, open: reado
   return Object.fromEntries(Object.entries(requested).filter(([name]) => groups.has(groupOf(name))));
 }
 
-/**
- * The change of a field that was applied after the warehouse's value was read, which is the base of a list without base columns:
- * nobody can have seen its effect there.
- */
+/** The change of a field that was applied after the warehouse's value, the base, was read: nobody can have seen its effect. */
 function unseenChange(
   request: RequestedChange,
   changes: readonly Change[],

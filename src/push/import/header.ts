@@ -1,7 +1,7 @@
 import { closestMatch, folded, withoutBrackets } from '../../base/closest.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
-import { type EntityType, type Field, fieldsOf } from '../change.js';
+import { type EntityType, entityTypes, type Field, fieldsOf } from '../change.js';
 import { sheetTables } from '../edit-sheet.js';
 
 /** A column of the file: its place, and its header as written. */
@@ -105,13 +105,7 @@ export const pairNames = {
   keep: 'keep',
 } as const;
 
-const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
-const entityTypes = ['topic', 'company'] as const;
-
-/**
- * Finds out from its header what a file changes. Tolerant about spelling, case and order; the notes name columns that
- * are not used. Raises UsageError, with every problem, when it cannot tell.
- */
+/** Finds out from its header what a file changes. Raises UsageError, with every problem, when it cannot tell. */
 export function parseHeader(columns: readonly string[], source: string, sheets?: SheetChoice): Header {
   const file = { source, sheets };
   const named: Column[] = columns.flatMap((header, at) =>
@@ -150,11 +144,10 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   });
   const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const baseAt = columnNamed('base_updated_at');
-  const title = titleNames[entityType]
-    .flatMap(
-      (wanted) => named.find(({ name, at }) => name === wanted && !edited.some((one) => one.at === at)) ?? [],
-    )
-    .at(0);
+  const title = firstOf(
+    named.filter(({ at }) => !edited.some((one) => one.at === at)),
+    titleNames[entityType],
+  );
   const results = resultsIn(named);
   for (const at of results) taken.add(at);
   // Beside a result, it is why that row was not sent.
@@ -205,6 +198,11 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   };
 }
 
+/** The column that has the first of these names that one has. */
+function firstOf(named: readonly Column[], names: readonly string[]): Column | undefined {
+  return names.flatMap((wanted) => named.find(({ name }) => name === wanted) ?? []).at(0);
+}
+
 /** The columns of an earlier result; one of the two alone is the person's own. */
 function resultsIn(named: readonly Column[]): number[] {
   return resultNames.flatMap((names) => {
@@ -234,16 +232,13 @@ function pairHeader(named: readonly Column[], file: NamedFile): Header | undefin
 }
 
 /** The column that says which topic or company a row is about, and whether that is its title. */
-interface KeyColumn {
-  readonly entityType: EntityType;
-  readonly id: Column;
-  readonly isKeyTitle: boolean;
-}
-
-function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
+function entityOf(
+  named: readonly Column[],
+  file: NamedFile,
+): Pick<Header, 'entityType' | 'isKeyTitle'> & { readonly id: Column } {
   const found = entityTypes.flatMap((entityType) =>
     named
-      .filter(({ name }) => name === folded(idNames[entityType]))
+      .filter(({ name }) => name === folded(sheetTables[entityType].id))
       .map((id) => ({ entityType, id, isKeyTitle: false, setting: id.header })),
   );
   const [first, second] = found;
@@ -261,9 +256,7 @@ function entityOf(named: readonly Column[], file: NamedFile): KeyColumn {
   if (bare && only && !other) return { entityType: only, id: bare, isKeyTitle: false };
   // Where no column can be changed, that is what is wrong with a list of titles.
   const titled = (possible.length > 0 ? possible : entityTypes).flatMap((entityType) => {
-    const id = keyNames[entityType]
-      .flatMap((wanted) => named.find(({ name }) => name === wanted) ?? [])
-      .at(0);
+    const id = firstOf(named, keyNames[entityType]);
     return id ? [{ entityType, id, isKeyTitle: true }] : [];
   });
   if (titled[0] && !bare && !other) return titled[0];
@@ -321,6 +314,6 @@ function unclearError(
   entityType: EntityType = 'topic',
 ): UsageError {
   return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
+    hint: `A list with the columns ${sheetTables[entityType].id} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
   });
 }

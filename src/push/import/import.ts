@@ -1,34 +1,36 @@
 import { randomUUID } from 'node:crypto';
 import { groupBy } from '../../base/group-by.js';
+import { type GridRow, maxCellChars } from '../../sheet/grid.js';
+import { sqlFile } from '../../warehouse/sql.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
-import { storedCounts } from '../context.js';
-import type { NewChange, Queue } from '../queue.js';
+import { named, rowsAbout } from '../facts.js';
+import type { NewChange, Origin, Queue } from '../queue.js';
 import { undoneBy } from '../undo.js';
+import { fingerprint, textOf } from './cells.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
-import { type Header, parseHeader } from './header.js';
+import { type Header, isReadOnly, parseHeader, type ReadOnlyName } from './header.js';
 import {
   blockedProblems,
   compareWithWarehouse,
-  followMerges,
+  followMerge,
   matchRows,
   type StoredEntity,
   storedEntities,
 } from './match.js';
-import { ignoredEdits, notesOf, readAs } from './notes.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
   type ImportParts,
   type ImportProblem,
   type ImportReport,
   type ImportRow,
-  previewChanges,
+  type PreviewChange,
   previewOf,
   type RowOutcome,
 } from './preview.js';
-import { combineRows, type EntityEdits, type ParsedRow, parseRows } from './rows.js';
+import { combineRows, type EntityEdits, isAsking, type ParsedRow, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
-import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
+import { isSameTitle, mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
@@ -89,17 +91,13 @@ export async function prepareImport(
   const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const edits = await readEdits(store, source, header, { ...options, isFollowing });
+  const edits = await readEdits(store, source, header, options, isFollowing);
 
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = {
-    ...{
-      entityType,
-      importId: options.importId ?? randomUUID(),
-      source: source.name,
-      sourceHash: source.hash,
-    },
+    ...{ entityType, importId: options.importId ?? randomUUID() },
+    ...{ source: source.name, sourceHash: source.hash },
     requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
     requestedReason: options.requestedReason ?? null,
   };
@@ -129,19 +127,21 @@ export async function prepareImport(
   const newChanges = isRefused ? [] : found;
   const sent = found.filter(({ rivals }) => rivals.length === 0);
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
-  const shown = await previewChanges(store, planned);
-  const counts = await storedCounts(store);
-  const preview = previewOf(entityType, planned, counts[entityType], settings, {
-    rows,
+  const { changes: shown, totals } = await previewOf({ store, settings }, planned, entityType === 'topic');
+  const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
+  const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
+  const preview = {
+    rows: countsOf(rows),
+    ...totals,
     superseded: found.reduce((sum, { change }) => sum + (change.supersedes?.length ?? 0), 0),
-    affected: entityType === 'topic' ? shown.affected : null,
-  });
+    base: { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest },
+  };
   return {
-    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown.changes },
+    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown },
     problems: inOrder(problems, header),
     notes: [
       ...(edits.ignored === null ? [] : [edits.ignored]),
-      ...notesOf(source, header, edits.repeated, rows, shown.changes),
+      ...notesOf(source, header, edits.entities, rows, shown),
       // Last, because there may be one for each row.
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
     ],
@@ -152,8 +152,6 @@ export async function prepareImport(
 /** What the rows of a file ask for, by the ids that they change. */
 interface Edits {
   readonly entities: readonly EntityEdits[];
-  /** How many ids occur in several rows. */
-  readonly repeated: number;
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
   /** What happened to rows whose id was merged, and how titles and addresses were read, by row. */
@@ -170,51 +168,38 @@ async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
-  {
-    isFollowing,
-    ignoreTitles = false,
-    exactTitles = false,
-  }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'> & { readonly isFollowing: boolean },
+  { ignoreTitles = false, exactTitles = false }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'>,
+  isFollowing: boolean,
 ): Promise<Edits> {
   const parsed = header.pair ? await parsePairs(store, header.pair, header, grid) : parseRows(header, grid);
-  const { isKeyTitle } = header;
+  const { isKeyTitle, entityType } = header;
   // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
   const isCompared = header.title !== null && !ignoreTitles && !isKeyTitle;
   const lookUp = (rows: readonly ParsedRow[]) => {
-    const ids = rows.flatMap(({ id, edits, problems }) =>
-      id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
-    );
-    return storedEntities(store, header.entityType, [...new Set(ids)]);
+    const ids = rows.flatMap((row) => (isCompared || isAsking(row) ? (row.id ?? []) : []));
+    return storedEntities(store, entityType, [...new Set(ids)]);
   };
   const byId = isKeyTitle ? new Map<string, StoredEntity>() : await lookUp(parsed);
   const resolved = await resolveTitles(store, header, parsed, byId, exactTitles);
-  const stored = isKeyTitle ? await lookUp(resolved.rows) : byId;
-  const matched = matchRows(resolved.rows, stored);
-  const titles = ignoreTitles ? new Map() : await wrongTitles(store, header, matched, stored);
-  const valid = matched.flatMap(({ id, ...row }) =>
-    id === null || row.problems.length > 0 ? [] : [{ ...row, id }],
-  );
-  const {
-    rows,
-    texts,
-    problems: unclear,
-  } = isFollowing
-    ? followMerges(valid, stored)
-    : { rows: valid, texts: new Map<number, string>(), problems: [] };
-  const { entities, repeated, problems: contradictions } = combineRows(rows);
-  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-  const more = matched.flatMap(({ row, id, problems }): ImportProblem[] => {
-    if (problems.length === 0 || id === null) return [];
+  const stored = isKeyTitle ? await lookUp(resolved) : byId;
+  const matched = matchRows(resolved, stored, entityType);
+  const none = new Map<number, ImportProblem>();
+  const titles = ignoreTitles ? none : await wrongTitles(store, header, matched, stored);
+  const rows = matched.map((row): ParsedRow => {
+    const { id, problems } = row;
+    if (id === null) return row;
+    if (problems.length === 0) return isFollowing ? followMerge(row, stored) : row;
+    // A row with a wrong cell reports everything that is wrong with it at once, including its id.
     const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row] });
-    return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
+    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row.row] });
+    const title = titles.get(row.row);
+    return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
   });
-  const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
-  const textOf = (row: ParsedRow) =>
-    [resolved.texts.get(row.row), readAs(row, header), texts.get(row.row)].filter(Boolean).join('; ');
+  const { entities, problems } = combineRows(rows);
   return {
-    ...{ entities, repeated, stored, wrongTitles: titles, problems },
-    texts: new Map(matched.flatMap((row) => (textOf(row) ? [[row.row, textOf(row)]] : []))),
+    ...{ entities, stored, wrongTitles: titles },
+    problems: [...rows.flatMap((row) => row.problems), ...problems],
+    texts: new Map(rows.flatMap(({ row, texts }) => (texts.length > 0 ? [[row, texts.join('; ')]] : []))),
     ignored: await ignoredEdits(store, header, grid.rows, matched, stored),
   };
 }
@@ -224,10 +209,7 @@ function outcomeOf(
   { stored, wrongTitles: titles }: Edits,
   changes: readonly Change[],
   header: Header,
-  origin: Pick<
-    NewChange,
-    'entityType' | 'requestedBy' | 'requestedReason' | 'source' | 'sourceHash' | 'importId'
-  >,
+  origin: Origin & Pick<NewChange, 'entityType'>,
 ): EntityOutcome {
   const { rows, edits } = entity;
   // Checked first: what the same file asked for then may be impossible, or done, by now.
@@ -242,39 +224,27 @@ function outcomeOf(
   const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
   if ('problems' in request) return { rows, outcome: 'invalid', problems: request.problems };
   const comparison = compareWithQueue(request, changes, origin.requestedBy);
-  switch (comparison.kind) {
-    case 'unchanged':
-      return { rows, outcome: 'unchanged' };
-    case 'duplicate':
-      return {
-        rows,
-        outcome: 'duplicate',
-        change: comparison.change,
-        text: duplicateText(comparison.change),
-      };
-    case 'conflict':
-      return { rows, outcome: 'conflict', change: comparison.change, text: conflictText(comparison.change) };
-    case 'queue': {
-      const { wanted, base, supersedes, rivals } = comparison;
-      const { baseFrom, baseAt } = request;
-      const sourceRow = rows[0] ?? null;
-      const change = {
-        ...origin,
-        entityId: entity.id,
-        requestedReason: entity.reason ?? origin.requestedReason,
-        sourceRow,
-        wanted,
-        base,
-        baseFrom,
-        baseAt,
-        supersedes,
-      };
-      if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
-      const conflict = contestedText(change, rivals);
-      const newChange = { change: { ...change, conflict }, rivals, rows };
-      return { rows, outcome: 'conflict', text: conflict, newChange };
-    }
+  if (comparison.kind === 'unchanged') return { rows, outcome: 'unchanged' };
+  if (comparison.kind !== 'queue') {
+    const { kind: outcome, change } = comparison;
+    return {
+      rows,
+      outcome,
+      change,
+      text: outcome === 'duplicate' ? duplicateText(change) : conflictText(change),
+    };
   }
+  const { wanted, base, supersedes, rivals } = comparison;
+  const { baseFrom, baseAt } = request;
+  const change = {
+    ...{ ...origin, entityId: entity.id, sourceRow: rows[0] ?? null },
+    ...{ wanted, base, baseFrom, baseAt, supersedes },
+    requestedReason: entity.reason ?? origin.requestedReason,
+  };
+  if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
+  const conflict = contestedText(change, rivals);
+  const newChange = { change: { ...change, conflict }, rivals, rows };
+  return { rows, outcome: 'conflict', text: conflict, newChange };
 }
 
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
@@ -300,16 +270,26 @@ function rowsOf(
     const text = before?.outcome === 'invalid' ? `${before.text}; ${sentence}` : sentence;
     found.set(row, { outcome: 'invalid', changeId: null, text });
   }
-  const otherwise = {
-    outcome: 'invalid',
-    changeId: null,
-    text: 'Another row of the same id is wrong.',
-  } as const;
-  const nothing = { outcome: 'unchanged', changeId: null, text: null } as const;
   return grid.rows.map((row) => {
-    const last = pair && isUndecided(pair, row) ? nothing : otherwise;
-    return { row: row.number, ...(found.get(row.number) ?? last) };
+    const isQuiet = pair !== null && isUndecided(pair, row);
+    const otherwise = { changeId: null, text: isQuiet ? null : 'Another row of the same id is wrong.' };
+    const outcome = isQuiet ? 'unchanged' : 'invalid';
+    return { row: row.number, ...(found.get(row.number) ?? { outcome, ...otherwise }) };
   });
+}
+
+function countsOf(rows: readonly ImportRow[]): ImportReport['preview']['rows'] {
+  const counts = {
+    queued: 0,
+    not_queued: 0,
+    unchanged: 0,
+    duplicate: 0,
+    imported_before: 0,
+    conflict: 0,
+    invalid: 0,
+  };
+  for (const { outcome } of rows) counts[outcome] += 1;
+  return counts;
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
@@ -375,4 +355,81 @@ export function reportWithoutQueueing(
   const ofRows = { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued };
   const preview = { ...prepared.preview, rows: ofRows };
   return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
+}
+
+/** What the user should know about a file as a whole, beside its changes and its wrong rows. */
+function notesOf(
+  { grid }: ImportSource,
+  header: Header,
+  entities: readonly EntityEdits[],
+  rows: readonly ImportRow[],
+  changes: readonly PreviewChange[],
+): string[] {
+  const notes = [...grid.notes, ...header.notes];
+  if (grid.rows.length === 0) notes.push('There are no rows below the header.');
+  const repeated = entities.filter(({ rows: of }) => of.length > 1).length;
+  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
+  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
+  const hidden = new Set(grid.rows.flatMap((row) => (row.hidden ? [row.number] : [])));
+  const unseen = rows.flatMap(({ row, outcome }) => (outcome === 'queued' && hidden.has(row) ? [row] : []));
+  if (unseen.length > 0)
+    notes.push(`Changes are also in rows that are hidden or filtered out: ${rowsText(unseen)}.`);
+  const happened = changes.flatMap(({ entityId, title, note }) =>
+    note === null ? [] : [`${named(entityId, title)} ${note}`],
+  );
+  notes.push(...happened.slice(0, mostNotes).map((note) => `${note}.`));
+  if (happened.length > mostNotes)
+    notes.push(`${happened.length - mostNotes} more were archived or superseded.`);
+  return notes;
+}
+
+const mostNotes = 10;
+
+function rowsText(rows: readonly number[]): string {
+  const more = rows.length > mostNotes ? ` and ${rows.length - mostNotes} more` : '';
+  return `${rows.length === 1 ? 'row' : 'rows'} ${rows.slice(0, mostNotes).join(', ')}${more}`;
+}
+
+const readOnlySql = sqlFile('push/read_only');
+
+/** Times in a sheet may have lost their thousandths. */
+const roundedMs = 1000;
+
+/**
+ * A sentence about edited cells that cannot be changed: titles, summaries and types. Null when there are none. Only a sheet
+ * with base columns shows that a text was edited, and only while the topic is as it was then.
+ */
+async function ignoredEdits(
+  store: ImportParts['store'],
+  { readOnly, title, baseAt, entityType }: Header,
+  sheetRows: readonly GridRow[],
+  rows: readonly ParsedRow[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): Promise<string | null> {
+  if (baseAt === null || entityType !== 'topic') return null;
+  type Row = Readonly<Record<ReadOnlyName, string | null>> & {
+    readonly id: string;
+    readonly updated_ms: number;
+  };
+  const ids = rows.flatMap(({ id }) => (id !== null && stored.has(id) ? [id] : []));
+  const own = new Map((await rowsAbout<Row>(store, readOnlySql, ids)).map((row) => [row.id, row]));
+  const cellsOf = new Map(sheetRows.map(({ number, cells }) => [number, cells]));
+  const edited = new Map<string, number[]>();
+  for (const { row, id, baseAt: at, edits } of rows) {
+    const found = own.get(id ?? '');
+    if (!found || at === null || found.updated_ms > Date.parse(at) + roundedMs) continue;
+    // In a row that asks for something, another title is a problem.
+    const titles = title && Object.keys(edits).length === 0 ? [title] : [];
+    for (const { at: column, header } of [...titles, ...readOnly]) {
+      const text = textOf(cellsOf.get(row)?.[column]);
+      const value = isReadOnly(header) ? found[header] : (stored.get(found.id)?.title ?? null);
+      if (text === null || value === null || value.length >= maxCellChars) continue;
+      const isSame = isReadOnly(header) ? fingerprint(text) === fingerprint(value) : isSameTitle(text, value);
+      if (isSame) continue;
+      edited.set(header, [...(edited.get(header) ?? []), row]);
+    }
+  }
+  if (edited.size === 0) return null;
+  const texts = [...edited].map(([header, of]) => `${header} (${rowsText(of)})`);
+  return `Edited, but nobody can change it: ${texts.join('; ')}. These cells are ignored.`;
 }

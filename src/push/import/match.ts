@@ -2,11 +2,11 @@ import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { archivedReason, type EntityType, type Field, type Value, type Values } from '../change.js';
+import { archivedReason, type EntityType, type Field, fieldsOf, type Value, type Values } from '../change.js';
 import { isSame } from '../compare.js';
 import { named, type Reference, rowsAbout } from '../facts.js';
 import type { ImportProblem } from './preview.js';
-import type { Edit, EntityEdits, ParsedRow, RowEdits } from './rows.js';
+import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.js';
 
 export interface StoredEntity {
   readonly id: string;
@@ -85,29 +85,24 @@ function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string
   const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
   const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
   return {
-    ...{
-      id: row.id,
-      title: row.title,
-      survivor,
-      syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
-    },
+    ...{ id: row.id, title: row.title, survivor },
+    syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
     values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
-    blockedReason: blockedReasonOf(entityType, row, survivor),
+    blockedReason: blockedReasonOf(row, entityType, survivor),
   };
 }
 
 function blockedReasonOf(
-  entityType: EntityType,
   row: Row,
+  entityType: EntityType,
   survivor: StoredEntity['survivor'],
 ): string | null {
-  if (row.merged_into_id !== null) {
-    const { id, title } = survivor ?? { id: row.merged_into_id, title: null };
+  const { merged_into_id: mergedInto, deleted_reason: reason, detail_unavailable_reason: why } = row;
+  if (mergedInto !== null) {
+    const { id, title } = survivor ?? { id: mergedInto, title: null };
     return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead`;
   }
-  if (row.is_deleted)
-    return `was deleted${row.deleted_reason === null ? '' : ` (${row.deleted_reason})`}: the API no longer has it`;
-  const why = row.detail_unavailable_reason;
+  if (row.is_deleted) return `was deleted${reason === null ? '' : ` (${reason})`}: the API no longer has it`;
   return why === null ? null : `cannot be changed: the API answers 404 for it (${why})`;
 }
 
@@ -140,6 +135,7 @@ export function blockedProblems(
 export function matchRows(
   parsed: readonly ParsedRow[],
   stored: ReadonlyMap<string, StoredEntity>,
+  entityType: EntityType,
 ): ParsedRow[] {
   const sameLetters = groupBy([...stored.keys()], (id) => id.toLowerCase());
   const storedId = (id: string): string => {
@@ -153,58 +149,44 @@ export function matchRows(
       cell && values && isStoredText(cell.field, cell.text, values) ? [] : [problem],
     );
     // What is stored in another form than ours, and only repeated here, is not a change.
-    const edits = Object.entries(row.edits).map(([name, edit]): [string, Edit] => {
-      const own = values?.[name];
-      return [
-        name,
-        typeof own === 'string' && own.trim() === edit.text ? { ...edit, value: edit.text } : edit,
-      ];
-    });
-    return { ...row, id, edits: Object.fromEntries(edits), problems };
-  });
-}
-
-/** The rows of a file, those about something that was merged as rows about its survivor. */
-interface FollowedRows {
-  readonly rows: readonly RowEdits[];
-  /** What the user should know, by row: what is changed instead, and which values are not. */
-  readonly texts: ReadonlyMap<number, string>;
-  readonly problems: readonly ImportProblem[];
-}
-
-/** Makes rows about something that was merged into rows about its survivor. */
-export function followMerges(
-  rows: readonly RowEdits[],
-  stored: ReadonlyMap<string, StoredEntity>,
-): FollowedRows {
-  const texts = new Map<number, string>();
-  const problems: ImportProblem[] = [];
-  const result = rows.flatMap((row) => {
-    const merged = stored.get(row.id);
-    if (!merged?.survivor) return [row];
-    const { id } = merged.survivor;
-    const { edits, unknown } = editsOfMerged(row, merged);
-    if (unknown.length > 0) {
-      const problem = `may be old: it is not known what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
-      problems.push(
-        ...unknown.map(({ header, text }) => ({ row: row.row, column: header, value: text, problem })),
-      );
-      return [];
-    }
-    const others = stored.get(id)?.values ?? {};
-    const old = Object.keys(row.edits).filter(
-      (name) => !(name in edits) && !isSameCell(others[name], row.edits[name]?.value),
+    const edits = Object.fromEntries(
+      Object.entries(row.edits).map(([name, edit]): [string, Edit] => {
+        const own = values?.[name];
+        const isRepeated = typeof own === 'string' && own.trim() === edit.text;
+        return [name, isRepeated ? { ...edit, value: edit.text } : edit];
+      }),
     );
-    const isFollowed = Object.keys(edits).length > 0;
-    const [from, into] = [merged, merged.survivor].map((one) => named(one.id, one.title));
-    const parts = [
-      ...(isFollowed ? [', which is changed instead'] : []),
-      ...(old.length > 0 ? [`; what it had itself (${old.join(', ')}) is not carried over`] : []),
-    ];
-    if (parts.length > 0) texts.set(row.row, `${from} was merged into ${into}${parts.join('')}`);
-    return [isFollowed ? { ...row, id, edits, baseValues: {}, baseAt: null } : { ...row, edits }];
+    const readAs = fieldsOf[entityType].flatMap(({ name, format }) => {
+      const edit = edits[name];
+      return format && edit && edit.value !== edit.text ? [`${edit.header} was read as ${edit.value}`] : [];
+    });
+    return { ...row, id, edits, problems, texts: [...row.texts, ...readAs] };
   });
-  return { rows: result, texts, problems };
+}
+
+/** Makes a row about something that was merged one about its survivor; its texts say what is changed instead, and what is not. */
+export function followMerge(row: ParsedRow, stored: ReadonlyMap<string, StoredEntity>): ParsedRow {
+  const merged = stored.get(row.id ?? '');
+  if (!merged?.survivor) return row;
+  const { id } = merged.survivor;
+  const { edits, unknown } = editsOfMerged(row, merged);
+  if (unknown.length > 0) {
+    const problem = `may be old: it is not known what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
+    return { ...row, problems: unknown.map((edit) => problemOf(edit, problem)) };
+  }
+  const others = stored.get(id)?.values ?? {};
+  const old = Object.keys(row.edits).filter(
+    (name) => !(name in edits) && !isSameCell(others[name], row.edits[name]?.value),
+  );
+  const isFollowed = Object.keys(edits).length > 0;
+  const [from, into] = [merged, merged.survivor].map((one) => named(one.id, one.title));
+  const parts = [
+    ...(isFollowed ? [', which is changed instead'] : []),
+    ...(old.length > 0 ? [`; what it had itself (${old.join(', ')}) is not carried over`] : []),
+  ];
+  const what = parts.length > 0 ? [`${from} was merged into ${into}${parts.join('')}`] : [];
+  const texts = [...row.texts, ...what];
+  return isFollowed ? { ...row, id, edits, texts, baseValues: {}, baseAt: null } : { ...row, edits, texts };
 }
 
 /**
@@ -213,9 +195,9 @@ export function followMerges(
  * that nobody edited: those that the merged one had are left out, and `unknown` are those that cannot be compared.
  */
 function editsOfMerged(
-  { edits }: RowEdits,
+  { edits }: ParsedRow,
   { values }: StoredEntity,
-): { edits: RowEdits['edits']; unknown: Edit[] } {
+): { edits: ParsedRow['edits']; unknown: Edit[] } {
   const unknown: Edit[] = [];
   const wanted = Object.entries(edits).flatMap(([name, { base: _, ...edit }]): [string, Edit][] => {
     if (!edit.fromFile && !(name in values)) unknown.push(edit);
@@ -275,8 +257,7 @@ export function compareWithWarehouse(
   if (reason && (edits.archived?.value ?? baseOf('archived')) !== true) {
     const isStored = !reason.fromFile && isSameCell(stored.values[archivedReason], reason.value);
     const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
-    if (!isStored)
-      return { problems: [{ row: reason.row, column: reason.header, value: reason.text, problem }] };
+    if (!isStored) return { problems: [problemOf(reason, problem)] };
     edits = others;
   }
 

@@ -7,12 +7,12 @@ import { named } from '../facts.js';
 import { textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
 import { blockedReason, type StoredEntity, storedEntities } from './match.js';
-import { type Edit, type ParsedRow, timeOf } from './rows.js';
+import { emptyRow, type ParsedRow, problemAt, timeOf } from './rows.js';
 import { isSameTitle } from './titles.js';
 
 /** A row of a sheet of pairs in which somebody has decided which of the two stays. */
 interface Decision {
-  readonly row: number;
+  readonly row: GridRow;
   readonly kept: string;
   readonly loser: string;
   readonly keptTitle: string | null;
@@ -50,35 +50,27 @@ export async function parsePairs(
   return read.map((one): ParsedRow => {
     if (!('kept' in one)) return one;
     const last = lastKept(one, losers);
+    // The two may have become one already.
+    const isOne = stored.get(one.loser)?.survivor?.id === one.kept;
     const problem =
       last === null
         ? 'goes around in a circle with other rows, so that none would stay: empty one of them'
         : (problemOf(one.kept, one.keptTitle, stored, 'would stay') ??
-          loserProblem(one, stored) ??
+          (isOne ? null : problemOf(one.loser, null, stored, 'would be archived')) ??
           (last === one.kept ? null : problemOf(last, null, stored, 'would stay')));
-    const own = { row: one.row, baseValues: { archived: false }, baseAt: one.baseAt, reason: null };
-    if (problem !== null || last === null) {
-      const wrong = { row: one.row, column: pair.keep.header, value: one.text, problem: problem ?? '' };
-      return { ...own, id: null, title: null, edits: {}, problems: [wrong] };
-    }
-    const isOne = stored.get(one.loser)?.survivor?.id === one.kept;
-    return {
-      ...own,
-      id: one.loser,
-      title: one.loserTitle,
-      edits: isOne ? {} : editsOf(one, named(last, stored.get(last)?.title ?? null), pair.keep),
-      problems: [],
+    const own = emptyRow(one.row.number, one.baseAt);
+    if (problem !== null || last === null)
+      return { ...own, problems: [problemAt(one.row, pair.keep, problem ?? '')] };
+    const from = { fromFile: true, row: own.row, header: pair.keep.header, text: one.text };
+    const reason = `Duplicate of ${named(last, stored.get(last)?.title ?? null)}`;
+    // Archives a topic that was not archived when the sheet was written.
+    const edits = {
+      archived: { value: true, base: false, ...from },
+      [archivedReason]: { value: reason, base: null, ...from },
     };
+    const baseValues = { archived: false };
+    return { ...own, id: one.loser, title: one.loserTitle, edits: isOne ? {} : edits, baseValues };
   });
-}
-
-/** Archives a topic that was not archived when the sheet was written. */
-function editsOf({ row, text }: Decision, kept: string, { header }: Place): Readonly<Record<string, Edit>> {
-  const from = { fromFile: true, row, header, text };
-  return {
-    archived: { value: true, base: false, ...from },
-    [archivedReason]: { value: `Duplicate of ${kept}`, base: null, ...from },
-  };
 }
 
 /** What a row decides, or the row with what is wrong in it. */
@@ -88,30 +80,26 @@ function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Dec
   const [title, otherTitle] = pair.titles.map(cell);
   const text = cell(pair.keep) ?? '';
   const at = baseAt === null ? null : timeOf(textOf(row.cells[baseAt]));
-  const wrong = (place: Place, value: string | null, problem: string): ParsedRow => ({
-    ...{ row: row.number, id: null, title: null, edits: {}, baseValues: {}, baseAt: at, reason: null },
-    problems: [{ row: row.number, column: place.header, value, problem }],
+  const wrong = (place: Place, problem: string): ParsedRow => ({
+    ...emptyRow(row.number, at),
+    problems: [problemAt(row, place, problem)],
   });
-  for (const [place, id] of [
-    [pair.ids[0], one],
-    [pair.ids[1], other],
-  ] as const) {
+  for (const place of pair.ids) {
+    const id = cell(place);
     const problem = id ? textProblem(id) : 'is empty: the id is missing';
-    if (problem !== null) return wrong(place, id ?? null, problem);
+    if (problem !== null) return wrong(place, problem);
   }
-  if (!one || !other || one === other)
-    return wrong(pair.ids[1], other ?? null, 'is the same as the other id');
+  if (!one || !other || one === other) return wrong(pair.ids[1], 'is the same as the other id');
   const isFirst = means(text, '1', one, title ?? null);
   const isSecond = means(text, '2', other, otherTitle ?? null);
   if (isFirst === isSecond)
     return wrong(
       pair.keep,
-      text,
       'does not say which of the two stays: write 1 or 2, its id, or both where both stay',
     );
   const [kept, loser] = isFirst ? [one, other] : [other, one];
   const [keptTitle = null, loserTitle = null] = isFirst ? [title, otherTitle] : [otherTitle, title];
-  return { row: row.number, kept, loser, keptTitle, loserTitle, text, baseAt: at };
+  return { row, kept, loser, keptTitle, loserTitle, text, baseAt: at };
 }
 
 function means(text: string, number: string, id: string, title: string | null): boolean {
@@ -134,13 +122,7 @@ function lastKept({ kept }: Decision, losers: ReadonlyMap<string, readonly Decis
   return last;
 }
 
-/** Why the loser of a row cannot be archived; null when it can, or when it has become one with the other already. */
-function loserProblem({ loser, kept, loserTitle }: Decision, stored: ReadonlyMap<string, StoredEntity>) {
-  return stored.get(loser)?.survivor?.id === kept
-    ? null
-    : problemOf(loser, loserTitle, stored, 'would be archived');
-}
-
+/** Why a topic cannot stay, or be archived; null when it can. `title` is what the row has beside its id. */
 function problemOf(
   id: string,
   title: string | null,
@@ -153,7 +135,7 @@ function problemOf(
   if (fate === 'would stay' && entity?.values.archived === true)
     return `cannot be done: ${named(id, entity.title)}, which would stay, is archived itself. Take it out of the archive first, or keep the other one`;
   const own = entity?.title ?? null;
-  return fate === 'would stay' && title !== null && own !== null && !isSameTitle(title, own)
+  return title !== null && own !== null && !isSameTitle(title, own)
     ? `cannot be done: the title beside ${id} is not its title, which is "${own}": put each id back beside its title`
     : null;
 }

@@ -2,8 +2,8 @@ import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
 import { valueText } from '../../base/units.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type Change, type EntityType, fieldsOf, type Values } from '../change.js';
-import { companiesPerRequest } from '../context.js';
+import { type Change, type EntityType, entityTypes, fieldsOf, type Values } from '../change.js';
+import { perRequest, storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
 import type { Queue } from '../queue.js';
 import { isListed } from '../remote.js';
@@ -126,33 +126,29 @@ export interface ImportParts {
   readonly settings: CostSettings;
 }
 
-type PlannedChange = Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'>;
+/** A change before it is queued, and the rows that ask for it; those of an undo have none. */
+type PlannedChange = Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base'> &
+  Partial<Pick<PreviewChange, 'rows'>>;
 
-const noRows: Readonly<Record<RowOutcome, number>> = {
-  queued: 0,
-  not_queued: 0,
-  unchanged: 0,
-  duplicate: 0,
-  imported_before: 0,
-  conflict: 0,
-  invalid: 0,
-};
+/** What an import and an undo say about the changes that they would queue. */
+export type Totals = Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests' | 'minutes'>;
 
-/** A change before it is queued, for `previewChanges`. */
-type ShownChange = Pick<PreviewChange, 'entityType' | 'entityId' | 'rows' | 'wanted' | 'base'>;
-
-/** Changes as a preview shows them: with titles, with the companies that they affect, and with what happened. */
-export async function previewChanges(
-  store: Pick<Warehouse, 'all'>,
-  planned: readonly ShownChange[],
-): Promise<{ changes: PreviewChange[]; affected: AffectedCompanies }> {
+/**
+ * Changes as a preview shows them (with titles, with the companies that they affect, and with what happened), and what a
+ * push of all of them does and costs. `hasTopics` says whether topics are changed, however many.
+ */
+export async function previewOf(
+  { store, settings }: Pick<ImportParts, 'store' | 'settings'>,
+  planned: readonly PlannedChange[],
+  hasTopics: boolean,
+): Promise<{ readonly changes: PreviewChange[]; readonly totals: Totals }> {
   const facts = await factsAbout(store, planned);
-  const topics = planned.filter(({ entityType }) => entityType === 'topic');
+  const ofType = (type: EntityType) => planned.filter(({ entityType }) => entityType === type);
   const affected = await affectedCompanies(
     store,
-    topics.map(({ entityId }) => entityId),
+    ofType('topic').map(({ entityId }) => entityId),
   );
-  const changes = planned.map(({ entityType, entityId, rows, wanted, base }): PreviewChange => {
+  const changes = planned.map(({ entityType, entityId, rows = [], wanted, base }): PreviewChange => {
     const found = facts({ entityType, entityId });
     return {
       ...{ entityType, entityId, title: found.title, rows, wanted, base },
@@ -160,39 +156,28 @@ export async function previewChanges(
       note: noteFor(found, wanted),
     };
   });
-  return { changes, affected: affected.total };
+  const stored = await storedCounts(store);
+  const costs = entityTypes.map((type) => costOf(type, ofType(type), stored[type]));
+  const [writes, reads] = [0, 1].map((at) => costs.reduce((sum, cost) => sum + (cost[at] ?? 0), 0)) as [
+    number,
+    number,
+  ];
+  const requests = { writes, reads, total: writes + reads };
+  const totals = {
+    changes: planned.length,
+    kinds: entityTypes.flatMap((type) => kindsOf(type, ofType(type))),
+    affected: hasTopics ? affected.total : null,
+    ...{ requests, minutes: minutesFor(requests.total, settings) },
+  };
+  return { changes, totals };
 }
 
-/** Counts what an import or undo would do; `stored` is the number of topics or companies in the warehouse. */
-export function previewOf(
-  entityType: EntityType,
-  planned: readonly PlannedChange[],
-  stored: number,
-  settings: CostSettings,
-  { rows = [], ...more }: Pick<Preview, 'superseded' | 'affected'> & { rows?: readonly ImportRow[] },
-): Preview {
-  const counts = { ...noRows };
-  for (const { outcome } of rows) counts[outcome] += 1;
-  const requests = costOf(entityType, planned, stored);
-  const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
-  const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
-  const base = { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest };
-  const minutes = minutesFor(requests.total, settings);
-  const kinds = kindsOf(entityType, planned);
-  return { rows: counts, changes: planned.length, kinds, ...more, requests, minutes, base };
-}
-
-/** A push reads each topic or company first: by itself, or with a page of the list where that is cheaper and has the fields. */
-function costOf(
-  entityType: EntityType,
-  planned: readonly PlannedChange[],
-  stored: number,
-): Preview['requests'] {
+/** Writes, and reads before them: of each by itself, or of the list's pages where that is cheaper and has the fields. */
+function costOf(entityType: EntityType, planned: readonly PlannedChange[], stored: number): [number, number] {
   const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
   const pages = Math.max(1, Math.ceil(stored / usualPageSize));
   const reads = planned.length - listed.length + Math.min(listed.length, pages);
-  const writes = entityType === 'topic' ? planned.length : Math.ceil(planned.length / companiesPerRequest);
-  return { writes, reads, total: writes + reads };
+  return [Math.ceil(planned.length / perRequest[entityType]), reads];
 }
 
 function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
-import type { Grid, GridRow, Range } from '../../sheet/grid.js';
+import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../change.js';
 import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
@@ -17,29 +17,38 @@ export interface Edit {
   readonly text: string | null;
 }
 
+/** A problem of a row, and the cell in which it is, if the same value could be in the warehouse. */
+interface RowProblem extends ImportProblem {
+  readonly cell?: { readonly field: Field; readonly text: string | null };
+}
+
 /** What one row says about one topic or company; without edits it asks for nothing. */
-export interface RowEdits {
+export interface ParsedRow {
   readonly row: number;
-  readonly id: string;
+  /** Null when the cell of the id is empty or unusable. */
+  readonly id: string | null;
+  /** The title or name that the row has beside its id; null when it is not a text, which says nothing. */
+  readonly title: string | null;
   readonly edits: Readonly<Record<string, Edit>>;
   /** The values of the base columns, also of fields without an edit. */
   readonly baseValues: Values;
   readonly baseAt: string | null;
   /** Why, as the row says; null when it does not. */
   readonly reason: string | null;
-}
-
-/** A problem of a row, and the cell in which it is, if the same value could be in the warehouse. */
-interface RowProblem extends ImportProblem {
-  readonly cell?: { readonly field: Field; readonly text: string | null };
-}
-
-export interface ParsedRow extends Omit<RowEdits, 'id'> {
-  /** Null when the cell of the id is empty or unusable. */
-  readonly id: string | null;
-  /** The title or name that the row has beside its id; null when it is not a text, which says nothing. */
-  readonly title: string | null;
   readonly problems: readonly RowProblem[];
+  /** How it was read, and what is changed instead of what it names. */
+  readonly texts: readonly string[];
+}
+
+/** A row that asks for nothing. */
+export function emptyRow(row: number, baseAt: string | null): ParsedRow {
+  const nothing = { id: null, title: null, edits: {}, baseValues: {}, reason: null, problems: [], texts: [] };
+  return { row, baseAt, ...nothing };
+}
+
+/** Whether a row asks for something, as it should or wrongly. */
+export function isAsking({ edits, problems }: ParsedRow): boolean {
+  return Object.keys(edits).length > 0 || problems.length > 0;
 }
 
 /** Reads every row by itself, without the warehouse or the queue: what it asks for, and every cell that makes no sense. */
@@ -47,104 +56,101 @@ export function parseRows(header: Header, grid: Grid): ParsedRow[] {
   const { merged = [] } = grid;
   return grid.rows.map((row) => {
     const over = merged.filter(({ top, bottom }) => top < row.number && row.number <= bottom);
-    return parseRow(header, row, ({ at }) => over.find(({ left, right }) => left <= at && at <= right));
+    return parseRow(header, row, ({ at }) => {
+      const range = over.find(({ left, right }) => left <= at && at <= right);
+      return (
+        range &&
+        `is part of the merged cells ${range.text}, which have one value: unmerge them, and fill each cell`
+      );
+    });
   });
 }
 
-/** Finds the merged cells whose value is in a row above, for a column of a row. */
-type MergedAbove = (column: Place) => Range | undefined;
-
-function mergedText({ text }: Range): string {
-  return `is part of the merged cells ${text}, which have one value: unmerge them, and fill each cell`;
-}
-
-function parseRow(header: Header, row: GridRow, mergedAbove: MergedAbove): ParsedRow {
+/** `mergedAbove`: what is wrong where a column has its value in merged cells that begin in a row above. */
+function parseRow(
+  header: Header,
+  row: GridRow,
+  mergedAbove: (column: Place) => string | undefined,
+): ParsedRow {
+  const textIn = (place: Place | null) => (place === null ? null : textOf(row.cells[place.at]));
   const problems: RowProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
-  const idText = textOf(row.cells[header.id.at]);
-  const mergedId = mergedAbove(header.id);
-  const emptyId = mergedId
-    ? mergedText(mergedId)
-    : `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
-  const idProblem = idText === null ? emptyId : textProblem(idText);
-  const id = idProblem === null ? idText : null;
-  if (idProblem !== null) problems.push(problemAt(row, header.id.header, idText, { problem: idProblem }));
+  const id = textIn(header.id);
+  const emptyId = mergedAbove(header.id) ?? `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
+  const idProblem = id === null ? emptyId : textProblem(id);
+  if (idProblem !== null) problems.push(problemAt(row, header.id, idProblem));
   for (const column of header.edited) {
     const { field } = column;
-    const merged = textOf(row.cells[column.at]) === null ? mergedAbove(column) : undefined;
-    const problem = merged
-      ? problemAt(row, column.header, null, { problem: mergedText(merged) })
-      : parseEdit(column, row, edits, baseValues);
+    const merged = textIn(column) === null ? mergedAbove(column) : undefined;
+    const problem = merged ? problemAt(row, column, merged) : parseEdit(column, row, edits, baseValues);
     // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
     if (!problem || (field.name === archivedReason && edits.archived?.value === false)) continue;
     const isOfBase = problem.column === column.base?.header;
-    problems.push({ ...problem, ...(!isOfBase && { cell: { field, text: textOf(row.cells[column.at]) } }) });
+    problems.push({ ...problem, ...(!isOfBase && { cell: { field, text: textIn(column) } }) });
   }
-  const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
-  const reason = header.reason === null ? null : textOf(row.cells[header.reason.at]);
+  const reason = textIn(header.reason);
   const reasonProblem = textProblem(reason);
-  if (header.reason && reasonProblem !== null)
-    problems.push(problemAt(row, header.reason.header, reason, { problem: reasonProblem }));
-  const title = header.title === null ? null : row.cells[header.title.at];
+  if (header.reason && reasonProblem !== null) problems.push(problemAt(row, header.reason, reasonProblem));
+  const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
+  const title =
+    header.title !== null && typeof row.cells[header.title.at] === 'string' ? textIn(header.title) : null;
   return {
-    ...{ row: row.number, id, edits, baseValues, baseAt, problems },
-    reason,
-    title: typeof title === 'string' ? textOf(title) : null,
+    ...emptyRow(row.number, baseAt),
+    ...{ id: idProblem === null ? id : null, title, edits, baseValues, reason, problems },
   };
 }
 
 /** Without a base column, every filled cell is an edit; with one, a cell that differs from its base. */
 function parseEdit(
-  { field, at, header, base }: EditedColumn,
+  column: EditedColumn,
   row: GridRow,
   edits: Record<string, Edit>,
   baseValues: Record<string, Value>,
 ): ImportProblem | undefined {
+  const { field, at, header, base } = column;
   const cell = row.cells[at];
   const text = textOf(cell);
   const from = { fromFile: base !== null, row: row.number, header, text };
   const result = parseCell(field, cell);
   if (!base) {
     if (result.kind === 'value') edits[field.name] = { value: result.value, ...from };
-    return result.kind === 'problem' ? problemAt(row, header, text, result) : undefined;
+    return result.kind === 'problem' ? problemAt(row, column, result.problem, result.allowed) : undefined;
   }
   const baseText = textOf(row.cells[base.at]);
   const baseProblem = textProblem(baseText);
-  if (baseProblem !== null) return problemAt(row, base.header, baseText, { problem: baseProblem });
+  if (baseProblem !== null) return problemAt(row, base, baseProblem);
   const baseValue = parseBaseCell(field, row.cells[base.at]);
   if (baseValue === 'damaged') {
     const problem =
       'was edited, but must stay: it holds the value from when the sheet was written. Put the old value back';
-    return problemAt(row, base.header, baseText, { problem });
+    return problemAt(row, base, problem);
   }
   if (baseValue !== undefined) baseValues[field.name] = baseValue;
   if (text === baseText) return undefined;
-  if (result.kind === 'nothing')
-    return baseValue === false ? undefined : emptiedProblem(row, header, field.kind);
+  if (result.kind === 'nothing') {
+    const emptied =
+      field.kind === 'boolean'
+        ? 'was emptied: write FALSE to unset it'
+        : 'was emptied, but the API has no documented way to clear it: restore the old value, or set another one';
+    return baseValue === false ? undefined : problemAt(row, column, emptied);
+  }
   // `Unknown` beside the base `unknown` is not an edit either.
   if (field.kind === 'text' && field.allowed && baseValue === parseBaseCell(field, cell)) return undefined;
-  if (result.kind === 'problem') return problemAt(row, header, text, result);
+  if (result.kind === 'problem') return problemAt(row, column, result.problem, result.allowed);
   if (result.value === baseValue) return undefined;
   edits[field.name] = { value: result.value, ...(baseValue !== undefined && { base: baseValue }), ...from };
   return undefined;
 }
 
-function emptiedProblem(row: GridRow, header: string, kind: 'text' | 'boolean'): ImportProblem {
-  const problem =
-    kind === 'boolean'
-      ? 'was emptied: write FALSE to unset it'
-      : 'was emptied, but the API has no documented way to clear it: restore the old value, or set another one';
-  return problemAt(row, header, null, { problem });
-}
-
-function problemAt(
-  row: GridRow,
-  column: string,
-  value: string | null,
-  { problem, allowed }: { problem: string; allowed?: readonly string[] },
+/** A problem of a cell. */
+export function problemAt(
+  { number, cells }: GridRow,
+  { at, header }: Place,
+  problem: string,
+  allowed?: readonly string[],
 ): ImportProblem {
-  return { row: row.number, column, value, problem, ...(allowed && { allowed }) };
+  return { row: number, column: header, value: textOf(cells[at]), problem, ...(allowed && { allowed }) };
 }
 
 /** A time as ISO 8601, also when a spreadsheet program has reformatted it; null for anything else. */
@@ -155,35 +161,29 @@ export function timeOf(text: string | null): string | null {
 }
 
 /** What all rows of a file together say about one topic or company. */
-export interface EntityEdits extends Omit<RowEdits, 'row'> {
+export interface EntityEdits extends Pick<ParsedRow, 'edits' | 'baseValues' | 'baseAt' | 'reason'> {
+  readonly id: string;
   /** In the order of the file; a change records the first one. */
   readonly rows: readonly number[];
 }
 
-export interface CombinedRows {
+/** Combines the rows of each id. No row is used of an id whose rows contradict each other (`problems`). */
+export function combineRows(rows: readonly ParsedRow[]): {
   readonly entities: readonly EntityEdits[];
-  /** Rows that contradict each other. It is unclear which one is right, so no row with that id is used. */
   readonly problems: readonly ImportProblem[];
-  /** How many topics or companies have several rows, which agree. */
-  readonly repeated: number;
-}
-
-/** Combines the rows of each id: the same edit twice is one, and edits of different fields add up. */
-export function combineRows(rows: readonly RowEdits[]): CombinedRows {
+} {
   const entities: EntityEdits[] = [];
   const problems: ImportProblem[] = [];
-  let repeated = 0;
-  for (const [id, sameId] of groupBy(rows, (one) => one.id)) {
+  const valid = rows.filter((one) => one.problems.length === 0);
+  for (const [id, sameId] of groupBy(valid, (one) => one.id)) {
     const found = contradictions(sameId);
     problems.push(...found);
-    if (found.length > 0) continue;
-    if (sameId.length > 1) repeated += 1;
-    entities.push(combined(id, sameId));
+    if (id !== null && found.length === 0) entities.push(combined(id, sameId));
   }
-  return { entities, problems, repeated };
+  return { entities, problems };
 }
 
-function combined(id: string, rows: readonly RowEdits[]): EntityEdits {
+function combined(id: string, rows: readonly ParsedRow[]): EntityEdits {
   const edits: Record<string, Edit> = {};
   // Of two bases the newer one is used, so that the order of the rows does not matter.
   const oldestFirst = rows
@@ -201,13 +201,13 @@ function combined(id: string, rows: readonly RowEdits[]): EntityEdits {
   };
 }
 
-function baseKey({ baseAt, baseValues }: RowEdits): string {
+function baseKey({ baseAt, baseValues }: ParsedRow): string {
   const sorted = Object.entries(baseValues).sort(([a], [b]) => (a < b ? -1 : 1));
   return `${baseAt ?? ''} ${JSON.stringify(sorted)}`;
 }
 
 /** Each row that sets another value than the first row that sets one, and that first row. */
-function contradictions(rows: readonly RowEdits[]): ImportProblem[] {
+function contradictions(rows: readonly ParsedRow[]): ImportProblem[] {
   const firsts = new Map<string, Edit>();
   const found = new Map<string, ImportProblem>();
   for (const { edits } of rows) {
@@ -215,15 +215,20 @@ function contradictions(rows: readonly RowEdits[]): ImportProblem[] {
       const first = firsts.get(name);
       if (!first) firsts.set(name, edit);
       else if (first.value !== edit.value) {
-        found.set(`${first.row} ${name}`, contradiction(first, edit));
-        found.set(`${edit.row} ${name}`, contradiction(edit, first));
+        for (const [one, other] of [
+          [first, edit],
+          [edit, first],
+        ] as const) {
+          const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
+          found.set(`${one.row} ${name}`, problemOf(one, problem));
+        }
       }
     }
   }
   return [...found.values()];
 }
 
-function contradiction(one: Edit, other: Edit): ImportProblem {
-  const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
-  return { row: one.row, column: one.header, value: one.text, problem };
+/** What is wrong with an edit. */
+export function problemOf({ row, header, text }: Edit, problem: string): ImportProblem {
+  return { row, column: header, value: text, problem };
 }

@@ -111,6 +111,8 @@ export async function fromSql(snapshot: Snapshot, sql: string): Promise<ImportSo
   const rows: { number: number; cells: Cell[] }[] = [];
   const { length } = statementsIn(sql);
   if (length !== 1) throw sqlError(length === 0 ? 'has no statement' : 'has more than one statement');
+  const cellOf = (value: Json) =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
   const answer = await snapshot.onlyAnswer(sql);
   for await (const row of answer.rows) {
     if (rows.length === maxRows) throw sqlError(`returns more than ${maxRows.toLocaleString('en-US')} rows`);
@@ -118,10 +120,6 @@ export async function fromSql(snapshot: Snapshot, sql: string): Promise<ImportSo
   }
   const columns = answer.columns.map(({ name }) => name);
   return { grid: { columns, headerRow: 0, rows, notes: [] }, name: 'SQL', hash: null };
-}
-
-function cellOf(value: Json): Cell {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
 function sqlError(problem: string): UsageError {

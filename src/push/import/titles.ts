@@ -4,12 +4,13 @@ import { noResult } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { EntityType } from '../change.js';
+import { sheetTables } from '../edit-sheet.js';
 import { rowsAbout } from '../facts.js';
 import { isFormulaError } from './cells.js';
 import type { Header } from './header.js';
 import type { StoredEntity } from './match.js';
 import type { ImportProblem } from './preview.js';
-import type { ParsedRow } from './rows.js';
+import { isAsking, type ParsedRow } from './rows.js';
 
 /** A topic or company that has a title, or nearly. */
 interface Titled {
@@ -25,13 +26,6 @@ interface Titled {
 
 const titledSql = sqlFile('push/titled');
 
-/** Rows whose titles were looked up: those with one topic or company have its id. */
-interface ResolvedRows {
-  readonly rows: ParsedRow[];
-  /** What was found for a title, by row. */
-  readonly texts: ReadonlyMap<number, string>;
-}
-
 /**
  * Finds the ids of rows that have titles where the id should be. In a file without ids (`isKey`), a row is about the only
  * open topic with its title, or else the only one; with `isExact`, because nobody sees a preview, only about the only one
@@ -43,29 +37,24 @@ export async function resolveTitles(
   rows: readonly ParsedRow[],
   stored: ReadonlyMap<string, StoredEntity>,
   isExact: boolean,
-): Promise<ResolvedRows> {
-  const isAsking = ({ id, edits, problems }: ParsedRow) =>
-    id !== null && !stored.has(id) && (Object.keys(edits).length > 0 || problems.length > 0);
-  const asked = new Set(rows.flatMap((row) => (isAsking(row) && row.id !== null ? [row.id] : [])));
+): Promise<ParsedRow[]> {
+  const unknown = (row: ParsedRow) =>
+    row.id !== null && !stored.has(row.id) && isAsking(row) ? row.id : null;
+  const asked = new Set(rows.flatMap((row) => unknown(row) ?? []));
   const ofType = { entity_type: entityType };
   const found = groupBy(await rowsAbout<Titled>(store, titledSql, [...asked], ofType), (one) => one.asked);
-  const texts = new Map<number, string>();
-  const resolved = rows.map((row): ParsedRow => {
-    const { id: text } = row;
-    if (text === null || !isAsking(row)) return row;
+  return rows.map((row): ParsedRow => {
+    const text = unknown(row);
+    if (text === null) return row;
     const candidates = found.get(text) ?? [];
     const same = candidates.filter((one) => one.is_same);
     const only = isKey ? onlyOne(text, same, isExact) : undefined;
-    if (only) {
-      texts.set(row.row, `found by its title: ${describe(only)}`);
-      return { ...row, id: only.id };
-    }
+    if (only) return { ...row, id: only.id, texts: [`found by its title: ${describe(only)}`] };
     const problem = titleProblem(entityType, candidates, isKey);
     if (problem === null) return row;
     const wrong = { row: row.row, column: column.header, value: shortened(text), problem };
     return { ...row, id: null, problems: [wrong, ...row.problems] };
   });
-  return { rows: resolved, texts };
 }
 
 function onlyOne(text: string, same: readonly Titled[], isExact: boolean): Titled | undefined {
@@ -78,7 +67,7 @@ function onlyOne(text: string, same: readonly Titled[], isExact: boolean): Title
 /** Why a row cannot be about a title; null for an id that is only unknown. */
 function titleProblem(entityType: EntityType, candidates: readonly Titled[], isKey: boolean): string | null {
   const what = entityType === 'topic' ? 'title' : 'name';
-  const [plural, id] = entityType === 'topic' ? ['topics', 'topic_id'] : ['companies', 'company_id'];
+  const { table: plural, id } = sheetTables[entityType];
   const same = candidates.filter((one) => one.is_same);
   const [first, second] = same;
   const list = same.slice(0, mostListed).map(describe).join('; ');
@@ -123,9 +112,11 @@ export async function wrongTitles(
   const foreign = asked.flatMap(({ row, entity, own }) => {
     const { title } = row;
     // A title that was only edited, in a row that asks for nothing, changes nothing; that of another row shows that rows moved.
-    const isAsking = Object.keys(row.edits).length > 0 || row.problems.length > 0;
-    const isWrong = (text: string) => !isOf(entity, text) && (isAsking || others.has(folded(text)));
-    if (title !== null && column !== null && saysSomething(title) && isWrong(title))
+    const isWrong = (text: string) => !isOf(entity, text) && (isAsking(row) || others.has(folded(text)));
+    // Not where its program has left nothing of the text.
+    const saysSomething =
+      title !== null && folded(title) !== '' && title !== noResult && !isFormulaError(title);
+    if (saysSomething && column !== null && isWrong(title))
       return [{ row, entity, own, text: title, header: column.header, isNew: false }];
     // A new name of a company may be any, but not that of another row.
     const name = row.edits.name;
@@ -160,11 +151,6 @@ export function mixedUp(entityType: EntityType, wrong: ReadonlyMap<number, Impor
   if (wrong.size < 2) return null;
   const what = entityType === 'topic' ? 'title' : 'name';
   return `${wrong.size} rows have a ${what} that is not that of their id, as after sorting without the id column: nothing of the file is queued. Put each id back beside its ${what}; if the ids are right, delete the column of the ${what}, or pass --ignore-titles`;
-}
-
-/** Whether a cell can be compared: not when its program has left nothing of the text. */
-function saysSomething(text: string): boolean {
-  return folded(text) !== '' && text !== noResult && !isFormulaError(text);
 }
 
 /** A text of this many letters that begins a title is that title, cut. */

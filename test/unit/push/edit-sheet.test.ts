@@ -37,7 +37,6 @@ async function made(options: Partial<EditSheetOptions> = {}, ending = '.csv') {
   const list = await writeEditSheet(snapshot, {
     out,
     entityType: 'topic',
-    selection: { by: 'default' },
     ...options,
   });
   return { ...list, grid: await readSheet({ path: out }) };
@@ -75,8 +74,7 @@ describe('a sheet to edit', () => {
   it.each(['.csv', '.xlsx'])('read back as %s without an edit changes nothing', async (ending) => {
     for (const entityType of ['topic', 'company'] as const) {
       const out = join(emptyDir(), `sheet${ending}`);
-      const where = { by: 'where', sql: 'true' } as const;
-      const { rows } = await writeEditSheet(snapshot, { out, entityType, selection: where });
+      const { rows } = await writeEditSheet(snapshot, { out, entityType, where: 'true' });
       const queue = { all: () => [] };
       const parts = { store: warehouse, queue, settings };
       const prepared = await prepareImport(parts, await fromSheet({ path: out }), { requestedBy: 'kim' });
@@ -88,7 +86,7 @@ describe('a sheet to edit', () => {
   it('has the rows of a query in their order, each id once, and its other columns', async () => {
     const sql = `SELECT title, 'very_low' AS priority, id AS Topic_ID, [1, 2] AS list, 0.5::DECIMAL(3,1) AS share, now() AS moment
       FROM topics, range(2) WHERE id IN ('t2', 't9', 'gone') ORDER BY id DESC;  `;
-    const sheet = await made({ selection: { by: 'query', sql } }, '.xlsx');
+    const sheet = await made({ query: sql }, '.xlsx');
     expect(ids(sheet)).toEqual(['t9', 't2']);
     const at = sheet.grid.columns.indexOf('list');
     expect(sheet.grid.columns.slice(at - 1, at + 4)).toEqual([
@@ -100,7 +98,7 @@ describe('a sheet to edit', () => {
   });
 
   it('neutralises formulas in CSV, and shows companies as well', async () => {
-    const { path } = await made({ selection: { by: 'where', sql: "id = 't3'" } });
+    const { path } = await made({ where: "id = 't3'" });
     expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
     const companies = await made({ entityType: 'company' });
     expect(companies.grid.columns.slice(0, 8)).toEqual([
@@ -128,18 +126,15 @@ describe('a sheet to edit', () => {
 
 describe('is refused', () => {
   it.each<[Partial<EditSheetOptions>, string]>([
-    [{ selection: { by: 'where', sql: 'priorty = 1' } }, '--where'],
-    [{ selection: { by: 'where', sql: 'true); DROP TABLE topics; --' } }, '--where'],
-    [{ selection: { by: 'where', sql: 'false' } }, 'none was selected'],
-    [{ selection: { by: 'where', sql: "id = 'gone'" } }, 'none of the 1 selected ones can be changed'],
-    [{ selection: { by: 'query', sql: 'SELECT 1; SELECT 2' } }, '--query'],
-    [{ selection: { by: 'query', sql: 'DELETE FROM topics' } }, '--query'],
+    [{ where: 'priorty = 1' }, '--where'],
+    [{ where: 'true); DROP TABLE topics; --' }, '--where'],
+    [{ where: 'false' }, 'none was selected'],
+    [{ where: "id = 'gone'" }, 'none of the 1 selected ones can be changed'],
+    [{ query: 'SELECT 1; SELECT 2' }, '--query'],
+    [{ query: 'DELETE FROM topics' }, '--query'],
+    [{ query: 'SELECT id FROM topics' }, 'must return a column topic_id; its columns are id'],
     [
-      { selection: { by: 'query', sql: 'SELECT id FROM topics' } },
-      'must return a column topic_id; its columns are id',
-    ],
-    [
-      { selection: { by: 'query', sql: 'SELECT id AS topic_id, 1 AS company_id FROM topics' } },
+      { query: 'SELECT id AS topic_id, 1 AS company_id FROM topics' },
       'has a column company_id, a reserved name',
     ],
     [{ columns: ['title'] }, 'names no column that can be edited'],
@@ -151,9 +146,7 @@ describe('is refused', () => {
   it('when a query would write: the snapshot stays what it was', async () => {
     const file = join(emptyDir(), 'out.csv');
     writeFileSync(file, 'kept');
-    expect(await refusal({ selection: { by: 'query', sql: `COPY topics TO '${file}'` } })).toContain(
-      '--query',
-    );
+    expect(await refusal({ query: `COPY topics TO '${file}'` })).toContain('--query');
     expect(readFileSync(file, 'utf8')).toBe('kept');
   });
 });
