@@ -94,7 +94,7 @@ export interface NotFound {
 }
 
 /** What becomes of a change that needs no request, and what it stores. */
-interface Outcome {
+export interface Outcome {
   readonly change: Change;
   readonly status: Status;
   readonly patch: Patch;

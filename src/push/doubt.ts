@@ -16,7 +16,7 @@ import {
   type Values,
   valuesIn,
 } from './change.js';
-import { conflictPatch, type Delivery, isSame, pick, type Remote, unlike } from './compare.js';
+import { conflictPatch, type Delivery, isSame, type Outcome, pick, type Remote, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import { tryToRead } from './remote.js';
 
@@ -205,6 +205,9 @@ export function isKeyRemembered(
   return (latest ?? clock.now()) - firstSentAt < keyLifetimeMs;
 }
 
+/** What reading a history needs. */
+type HistoryContext = Pick<PushContext, 'api' | 'stop' | 'clock'>;
+
 /** Whether these ids are all that the request would change: a company that is settled must not be changed once more. */
 function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
   if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
@@ -237,17 +240,18 @@ async function sinceSending(context: PushContext, change: Change, remote: Values
 }
 
 /**
- * Settles queued changes of one entity that may have been sent already: those of a queue that was restored from a backup, of
- * which nobody knows what happened after it (`firstSentAt`, see `mayHaveBeenSent`). What the API has as wanted, or with a third
- * value, is for the comparison of every change. One that it has as before is sent only where nothing was done to its fields
- * since: otherwise it was perhaps applied, and changed back by a colleague, and a person decides.
+ * The conflicts of queued changes of one entity that may have been sent already: those of a queue that was restored from a
+ * backup, of which nobody knows what happened after it (`firstSentAt`, see `mayHaveBeenSent`). What the API has as wanted, or
+ * with a third value, is for the comparison of every change. One that it has as before is sent only where nothing was done to
+ * its fields since: otherwise it was perhaps applied, and changed back by a colleague, and a person decides.
  */
-export async function resolveRestored(
-  context: PushContext,
+export async function restoredConflicts(
+  context: HistoryContext,
   changes: readonly Change[],
   values: Values,
-): Promise<void> {
-  for (const change of changes.filter(({ firstSentAt }) => firstSentAt !== null)) {
+): Promise<Outcome[]> {
+  const conflicts: Outcome[] = [];
+  for (const change of changes.filter(isRestored)) {
     const remoteBefore = change.base;
     const state = afterSending({ wanted: change.wanted, remoteBefore }, { values, listed: false });
     const since = state === 'before' ? await sinceBackup(context, change, values) : 'nothing since';
@@ -255,10 +259,7 @@ export async function resolveRestored(
       since === 'nothing since' ||
       (since === 'unknown' &&
         isKeyRemembered(context, { firstSentAt: Date.parse(change.firstSentAt ?? ''), again: true }));
-    if (isSafe) {
-      context.queue.update([change], { firstSentAt: null, remoteBefore: null });
-      continue;
-    }
+    if (isSafe) continue;
     const fields = unlike(change.wanted, values);
     const patch = conflictPatch(change, fields, values);
     const why =
@@ -266,16 +267,25 @@ export async function resolveRestored(
         ? 'nothing shows whether it was'
         : `the ${change.entityType} was changed since, so it may have been applied and changed back`;
     const error = `It comes from a backup, and may have been sent after that: ${why}; now ${patch.error}`;
-    context.queue.move([change], 'conflict', { ...patch, error });
+    conflicts.push({ change, status: 'conflict', patch: { ...patch, error } });
   }
+  return conflicts;
 }
+
+/** Whether a queued change may have been sent after the backup that it was restored from. */
+export function isRestored({ firstSentAt }: Change): boolean {
+  return firstSentAt !== null;
+}
+
+/** One that was restored, and is to be sent as any other. */
+export const surelyUnsent = { firstSentAt: null, remoteBefore: null };
 
 /**
  * Whether anything was done to the fields of a change since the backup that it comes from. Only times of the API are compared,
  * where the backup has one: that of the entity in it (`remoteBefore`) with those of its history, and where that does not tell,
  * with its time now.
  */
-async function sinceBackup(context: PushContext, change: Change, remote: Values): Promise<Since> {
+async function sinceBackup(context: HistoryContext, change: Change, remote: Values): Promise<Since> {
   const before = timeOf(change.remoteBefore?.[updatedAt]);
   const from = before ?? Date.parse(change.firstSentAt ?? '') - clockErrorMs;
   const { records, isTelling } = await historyOf(context, change);
@@ -334,7 +344,7 @@ function leftWanted({ wanted }: Change, name: string, records: readonly HistoryR
 
 /** The history of an entity; it tells about the latest changes when it has all of them, or the latest first. */
 async function historyOf(
-  { api, stop }: PushContext,
+  { api, stop }: HistoryContext,
   { entityType, entityId }: Change,
 ): Promise<{ records: HistoryRecord[]; isTelling: boolean }> {
   const options = { priority: Priority.push, signal: stop };

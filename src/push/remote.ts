@@ -65,11 +65,9 @@ export async function readRemotes(
       return;
     }
     const read = await tryToRead(context, entityType, id);
-    if (!('problem' in read)) {
-      remotes.set(id, read);
-      context.circuitBreaker.recordSuccess(entityType);
-      // The API would refuse it again: its changes fail, as those of an entity that is gone.
-    } else if (read.refusal) remotes.set(id, { notFound: read.refusal });
+    if (!('problem' in read)) remotes.set(id, read);
+    // The API would refuse it again: its changes fail, as those of an entity that is gone.
+    else if (read.refusal) remotes.set(id, { notFound: read.refusal });
     else unread.set(id, read.problem);
   });
   return { remotes, unread };
@@ -114,7 +112,9 @@ export async function tryToRead(
   id: string,
 ): Promise<Remote | { readonly problem: string; readonly refusal: NotFound | null }> {
   try {
-    return await readOne(context, entityType, id);
+    const read = await readOne(context, entityType, id);
+    context.circuitBreaker.recordSuccess(entityType);
+    return read;
   } catch (error) {
     context.circuitBreaker.recordFailure(entityType, error);
     const refusal = error instanceof RejectedError ? refusalOf(error) : null;

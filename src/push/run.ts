@@ -4,8 +4,9 @@ import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, entityTypes, type Status } from './change.js';
-import { type Comparison, compare, deliveryOf, type OnConflict, pathOf } from './compare.js';
+import { type Comparison, compare, deliveryOf, type OnConflict, type Outcome, pathOf } from './compare.js';
 import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
+import { isRestored, restoredConflicts, surelyUnsent } from './doubt.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
 import { readRemotes } from './remote.js';
@@ -200,6 +201,8 @@ interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
   readonly organization: PushPreview['organization'];
 }
 
+const asDecided = ({ change, status, patch }: Outcome): Change => ({ ...change, ...patch, status });
+
 /** What a push would send now. Reads the API as a push does, and changes nothing. Throws what the client throws. */
 export async function previewPush(
   parts: PreviewParts,
@@ -212,7 +215,7 @@ export async function previewPush(
   };
   const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
   const reading = {
-    ...{ config, api, stop: parts.stop, storedCounts: await storedCounts(store) },
+    ...{ config, api, clock: api.clock, stop: parts.stop, storedCounts: await storedCounts(store) },
     ...{ circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } },
   };
   let spent = 0;
@@ -236,10 +239,13 @@ export async function previewPush(
           decided.push(...changes.map((change) => ({ ...change, ...notRead })));
           continue;
         }
-        const comparison = compare(changes, remote, onConflict);
-        decided.push(
-          ...comparison.decided.map(({ change, status, patch }) => ({ ...change, ...patch, status })),
-        );
+        const conflicts = remote.values ? await restoredConflicts(reading, changes, remote.values) : [];
+        decided.push(...conflicts.map(asDecided));
+        const left = changes.filter((one) => conflicts.every(({ change }) => change !== one));
+        if (left.length === 0) continue;
+        const unsent = left.map((one) => (isRestored(one) ? { ...one, ...surelyUnsent } : one));
+        const comparison = compare(unsent, remote, onConflict);
+        decided.push(...comparison.decided.map(asDecided));
         if (comparison.send) sending.push(comparison);
       }
       deliveries.push(...portions(sending, perRequest[entityType]).flatMap((part) => deliveryOf(part) ?? []));

@@ -6,11 +6,11 @@ import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Change, EntityType } from './change.js';
+import type { Change, EntityType, Status } from './change.js';
 import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
 import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { mustSendAgain, neverSent, resolveRestored } from './doubt.js';
+import { isRestored, mustSendAgain, neverSent, restoredConflicts, surelyUnsent } from './doubt.js';
 import type { Queue } from './queue.js';
 import { readRemotes, refresh } from './remote.js';
 
@@ -130,7 +130,9 @@ export class Sender {
         queue.update(all, { errorCode: 'not_read', error });
         continue;
       }
-      if (remote.values) await resolveRestored(this.context, all, remote.values);
+      const conflicts = remote.values ? await restoredConflicts(this.context, all, remote.values) : [];
+      for (const { change, status, patch } of conflicts) queue.move([change], status, patch);
+      if (remote.values) queue.update(queue.still(all, 'queued').filter(isRestored), surelyUnsent);
       const changes = queue.still(all, 'queued');
       if (changes.length === 0) continue;
       const comparison = compare(changes, remote, onConflict);
@@ -246,10 +248,9 @@ function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
 export function queuedById(queue: Pick<Queue, 'withStatus'>, entityType: EntityType): Map<string, Change[]> {
-  const busy = new Set(queue.withStatus('sending').map(({ entityId }) => entityId));
-  const queued = queue
-    .withStatus('queued')
-    .filter((change) => change.entityType === entityType && !busy.has(change.entityId));
+  const ofType = (status: Status) => queue.withStatus(status).filter((one) => one.entityType === entityType);
+  const busy = new Set(ofType('sending').map(({ entityId }) => entityId));
+  const queued = ofType('queued').filter(({ entityId }) => !busy.has(entityId));
   return groupBy(queued, ({ entityId }) => entityId);
 }
 

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RestoreReport } from '../../src/app/restore.js';
 import type { Change } from '../../src/push/change.js';
+import type { PushPreview } from '../../src/push/run.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
@@ -137,6 +138,12 @@ describe('restore', () => {
     // Two more that come after the restore: nobody can have sent them.
     await enqueue(fresh.dataDir, [unsent, touched].map(raise));
     sandbox.change({ kind: 'patchTopic', topicId: touched.id, fields: { lifecycleState: 'done' } });
+    // The preview reads the histories as the push does.
+    const { conflicts, requests }: PushPreview = JSON.parse(
+      (await fresh.run(['push', '--dry-run', '--json'])).stdout,
+    );
+    expect(conflicts.map(({ entityId }) => entityId)).toEqual([changedBack.id]);
+    expect(requests).toHaveLength(2);
     const pushed = await push(fresh);
     const byTopic = Object.fromEntries(pushed.report.changes.map((one) => [one.entityId, one]));
     expect(byTopic[sent.id]?.status).toBe('unchanged');

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Api } from '../../../src/api/client.js';
-import { arrivalNow } from '../../../src/base/clock.js';
+import { arrivalNow, systemClock } from '../../../src/base/clock.js';
+import { ContractError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
+import type { Change, Status } from '../../../src/push/change.js';
 import { CircuitBreaker, type PushContext } from '../../../src/push/context.js';
 import { Queue } from '../../../src/push/queue.js';
-import { AttemptLog, Sender } from '../../../src/push/send.js';
+import { tryToRead } from '../../../src/push/remote.js';
+import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
 import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
 
@@ -49,4 +52,28 @@ it('topics that are read one by one are sent while what was read is fresh, and n
     const sent = requests.indexOf(`PATCH t${at}`);
     expect(requests.slice(0, sent).filter((one) => one === `GET t${at}`)).toHaveLength(1);
   }
+});
+
+it('a company waits for an answer about itself, and not for a topic with the same id', () => {
+  const changes = [
+    { entityType: 'topic', entityId: '1', status: 'sending' },
+    { entityType: 'company', entityId: '1', status: 'queued' },
+  ] as Change[];
+  const queue = { withStatus: (...of: Status[]) => changes.filter(({ status }) => of.includes(status)) };
+  expect([...queuedById(queue, 'company').keys()]).toEqual(['1']);
+});
+
+it('an endpoint is broken by failures in a row, and not by as many among good answers', async () => {
+  let asked = 0;
+  const call = async () => {
+    asked += 1;
+    if (asked % 2)
+      throw new ContractError('no topic', { endpoint: 'topic', method: 'GET', path: '/topics/1' });
+    return { body: { id: '1' }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 10 };
+  };
+  const circuitBreaker = new CircuitBreaker();
+  const batcher = { add: async () => undefined };
+  const context = { api: { call }, circuitBreaker, batcher } as unknown as PushContext;
+  for (let at = 0; at < 30; at += 1) await tryToRead(context, 'topic', '1');
+  expect(circuitBreaker.isOpen('topic')).toBe(false);
 });
