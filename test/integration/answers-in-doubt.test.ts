@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   type PlainAnswer,
   PlainApi,
@@ -10,17 +10,14 @@ import {
 } from '../support/plain-api.js';
 import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
 
-const folders = new Folders();
 let api: PlainApi;
 let pulling: Pulling<PlainApi>;
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
 async function start(content: Partial<PlainApi>, settings: object = {}): Promise<void> {
   api = await PlainApi.start(content);
-  pulling = api.pulling(folders, settings);
+  pulling = api.pulling(settings);
 }
 
 /** One column of the published file, as a list. */

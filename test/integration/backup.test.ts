@@ -13,25 +13,19 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RestoreReport } from '../../src/app/restore.js';
 import type { Change } from '../../src/push/change.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
 import { killedAt } from '../support/killed-at.js';
 import { busiestPerson, placesOf, stringsOfPerson } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
-import { Pulling } from '../support/pulling.js';
-import { enqueue, other, push, raise, townForPushes } from '../support/pushing.js';
-import type { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { changeable, enqueue, other, push, raise } from '../support/pushing.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** The commands of publish.after, and `restore` of what they kept. */
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let topics: StoredTopic[];
-let folders: Folders;
-townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
-  ({ sandbox, pulling, topics, folders } = made);
-});
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
+const topics = changeable(sandbox);
 
 /** Each test takes topics of its own. */
 let taken = 0;
@@ -41,7 +35,7 @@ function some(count: number): StoredTopic[] {
 }
 
 /** Another machine with the same settings, and nothing in its data directory. */
-const machine = (settings: object = {}) => Pulling.into(folders, sandbox, settings);
+const machine = (settings: object = {}) => Pulling.into(sandbox, settings);
 
 /** A machine that has pulled everything. */
 function filled(settings: object = {}): Pulling {
@@ -52,7 +46,7 @@ function filled(settings: object = {}): Pulling {
 
 /** A copy of a data directory, as a backup program keeps it. */
 function backup(dataDir = pulling.dataDir): string {
-  const copy = join(folders.make(), 'backup');
+  const copy = join(testFolder(), 'backup');
   cpSync(dataDir, copy, { recursive: true });
   return copy;
 }
@@ -70,7 +64,7 @@ async function changesOf(of: Pulling): Promise<Change[]> {
 
 describe('publish.after', () => {
   it('runs with the paths of what belongs together while the warehouse is held; a failure makes the run incomplete', async () => {
-    const out = join(folders.make(), 'seen');
+    const out = join(testFolder(), 'seen');
     mkdirSync(out);
     const held = machine({
       publish: {
@@ -257,7 +251,7 @@ describe('restore', () => {
   });
 
   it('names the folder inside of what a backup program restored', async () => {
-    const root = folders.make();
+    const root = testFolder();
     cpSync(pulling.dataDir, join(root, 'var', 'lib', 'signalhouse'), { recursive: true });
     const { code, stderr } = await machine().run(['restore', root]);
     expect({ code, stderr }).toMatchObject({

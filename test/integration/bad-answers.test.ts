@@ -1,17 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 describe('answers that are not those of the API', () => {
   let sandbox: Sandbox;
   let pulling: Pulling;
   beforeAll(async () => {
     sandbox = await startTown({ sizes: town });
-    pulling = await Pulling.filled(folders, sandbox);
+    pulling = await Pulling.filled(sandbox);
   });
   afterAll(() => sandbox.stop());
   afterEach(() => sandbox.clearFaults());
@@ -72,7 +68,7 @@ describe('answers that are not those of the API', () => {
       expect.objectContaining({ endpoint: 'channels', note: expect.stringContaining('not offer this list') }),
     );
 
-    const other = Pulling.into(folders, sandbox);
+    const other = Pulling.into(sandbox);
     const first = await other.sync(['--only', 'channels']);
     expect([first.code, first.report.outcome, first.report.failures]).toEqual([0, 'done', []]);
     expect(first.report.notes.join()).toContain('channels: the API does not offer this list');

@@ -1,26 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
+import { Pulling, startTown, town, townOfFile } from '../support/pulling.js';
 import { serve, statusOf, terminate, until } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
 
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({ holds: 'nothing', sizes: town });
 let pulling: Pulling;
-const folders = new Folders();
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: town });
-});
 beforeEach(() => {
   sandbox.clearFaults();
-  pulling = Pulling.into(folders, sandbox);
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+  pulling = Pulling.into(sandbox);
 });
 
 const everything = (fault: object) => ({ ...fault, match: {} }) as FaultRuleInput;
@@ -100,7 +90,7 @@ describe('a run that is limited', () => {
   it('--max-minutes stops in order, with everything committed', async () => {
     const slow = await startTown({ sizes: town, latencyMs: [80, 120] });
     try {
-      const pulling = Pulling.into(folders, slow);
+      const pulling = Pulling.into(slow);
       const { code, report } = await pulling.sync(['--max-minutes', '0.03']);
       expect(code).toBe(0);
       expect(report).toMatchObject({
@@ -117,7 +107,7 @@ describe('a run that is limited', () => {
   it('a cap that the lists may need is spent on them first', async () => {
     const slow = await startTown({ sizes: town, maxPageSize: 4 });
     try {
-      const { code, report } = await Pulling.into(folders, slow).sync(['--max-requests', '60']);
+      const { code, report } = await Pulling.into(slow).sync(['--max-requests', '60']);
       expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
       expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
     } finally {

@@ -3,24 +3,19 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { TitledChange } from '../../src/push/facts.js';
 import type { ImportReport } from '../../src/push/import/preview.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
-import type { Pulling } from '../support/pulling.js';
-import { dryRun, ImportFolder, other, push, townForPushes } from '../support/pushing.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, dryRun, ImportFolder, other, push } from '../support/pushing.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/changes.js'));
 
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
+const topics = changeable(sandbox);
+const folder = new ImportFolder(pulling, testFolder());
 /** Topics that the generated organization happens to merge or supersede later have no place here. */
-let topics: StoredTopic[];
-let folder: ImportFolder;
-townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
-  ({ sandbox, pulling, topics } = made);
-  folder = new ImportFolder(pulling, made.folders.make());
-});
 
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));

@@ -1,36 +1,31 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/push/decide.js';
 import type { TitledChange } from '../../src/push/facts.js';
 import type { ImportReport } from '../../src/push/import/preview.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { Cell, Grid } from '../../src/sheet/grid.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { townOfFile } from '../support/pulling.js';
 import { queueOf } from '../support/pushing.js';
-import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
+import { type Ran, signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/changes.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { pulling } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 24, people: 12, messages: 80, stories: 1 },
+});
 let cwd: string;
 
 beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 24, people: 12, messages: 80, stories: 1 } });
-  pulling = Pulling.into(folders, sandbox);
-  cwd = folders.make();
+  cwd = testFolder();
   const { code } = await pulling.sync(['--only', 'topics,companies']);
   if (code !== 0) throw new Error('the warehouse of this test could not be filled');
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
 });
 
 const changes = (args: readonly string[], stdin?: string): Promise<Ran> =>

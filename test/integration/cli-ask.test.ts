@@ -2,24 +2,24 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isPassword } from '../../src/base/password.js';
 import { settings } from '../../src/config/schema.js';
 import { readSheet } from '../../src/sheet/read.js';
-import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
+import { program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
 import { closeTerminals, Terminal } from '../support/terminal.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sql.js'));
 void (() => import('../../src/cli/commands/export.js'));
 
-const folders = new Folders();
 let cwd: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  cwd = folders.make();
+  cwd = testFolder();
   const sandbox = await startSandboxProcess();
   env = { SIGNALHOUSE_DATA_DIR: join(cwd, 'data') };
   const { code } = await signalhouse(['sync', '--only', 'topics,channels'], {
@@ -29,7 +29,6 @@ beforeAll(async () => {
   await sandbox.stop();
 });
 afterEach(closeTerminals);
-afterAll(() => folders.remove());
 
 const sql = (args: string[], more: { stdin?: string; env?: Record<string, string> } = {}) =>
   signalhouse(['sql', ...args], {
@@ -135,7 +134,7 @@ describe('sql', () => {
   });
 
   it('says that there is nothing to ask before the first sync', async () => {
-    const { code, stderr } = await signalhouse(['sql', 'SELECT 1'], { cwd: folders.make() });
+    const { code, stderr } = await signalhouse(['sql', 'SELECT 1'], { cwd: testFolder() });
     expect(code).toBe(1);
     expect(stderr).toContain('signalhouse sync');
   });
@@ -191,7 +190,7 @@ describe('the prompt of sql', () => {
   const ready = /signals=> $/;
 
   it('runs statements and commands, completes names, remembers, and outlives errors', async () => {
-    const home = folders.make();
+    const home = testFolder();
     const terminal = new Terminal(['sql'], { cwd, env: { ...env, HOME: home, PAGER: '' } });
     expect(await terminal.until(ready)).toContain('read-only');
     await terminal.enter('SELECT count(*) > 0 AS filled', /signals-> $/);

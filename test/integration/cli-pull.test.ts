@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Folders, type SandboxProcess, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
+import { type SandboxProcess, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
 import { canMount, makeReadOnly, SmallDisk } from '../support/small-disk.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/main.js'));
 
-const folders = new Folders();
 let sandbox: SandboxProcess;
 /** A warehouse that one sync has filled; tests that change it make their own. */
 let filled: string;
@@ -35,12 +35,11 @@ function contents(folder: string): Record<string, string> {
 
 beforeAll(async () => {
   sandbox = await startSandboxProcess();
-  filled = join(folders.make(), 'data');
+  filled = join(testFolder(), 'data');
   first = await signalhouse(['sync'], { env: env(filled) });
 });
 afterAll(async () => {
   await sandbox.stop();
-  folders.remove();
 });
 
 describe('sync', () => {
@@ -70,7 +69,7 @@ describe('sync', () => {
   });
 
   it('with --dry-run is a plan: no child is fetched', async () => {
-    const dataDir = folders.make();
+    const dataDir = testFolder();
     const [dry, plan] = [
       await signalhouse(['sync', '--dry-run', '--json'], { env: env(dataDir) }),
       await signalhouse(['plan', '--max-requests', '5'], { env: env(dataDir) }),
@@ -85,7 +84,7 @@ describe('sync', () => {
   });
 
   it('refuses a resource that there is not before anything is asked or made, with the names of those there are', async () => {
-    const dataDir = join(folders.make(), 'new');
+    const dataDir = join(testFolder(), 'new');
     const { code, stderr } = await signalhouse(['sync', '--only', 'topicz'], { env: env(dataDir) });
     expect(code).toBe(2);
     expect(stderr).toContain('--only: topicz');
@@ -96,7 +95,7 @@ describe('sync', () => {
 
 describe('a key', () => {
   it('that is refused ends with exit 5 and leaves no file', async () => {
-    const parent = folders.make();
+    const parent = testFolder();
     for (const key of ['svc_expired', 'svc_never_seen']) {
       const dataDir = join(parent, 'new');
       const { code, stdout, stderr } = await signalhouse(['sync'], {
@@ -111,7 +110,7 @@ describe('a key', () => {
 
   it('that is refused where a directory was there already is known to status', async () => {
     const more = { SIGNALHOUSE_API_KEY: 'svc_expired' };
-    const dataDir = folders.make();
+    const dataDir = testFolder();
     expect((await signalhouse(['sync'], { env: env(dataDir, more) })).code).toBe(5);
     expect((await signalhouse(['status'], { env: env(dataDir) })).code).toBe(3);
   });
@@ -143,7 +142,7 @@ describe('status', () => {
   });
 
   it('of nothing is no error', async () => {
-    const { code, stdout } = await signalhouse(['status'], { cwd: folders.make() });
+    const { code, stdout } = await signalhouse(['status'], { cwd: testFolder() });
     expect(code).toBe(0);
     expect(stdout).toContain('nothing yet');
   });
@@ -176,7 +175,7 @@ describe('doctor', () => {
   });
 
   it('warns of a key file that others can read, and leaves no file in a new place', async () => {
-    const folder = folders.make();
+    const folder = testFolder();
     const keyFile = join(folder, 'key');
     writeFileSync(keyFile, 'svc_sandbox\n', { mode: 0o644 });
     const more = { SIGNALHOUSE_API_KEY: '', SIGNALHOUSE_API_KEY_FILE: keyFile };
@@ -235,7 +234,7 @@ describe('doctor', () => {
   });
 
   it('finds a data directory that cannot be one', async () => {
-    const file = join(folders.make(), 'file');
+    const file = join(testFolder(), 'file');
     writeFileSync(file, '');
     const { code, stdout } = await signalhouse(['doctor'], { env: env(join(file, 'data')) });
     expect(code).toBe(1);

@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { Folders, program, signalhouse } from '../support/signalhouse.js';
+import { describe, expect, it } from 'vitest';
+import { program, signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/main.js'));
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 const good = { SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1', SIGNALHOUSE_API_KEY: 'svc_0123456789' };
 
@@ -53,7 +51,7 @@ describe('the program', () => {
   });
 
   it('makes no warehouse where it is asked to rebuild one', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     const { code, stderr } = await signalhouse(['rebuild'], { cwd });
     expect(code).toBe(1);
     expect(stderr).toContain('there is no warehouse');
@@ -64,14 +62,14 @@ describe('the program', () => {
 
 describe('settings', () => {
   it('that are missing are named all at once', async () => {
-    const { code, stdout, stderr } = await signalhouse(['sync'], { cwd: folders.make() });
+    const { code, stdout, stderr } = await signalhouse(['sync'], { cwd: testFolder() });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('SIGNALHOUSE_BASE_URL: is required');
     expect(stderr).toContain('SIGNALHOUSE_API_KEY: is required');
   });
 
   it('of jobs that cannot be scheduled are named by every command, with everything else', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     const jobs =
       "[{name: a, run: sync, cron: '0 25 * * *'}, {name: a, run: sync, cron: '0 3 * * *', timezone: Mars}]";
     writeFileSync(join(cwd, 'jobs.yaml'), `rateLimits: {requests: 5}\nserve: {jobs: ${jobs}}\n`);
@@ -98,7 +96,7 @@ describe('settings', () => {
   });
 
   it('in force are printed with where each comes from, without the key or a password', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     writeFileSync(join(cwd, 'my.yaml'), 'rateLimit: {requests: 5}\n');
     const env = { ...good, SIGNALHOUSE_BASE_URL: 'https://kim:hunter2@api.example.com/v1?key=hunter2' };
     const args = ['config', 'print', '--config', 'my.yaml', '--data-dir', 'there'];
@@ -117,7 +115,7 @@ describe('settings', () => {
   });
 
   it('in half-written YAML are an error of that file', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     writeFileSync(join(cwd, 'half.yaml'), 'log:\n  level: info\n bad');
     const { code, stderr } = await signalhouse(['sync'], {
       cwd,
@@ -129,7 +127,7 @@ describe('settings', () => {
   });
 
   it('with plain http to another machine are refused before anything is written, and the key is not shown', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     const env = { ...good, SIGNALHOUSE_BASE_URL: 'http://192.0.2.1/v1', SIGNALHOUSE_LOG_LEVEL: 'debug' };
     for (const args of [['sync'], ['doctor']]) {
       const { code, stdout, stderr } = await signalhouse(args, { cwd, env });

@@ -1,13 +1,10 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { PlainApi, plainGroup, plainMessage, plainPerson, plainTopic, uuid } from '../support/plain-api.js';
 import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
 
-const folders = new Folders();
 let api: PlainApi;
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
 const preload = new URL('../support/clock-ahead.mjs', import.meta.url).href;
 const day = 86_400_000;
@@ -34,7 +31,7 @@ async function started(fields: Partial<PlainApi> = {}): Promise<Pulling<PlainApi
     topicGroups: { [uuid('t', 1)]: [plainGroup(1, messages)] },
     ...fields,
   });
-  return api.pulling(folders, { retention: { deletedContentDays: 30 } });
+  return api.pulling({ retention: { deletedContentDays: 30 } });
 }
 
 function change(fields: object): void {

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { Folders, type Running, signalhouse, start } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
+import { describe, expect, it } from 'vitest';
+import { type Running, signalhouse, start } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** Where the demo's sandbox listens, once it says so. */
 function sandboxOf({ child }: Running): Promise<string> {
@@ -26,7 +24,7 @@ const answers = (origin: string) =>
 
 describe('the demo', () => {
   it('pulls, asks, pushes a spreadsheet, pulls a handful, and ends with a report and an answer in 80 columns, and leaves a file to ask', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     const first = await signalhouse(['demo'], { cwd });
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
     const pulls = [...first.stdout.matchAll(/([\d,]+) requests? in/g)].map(([, number = '']) =>
@@ -53,7 +51,7 @@ describe('the demo', () => {
   });
 
   it('leaves no process behind when it is stopped', async () => {
-    const running = start(['demo', '--data-dir', join(folders.make(), 'demo')]);
+    const running = start(['demo', '--data-dir', join(testFolder(), 'demo')]);
     const origin = await sandboxOf(running);
     expect(await answers(origin)).toBe(true);
     running.child.kill('SIGINT');

@@ -11,32 +11,23 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { unzipSync } from 'fflate';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { DiffReport } from '../../src/app/diff.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { ExpectedTable, Row } from '../support/expected/row.js';
 import { expectedTables } from '../support/oracle.js';
 import { busiestPerson, placesOf, stringsOfPerson } from '../support/personal-strings.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, startTown, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/diff.js'));
 void (() => import('../../src/warehouse/kept-snapshots.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { sandbox, pulling } = await townOfFile();
 let old: string;
 beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-  old = join(folders.make(), 'old.duckdb');
+  old = join(testFolder(), 'old.duckdb');
   copyFileSync(join(pulling.dataDir, 'signals.duckdb'), old);
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
 });
 
 async function run(args: string[]): Promise<string> {
@@ -138,7 +129,7 @@ it('counts what changed between two syncs, by table and column, as the sandbox a
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(text).toMatch(/^ {2}topics +\d+ +\d+/m);
 
-  const out = join(folders.make(), 'changes.xlsx');
+  const out = join(testFolder(), 'changes.xlsx');
   await run(['diff', old, '--out', out]);
   const parts = unzipSync(readFileSync(out));
   const part = (name: string) => new TextDecoder().decode(parts[name]);
@@ -162,14 +153,14 @@ it('counts what changed between two syncs, by table and column, as the sandbox a
 });
 
 it('refuses what cannot be compared, and says why', async () => {
-  const folder = folders.make();
+  const folder = testFolder();
   const [text, empty] = [join(folder, 'a.duckdb'), join(folder, 'empty.duckdb')];
   writeFileSync(text, 'no database');
   const made = await DuckDBInstance.create(empty);
   await (await made.connect()).run('CREATE TABLE mine (id INT)');
   made.closeSync();
   const other = await startTown({ sizes: { seed: 6, topics: 3, people: 4, companies: 2, messages: 20 } });
-  const another = Pulling.into(folders, other);
+  const another = Pulling.into(other);
   expect((await another.sync()).code).toBe(0);
   await other.stop();
   const damaged = join(folder, 'damaged.duckdb');
@@ -197,7 +188,7 @@ it('refuses what cannot be compared, and says why', async () => {
 });
 
 it('keeps one snapshot a day, the newest ones, until somebody is forgotten or the profile changes', async () => {
-  const kept = await Pulling.filled(folders, sandbox);
+  const kept = await Pulling.filled(sandbox);
   const { dataDir } = kept;
   const published = join(dataDir, 'signals.duckdb');
   const names = () =>
@@ -240,7 +231,7 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
 
   // What a file shows that masks nothing is not kept beside masked ones, and an older one goes.
   await rebuild('2026-03-06');
-  const full = join(folders.make(), 'full.duckdb');
+  const full = join(testFolder(), 'full.duckdb');
   copyFileSync(published, full);
   expect(names()).toEqual(['signals-2026-03-06.duckdb']);
   await rebuild('2026-03-07', { profile: 'analysts' });
@@ -258,7 +249,7 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
 });
 
 it('a file that cannot be kept is a note of the run, which is published all the same', async () => {
-  const full = await Pulling.filled(folders, sandbox);
+  const full = await Pulling.filled(sandbox);
   full.set({ publish: { keep: 3 } });
   // A file where the folder should be.
   writeFileSync(join(full.dataDir, 'snapshots'), '');
@@ -269,7 +260,7 @@ it('a file that cannot be kept is a note of the run, which is published all the 
 });
 
 it('what the API deleted loses its content so many days earlier that no kept snapshot has it too long', async () => {
-  const pulled = await Pulling.filled(folders, sandbox);
+  const pulled = await Pulling.filled(sandbox);
   const [message] = [...sandbox.world.messages.values()].filter(({ deletedAt }) => deletedAt === null);
   sandbox.change({ kind: 'deleteMessage', messageId: message?.id });
   const content = async (keep: number) => {

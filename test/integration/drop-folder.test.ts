@@ -2,20 +2,14 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } 
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { readSheet } from '../../src/sheet/read.js';
-import type { Pulling } from '../support/pulling.js';
-import { DropFolder, lineOf, outcomes, townForPushes } from '../support/pushing.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, DropFolder, lineOf, outcomes } from '../support/pushing.js';
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let inbox: DropFolder;
-let topics: StoredTopic[];
-townForPushes({ holds: 'nothing' }, (made) => {
-  ({ sandbox, pulling, topics } = made);
-  inbox = new DropFolder(pulling);
-});
+const { sandbox, pulling } = await townOfFile({ holds: 'nothing' });
+const topics = changeable(sandbox);
+const inbox = new DropFolder(pulling);
 
 const priorityOf = (topic: StoredTopic) => sandbox.world.topics.get(topic.id)?.priority;
 

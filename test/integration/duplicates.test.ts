@@ -1,31 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { beforeAll, expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/push/duplicates-sheet.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { sandbox, pulling } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 60, duplicates: 20, people: 40, messages: 400 },
+});
 let cwd: string;
 
 beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 60, duplicates: 20, people: 40, messages: 400 } });
-  pulling = Pulling.into(folders, sandbox);
-  cwd = folders.make();
+  cwd = testFolder();
   const { code } = await pulling.sync();
   if (code !== 0) throw new Error('the warehouse of this test could not be filled');
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
 });
 
 const run = (...args: string[]) => signalhouse(args, { cwd, env: pulling.env });

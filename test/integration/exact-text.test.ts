@@ -3,10 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SyncReport } from '../../src/sync/report.js';
 import { read } from '../support/published.js';
 import { type RawServer, rawServer, refuse } from '../support/raw-server.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
+import { signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 const deep = (levels: number) => `{"inner":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 const author = '{ "id":"a1", "displayName":"Ann\\u00e9", "rank":81985529216486789012 }';
@@ -67,7 +65,7 @@ describe('what the API sends', () => {
       if (body === undefined) return refuse(response, 404, 'NOT_FOUND');
       response.writeHead(200, { 'content-type': 'application/json' }).end(withBadByte(body));
     });
-    dataDir = join(folders.make(), 'data');
+    dataDir = join(testFolder(), 'data');
     env = {
       SIGNALHOUSE_BASE_URL: server.baseUrl,
       SIGNALHOUSE_API_KEY: 'svc_exact',

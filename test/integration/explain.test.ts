@@ -1,31 +1,26 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Explanation, explainEntity } from '../../src/app/explain.js';
 import { readingLimitsOf } from '../../src/app/setup.js';
 import { silentLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openPublished } from '../../src/warehouse/read/query.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, townOfFile } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/explain.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { sandbox, pulling } = await townOfFile();
 let gone: StoredTopic;
 let renamed: StoredTopic;
 let oldTitle: string;
 beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
   [gone, renamed] = changeable(sandbox) as [StoredTopic, StoredTopic];
   const { title } = renamed;
   oldTitle = title;
@@ -39,10 +34,6 @@ beforeAll(async () => {
   expect(report.leftByResource.reduce((sum, { due }) => sum + due, 0)).toBe(report.left.due);
   expect(report.left.due).toBeGreaterThan(0);
   expect(report.left.runs).toBeNull();
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
 });
 
 const explain = (...args: string[]) => pulling.run(['explain', ...args]);
@@ -142,7 +133,7 @@ describe('explain', () => {
   });
 
   it('says what to do when there is no warehouse, or a damaged one', async () => {
-    const dataDir = folders.make();
+    const dataDir = testFolder();
     const ran = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Run signalhouse sync first') });
     writeFileSync(join(dataDir, 'signals.duckdb'), 'not a database');
@@ -190,7 +181,7 @@ it('what explain says is due is what the next sync requests', async () => {
   const sizes = { topics: 8, people: 10, companies: 4, messages: 80, stories: 2, channels: 2, templates: 1 };
   const other = await startTown({ sizes });
   try {
-    const after = await Pulling.filled(folders, other);
+    const after = await Pulling.filled(other);
     await disturb(after, 7);
     const { spent } = await after.plan();
     const capped = await after.sync(['--max-requests', String(spent + 8)]);

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ForgetReport } from '../../src/app/forget.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import { killedAt } from '../support/killed-at.js';
 import {
   busiestPerson,
@@ -11,22 +10,15 @@ import {
   stringsOfCompany,
   stringsOfPerson,
 } from '../support/personal-strings.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/forget.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown({
-    sizes: { topics: 10, people: 16, companies: 4, messages: 120, stories: 4, channels: 2 },
-  });
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 10, people: 16, companies: 4, messages: 120, stories: 4, channels: 2 },
 });
 
 /** Runs a command, and expects it to succeed. */
@@ -54,7 +46,7 @@ const subjects = {
 // Of a person, the simulation and the kill below say the same; each kind has unit tests of what it is made of.
 describe('a company that was forgotten', () => {
   it('is in no byte of any file, and does not come back', async () => {
-    const pulling = await Pulling.filled(folders, sandbox);
+    const pulling = await Pulling.filled(sandbox);
     const { dataDir } = pulling;
     const { id, strings } = subjects.company();
     const weekly = join(dataDir, 'reports', 'weekly');
@@ -78,7 +70,7 @@ describe('a company that was forgotten', () => {
     expect(report).toMatchObject({ outcome: 'forgotten', pending: [] });
     expect(report.notReached).toContainEqual(expect.stringMatching(/^mine\.csv in the data directory/));
     rmSync(join(dataDir, 'mine.csv'));
-    const copies = folders.make();
+    const copies = testFolder();
     expect(await placesOf(dataDir, strings, { copies })).toEqual([]);
     expect(await countsOf(dataDir)).toEqual(counts);
     expect(existsSync(join(weekly, 'other.html'))).toBe(true);
@@ -98,7 +90,7 @@ describe('a company that was forgotten', () => {
 
 describe('kill -9 in a forget', () => {
   it('is completed by the next command, and nothing is brought back, also from the old snapshot', async () => {
-    const pulling = await Pulling.filled(folders, sandbox);
+    const pulling = await Pulling.filled(sandbox);
     const { dataDir } = pulling;
     const { id, strings } = subjects.person();
     const counts = await countsOf(dataDir);
@@ -115,7 +107,7 @@ describe('kill -9 in a forget', () => {
 });
 
 it('says of what nothing is held, and keeps a fingerprint of it where that is wanted', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   const forget = (...args: string[]) => pulling.run(['forget', 'person', ...args, '--yes', '--json']);
   const unknown = await forget('1234567890');
   expect([unknown.code, JSON.parse(unknown.stdout)]).toMatchObject([
@@ -135,7 +127,7 @@ it('says of what nothing is held, and keeps a fingerprint of it where that is wa
 });
 
 it('says that a lake cannot be reached, and keeps it to do', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   pulling.set({ lake: { catalog: 'http://127.0.0.1:9/iceberg', warehouse: 'signals' } });
   const { id } = subjects.person();
   const { code, stdout } = await pulling.run(['forget', 'person', id, '--yes', '--json']);
@@ -147,7 +139,7 @@ it('says that a lake cannot be reached, and keeps it to do', async () => {
 });
 
 it('forgets the person into whom the API merges one who was forgotten, also in what others wrote', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   const { id } = subjects.person();
   const survivor = [...sandbox.world.people.values()].find(
     (one) => one.id !== id && !one.isStaff && !one.isBot && one.displayName?.includes(' '),

@@ -1,25 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { StatusReport } from '../../src/app/status.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
+import { town, townOfFile } from '../support/pulling.js';
 import { read, serve, terminate, until } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/status.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { sandbox, pulling } = await townOfFile({ holds: 'nothing', sizes: town, signedUrls: true });
 
 beforeAll(async () => {
-  sandbox = await startTown({ sizes: town, signedUrls: true });
-  pulling = Pulling.into(folders, sandbox);
   expect((await pulling.sync()).code).toBe(0);
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
 });
 
 /** Makes everything that was fetched older, without anything being due. */

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 let sandbox: Sandbox;
 let pulling: Pulling;
 beforeEach(async () => {
   sandbox = await startTown();
-  pulling = Pulling.into(folders, sandbox);
+  pulling = Pulling.into(sandbox);
 });
 afterEach(() => sandbox.stop());
 

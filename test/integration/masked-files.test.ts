@@ -1,21 +1,18 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { columnsByName } from '../../src/warehouse/privacy/classes.js';
 import { killedAt } from '../support/killed-at.js';
 import { read, textsOf } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/rebuild.js'));
 void (() => import('../../src/warehouse/privacy/masked-file.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { pulling } = await townOfFile();
 
 const analysts = {
   profile: 'analysts',
@@ -27,15 +24,9 @@ const publish = { ...analysts, also: [{ file: 'signals-strict.duckdb', profile: 
 const fileOf = (name: string) => join(pulling.dataDir, name);
 
 beforeAll(async () => {
-  sandbox = await startTown({});
-  pulling = await Pulling.filled(folders, sandbox);
   pulling.set({ publish });
   const { code, stderr } = await pulling.run(['rebuild']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
 });
 
 interface Facts {
@@ -267,7 +258,7 @@ describe('masked files', () => {
       code: 0,
       stdout: expect.stringContaining(person),
     });
-    const sheet = await pulling.run(['changes', 'sheet', '--out', join(folders.make(), 'topics.csv')]);
+    const sheet = await pulling.run(['changes', 'sheet', '--out', join(testFolder(), 'topics.csv')]);
     expect({ code: sheet.code, stderr: sheet.stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
@@ -287,7 +278,7 @@ it('masked files answer every question of the cookbook that needs nothing else',
 });
 
 it('all of a masked file can be exported', async () => {
-  const all = await pulling.run(['export', '--all', '--out', join(folders.make(), 'all')]);
+  const all = await pulling.run(['export', '--all', '--out', join(testFolder(), 'all')]);
   expect({ code: all.code, stderr: all.stderr }).toEqual({ code: 0, stderr: '' });
 });
 

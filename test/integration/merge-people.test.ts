@@ -1,19 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PeopleMerge } from '../../src/push/merge-journal.js';
 import type { MergeReport } from '../../src/push/merge-people.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, start } from '../support/signalhouse.js';
+import { start } from '../support/signalhouse.js';
 import { closeTerminals, Terminal } from '../support/terminal.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/changes-merge-people.js'));
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
 /** Two customers who are probably the same, one of our own staff, and somebody else. */
@@ -21,7 +20,7 @@ let [source, target, staff, other]: string[] = [];
 
 beforeEach(async () => {
   sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
+  pulling = await Pulling.filled(sandbox);
   const customers = await ask<{ id: string }>(
     'SELECT person_id AS id FROM person_roles WHERE NOT is_staff AND NOT is_bot ORDER BY person_id LIMIT 3',
   );
@@ -35,7 +34,6 @@ afterEach(async () => {
   closeTerminals();
   await sandbox.stop();
 });
-afterAll(() => folders.remove());
 
 const ask = <T>(sql: string) => read(pulling.dataDir, ({ rows }) => rows<T>(sql));
 const args = (...more: string[]) => [

@@ -1,28 +1,26 @@
 import { copyFileSync, existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { loadBatch } from '../support/load-batch.js';
 import { putWarehouse } from '../support/migrated.js';
 import { read } from '../support/published.js';
 import { runOn } from '../support/pulling.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
+import { signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 import { doc, runId } from '../unit/warehouse/support.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 const run = (dataDir: string, ...args: string[]) =>
   signalhouse(args, { env: { SIGNALHOUSE_DATA_DIR: dataDir } });
 
 it('the warehouse of a newer program is refused with instructions, which lead back', async () => {
-  const dataDir = join(folders.make(), 'data');
+  const dataDir = join(testFolder(), 'data');
   await putWarehouse(dataDir);
   const warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 2 });
   await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' })] }));
   await warehouse.close();
-  const saved = join(folders.make(), 'signals.duckdb');
+  const saved = join(testFolder(), 'signals.duckdb');
   expect((await run(dataDir, 'rebuild')).code).toBe(0);
   copyFileSync(join(dataDir, 'signals.duckdb'), saved);
   const contents = await read(dataDir, (reader) => reader.table('topics'));
@@ -42,7 +40,7 @@ it('the warehouse of a newer program is refused with instructions, which lead ba
   expect(readFileSync(join(dataDir, 'worker.duckdb')).equals(bytes)).toBe(true);
 
   // As docs/operations.md says.
-  const elsewhere = folders.make();
+  const elsewhere = testFolder();
   for (const name of ['worker.duckdb', 'worker.duckdb.wal', 'signals.duckdb'])
     if (existsSync(join(dataDir, name))) renameSync(join(dataDir, name), join(elsewhere, name));
   copyFileSync(saved, join(dataDir, 'signals.duckdb'));

@@ -5,17 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** The program against a real webhook, and a real SMTP server that wants encryption and a login. */
 
-const folders = new Folders();
 const secrets = { path: 'SECRET-path', password: 'SECRET-password', user: 'SECRET-user' };
 const mails: string[] = [];
 const posts: unknown[] = [];
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
+});
 let smtp: SMTPServer;
 let hook: Server;
 let hookStatus = 200;
@@ -23,10 +24,7 @@ let certificate: string;
 let keys: { key: Buffer; cert: Buffer };
 
 beforeAll(async () => {
-  sandbox = await startTown({
-    sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
-  });
-  const folder = folders.make();
+  const folder = testFolder();
   certificate = join(folder, 'certificate.pem');
   const key = join(folder, 'key.pem');
   execFileSync(
@@ -51,8 +49,6 @@ afterAll(async () => {
   hook.closeAllConnections();
   hook.close();
   await new Promise<void>((resolve) => smtp.close(resolve));
-  await sandbox.stop();
-  folders.remove();
 });
 
 /** An SMTP server that wants a login, and collects the mails. */
@@ -88,7 +84,7 @@ function notified(more: object = {}): { pulling: Pulling; env: Record<string, st
     ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
     ...more,
   };
-  const pulling = Pulling.into(folders, sandbox, {
+  const pulling = Pulling.into(sandbox, {
     serve: { notify: { webhookFormat: 'teams', email } },
   });
   const env = {
@@ -128,7 +124,7 @@ it('serve --test-notification sends one by each channel, and says which did not 
 });
 
 it('without a channel it says what to set, and a password is never sent in the clear', async () => {
-  const pulling = Pulling.into(folders, sandbox);
+  const pulling = Pulling.into(sandbox);
   const { code, stderr } = await pulling.start(['serve', '--test-notification']).ended;
   expect([code, stderr]).toEqual([2, expect.stringContaining('SIGNALHOUSE_WEBHOOK_URL')]);
   const email = {

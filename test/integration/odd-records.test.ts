@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   PlainApi,
   plainCompany,
@@ -12,12 +12,10 @@ import {
 } from '../support/plain-api.js';
 import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
-const folders = new Folders();
 let api: PlainApi;
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
 const rowsOf = <T>(pulling: Pulling<PlainApi>, sql: string) =>
   read(pulling.dataDir, ({ rows }) => rows<T>(sql));
@@ -103,7 +101,7 @@ describe('fields with odd names', () => {
       }),
     );
     api = await PlainApi.start(odd);
-    const pulling = api.pulling(folders, {
+    const pulling = api.pulling({
       publish: { also: [{ file: 'strict.duckdb', profile: 'strict' }] },
     });
     expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
@@ -120,7 +118,7 @@ describe('fields with odd names', () => {
       ['rebuild'],
       ['doctor'],
       ['explain', 'topic', uuid('t', 1)],
-      ['report', '--out', `${folders.make()}/report.html`],
+      ['report', '--out', `${testFolder()}/report.html`],
       ['forget', 'person', '1', '--yes'],
     ]) {
       const ran = await pulling.run(args);
@@ -159,7 +157,7 @@ describe('ids', () => {
         1: bad.map((id) => ({ id, platform: 'slack', platformId: id, platformUsername: null })),
       },
     });
-    const pulling = api.pulling(folders);
+    const pulling = api.pulling();
     const everyKey = `SELECT endpoint, id, parent_id, count(*) AS rows FROM raw.documents GROUP BY ALL ORDER BY ALL`;
     expect((await pulling.sync()).code).toBe(3);
     const first = await rowsOf<{ id: string; rows: number }>(pulling, everyKey);
@@ -205,7 +203,7 @@ describe('ids', () => {
         ids.map((id) => [id, [{ id, platform: 'slack', platformId: `U9${id}`, platformUsername: null }]]),
       ),
     });
-    const pulling = api.pulling(folders);
+    const pulling = api.pulling();
     await pulling.sync();
     const stored = () =>
       rowsOf<{ id: string; name: string | null }>(
@@ -216,7 +214,7 @@ describe('ids', () => {
       [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
     );
     expect(api.requests.filter((one) => /people\/\.{1,2}(\/|$)|\/v1/.test(one))).toEqual([]);
-    const list = join(folders.make(), 'ids.txt');
+    const list = join(testFolder(), 'ids.txt');
     const gone = ['aB-1', '--', 'e\u0301', 'a%2Fb', '1'];
     writeFileSync(list, gone.map((id) => `${id}\n`).join(''));
     expect(await pulling.run(['forget', 'person', '--yes', '--list', list])).toMatchObject({ code: 0 });
@@ -242,7 +240,7 @@ describe('ids', () => {
 describe('what is rejected and what is not documented', () => {
   it('takes no more room the longer it stays bad, and is said once', async () => {
     api = await PlainApi.start();
-    const pulling = api.pulling(folders);
+    const pulling = api.pulling();
     const nightly: unknown[] = [];
     for (let night = 1; night <= 3; night += 1) {
       const title = night === 2 ? [night] : { of: night };
@@ -321,7 +319,7 @@ describe('times that cannot be', () => {
         ]),
       ),
     });
-    const pulling = api.pulling(folders);
+    const pulling = api.pulling();
     await pulling.sync();
     expect(await rowsOf(pulling, 'SELECT epoch_ms(as_of) AS ms FROM data_as_of')).toEqual([
       { ms: Date.parse(now) },
@@ -342,7 +340,7 @@ describe('times that cannot be', () => {
     const views = `SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'`;
     for (const { name } of await rowsOf<{ name: string }>(pulling, views))
       await rowsOf(pulling, `SELECT count(*) AS n FROM ${name}`);
-    const out = join(folders.make(), 'report.html');
+    const out = join(testFolder(), 'report.html');
     expect(await pulling.run(['report', '--out', out])).toMatchObject({ code: 0 });
     expect(existsSync(out) && readFileSync(out).length).toBeLessThan(2_000_000);
     for (const args of [['explain', 'topic', uuid('t', 2)], ['status']])

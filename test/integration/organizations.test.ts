@@ -1,22 +1,20 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { OrganizationLine } from '../../src/serve/page/organizations.js';
 import { startTown } from '../support/pulling.js';
 import { until } from '../support/serving.js';
-import { Folders, type Running, signalhouse, start } from '../support/signalhouse.js';
+import { type Running, signalhouse, start } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/status.js'));
 
-const folders = new Folders();
-afterAll(() => folders.remove());
-
 /** Three organizations in one file: `fine`, `refused` with a key that nobody knows, and `down`, whose API answers nothing but 503. */
 class Fleet {
-  readonly folder = folders.make();
+  readonly folder = testFolder();
   readonly file = join(this.folder, 'signalhouse.yaml');
   readonly env = { SIGNALHOUSE_CONFIG: this.file, SIGNALHOUSE_LOG_LEVEL: 'info' };
 

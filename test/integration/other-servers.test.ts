@@ -1,17 +1,14 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { PagingFault } from '../../src/sandbox/faults.js';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { json, rawServer } from '../support/raw-server.js';
-import { Folders } from '../support/signalhouse.js';
 
-const folders = new Folders();
 const running: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of running.splice(0).reverse()) await stop();
 });
-afterAll(() => folders.remove());
 
 async function townOf(options: SandboxOptions): Promise<Sandbox> {
   const sandbox = await startTown(options);
@@ -20,7 +17,7 @@ async function townOf(options: SandboxOptions): Promise<Sandbox> {
 }
 
 async function pullingFrom(options: SandboxOptions, maxPageSize: number): Promise<Pulling> {
-  return Pulling.into(folders, await townOf({ ...options, maxPageSize }));
+  return Pulling.into(await townOf({ ...options, maxPageSize }));
 }
 
 /** Small, so that pages of few items are still few pages. */
@@ -103,7 +100,7 @@ describe('a list without a total', () => {
       json(response, 200, { people: people.slice(start, start + Math.min(cap, numberOf('limit', cap))) });
     });
     running.push(() => server.close());
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     pulling.env.SIGNALHOUSE_BASE_URL = server.baseUrl;
     const { code, report } = await pulling.sync(['--only', 'people']);
     expect(code).toBe(0);
@@ -118,7 +115,7 @@ describe('a list without a total', () => {
 describe("a person's history with more records than one answer has", () => {
   it('is requested for each kind of actor', async () => {
     const sandbox = await townOf({});
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     const long = [...sandbox.world.people.values()].filter(({ id }) => {
       const records = sandbox.world.history.get(`person:${id}`) ?? [];
       return /^\d+$/.test(id) && records.some(({ changedBy }) => changedBy !== 'user');
@@ -154,7 +151,7 @@ describe("a person's history with more records than one answer has", () => {
 describe('addresses of pictures that are signed anew in each answer', () => {
   it('make nothing look changed', async () => {
     const sandbox = await townOf({ ...tiny, signedUrls: true });
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     const second = await pulling.sync();
     expect(second.code).toBe(0);

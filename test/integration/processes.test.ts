@@ -1,25 +1,16 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { afterEach, describe, expect, it } from 'vitest';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, type Running } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import type { Running } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What only processes and disks show: signals, locks, kill -9, a full disk. That nothing is lost whenever a kill comes is
 // shown by the simulation, and what each costs by test/others/kills.test.ts.
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown();
-});
+const { sandbox } = await townOfFile({ holds: 'nothing' });
 afterEach(() => sandbox.clearFaults());
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
 
 /** Nothing but a second signal ends a request that hangs, but for its own time. */
 const patient = { shutdownSeconds: 600 };
@@ -39,7 +30,7 @@ function said({ child, ended }: Running, text: string): Promise<void> {
 
 describe('signals', () => {
   it('SIGTERM ends a run in order: committed, published, summed up', async () => {
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     const slow = { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20', SIGNALHOUSE_LOG_LEVEL: 'info' };
     const running = pulling.start(['sync', '--json'], slow);
     await said(running, 'topic (new)');
@@ -57,7 +48,7 @@ describe('signals', () => {
 
   it('the second one gives up what is in flight', async () => {
     sandbox.addFaults([hang]);
-    const pulling = Pulling.into(folders, sandbox, patient);
+    const pulling = Pulling.into(sandbox, patient);
     const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
     await said(running, '"phase":"companies"');
     running.child.kill('SIGINT');
@@ -68,7 +59,7 @@ describe('signals', () => {
   });
 
   it('while a sync runs, others are told its pid, --wait waits, and the published file can be read', async () => {
-    const pulling = await Pulling.filled(folders, sandbox);
+    const pulling = await Pulling.filled(sandbox);
     pulling.set(patient);
     sandbox.addFaults([hang]);
     const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
@@ -93,7 +84,7 @@ describe('signals', () => {
 });
 
 it('a live file that does not open is moved aside and restored, and the run goes on and says so', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   const path = join(pulling.dataDir, 'worker.duckdb');
   const broken = Buffer.alloc(300_000, 'not a database ');
   writeFileSync(path, broken);
@@ -113,11 +104,11 @@ describe.runIf(canMount)('a full disk', () => {
     ['loading', 60_000],
     ['publishing', 3_000_000],
   ])('while %s: it is said, no file breaks, and with room the next run goes on', async (_, free) => {
-    const filled = await Pulling.filled(folders, sandbox);
+    const filled = await Pulling.filled(sandbox);
     await filled.age();
     const disk = new SmallDisk(128);
     try {
-      const pulling = Pulling.into({ make: () => disk.path }, sandbox);
+      const pulling = new Pulling(sandbox, join(disk.path, 'data'));
       cpSync(filled.dataDir, pulling.dataDir, { recursive: true });
       const published = () => readFileSync(join(pulling.dataDir, 'signals.duckdb'));
       const before = published();

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { enqueue, type Pushed, queueOf, reportOf, type Wish } from '../support/pushing.js';
 import { json, type RawServer, rawServer, refuse, type Seen } from '../support/raw-server.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
+import { signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** An API of topics and companies whose answers to a PATCH each test makes by hand. */
 interface Entity {
@@ -14,7 +15,6 @@ interface Entity {
 }
 type Answer = (response: ServerResponse, seen: Seen) => void;
 
-const folders = new Folders();
 let server: RawServer;
 let dataDir: string;
 let topics: Map<string, Entity>;
@@ -23,7 +23,7 @@ let companies: Map<string, Entity>;
 let answers: Map<string, Answer>;
 
 beforeEach(async () => {
-  dataDir = join(folders.make(), 'data');
+  dataDir = join(testFolder(), 'data');
   topics = new Map(['t1', 't2', 't3', 't4', 't5'].map((id) => [id, { id, title: id, priority: 'low' }]));
   companies = new Map(['1', '2', '3', '4'].map((id) => [id, { id, name: `Company ${id}`, isVip: false }]));
   answers = new Map();
@@ -48,7 +48,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server.close();
-  folders.remove();
 });
 
 function apply(entities: Map<string, Entity>, id: string, fields: object): Entity {

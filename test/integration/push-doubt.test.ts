@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import { Queue } from '../../src/push/queue.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { type PlainAnswer, PlainApi, plainCompany, plainTopic, uuid } from '../support/plain-api.js';
 import type { Pulling } from '../support/pulling.js';
 import { enqueue, type Pushed, push, type Wish } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** Requests whose outcome the program cannot know, and what it does until it has read it. */
 
@@ -15,7 +15,6 @@ type Plain = Record<string, unknown>;
 /** What one attempt meets: an answer instead of the API's, or the API, whose answer is lost or changed on the way. */
 type Step = PlainAnswer | 'never arrives' | 'answer is lost' | 'answer';
 
-const folders = new Folders();
 let api: PlainApi;
 let pulling: Pulling<PlainApi>;
 /** What the API applied, in order. */
@@ -31,7 +30,7 @@ beforeEach(async () => {
     topics: [plainTopic(1), plainTopic(2)],
     companies: [plainCompany(1), plainCompany(2)],
   });
-  pulling = api.pulling(folders);
+  pulling = api.pulling();
   applied = [];
   answers = new Map();
   script = [];
@@ -54,7 +53,6 @@ beforeEach(async () => {
   );
 });
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
 function apply(path: string, body: Plain): PlainAnswer {
   applied.push(body);
@@ -241,7 +239,7 @@ describe('an API that leaves archivedAt out', () => {
   });
 
   async function imported(lines: string): Promise<void> {
-    const file = join(folders.make(), 'list.csv');
+    const file = join(testFolder(), 'list.csv');
     writeFileSync(file, `topic_id,archived,archived_reason\n${lines}\n`);
     expect(await pulling.run(['changes', 'import', file, '--yes'])).toMatchObject({ code: 0 });
   }

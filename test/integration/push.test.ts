@@ -1,22 +1,16 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
-import type { Pulling } from '../support/pulling.js';
-import { dryRun, enqueue, other, push, raise, townForPushes } from '../support/pushing.js';
-import type { Folders } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, dryRun, enqueue, other, push, raise } from '../support/pushing.js';
+import { testFolder } from '../support/test-folders.js';
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let topics: StoredTopic[];
-let folders: Folders;
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
+const topics = changeable(sandbox);
 /** Each test takes topics of its own. */
 let taken = 0;
-townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
-  ({ sandbox, pulling, topics, folders } = made);
-});
 
 function some(count: number): StoredTopic[] {
   const found = topics.slice(taken, taken + count);
@@ -187,7 +181,7 @@ describe('push', () => {
   });
 
   it('a result file that cannot be written is refused before the run starts', async () => {
-    const folder = folders.make();
+    const folder = testFolder();
     mkdirSync(join(folder, 'folder.csv'));
     const [topic] = some(1) as [StoredTopic];
     const [change] = await enqueue(pulling.dataDir, [raise(topic)]);

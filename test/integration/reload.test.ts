@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { expect, test } from 'vitest';
+import { Pulling, townOfFile } from '../support/pulling.js';
 import { read, serve, terminate, until } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown({
-    sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
-  });
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
 });
 
 test('serve takes over changed settings, of the file and at SIGHUP, and refuses wrong ones as a whole', async () => {
@@ -21,7 +12,7 @@ test('serve takes over changed settings, of the file and at SIGHUP, and refuses 
   const jobs = (...names: string[]) => ({
     serve: { jobs: names.map((name) => ({ name, run: 'sync', ...yearly })) },
   });
-  const pulling = Pulling.into(folders, sandbox, jobs('one'));
+  const pulling = Pulling.into(sandbox, jobs('one'));
   const served = await serve(pulling);
   let log = '';
   served.running.child.stderr?.on('data', (text: string) => {

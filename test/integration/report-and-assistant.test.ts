@@ -6,25 +6,22 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../support/expected/row.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, program } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { program } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/report.js'));
 void (() => import('../../src/cli/commands/mcp.js'));
 
-const folders = new Folders();
-let pulling: Pulling;
+const { pulling } = await townOfFile({ sizes: { weeks: 16 } });
 let dir: string;
 let html: string;
 const since = '2026-10-01';
 
 beforeAll(async () => {
   // In these weeks some topics grow, and a company falls silent.
-  const sandbox = await startTown({ sizes: { weeks: 16 } });
-  pulling = await Pulling.filled(folders, sandbox);
-  await sandbox.stop();
-  dir = folders.make();
+  dir = testFolder();
   const { code, stdout } = await make(['--since', since, '--json']);
   expect([code, JSON.parse(stdout)]).toMatchObject([
     0,
@@ -32,7 +29,6 @@ beforeAll(async () => {
   ]);
   html = readFileSync(join(dir, 'report.html'), 'utf8');
 });
-afterAll(() => folders.remove());
 
 const make = (args: string[], out = join(dir, 'report.html')) =>
   pulling.run(['report', '--out', out, ...args]);
@@ -147,7 +143,7 @@ describe('the command', () => {
   });
 
   it('says what to do before the first sync', async () => {
-    const empty = join(folders.make(), 'data');
+    const empty = join(testFolder(), 'data');
     mkdirSync(empty);
     const { code, stderr } = await make(['--data-dir', empty]);
     expect(code).toBe(1);
@@ -260,7 +256,7 @@ describe('the assistant', () => {
 });
 
 it('the assistant says what to do before the first sync, prints nothing else, and ends with its input', async () => {
-  const dataDir = join(folders.make(), 'data');
+  const dataDir = join(testFolder(), 'data');
   const initialize = {
     ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },

@@ -3,21 +3,16 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { afterEach, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
-import type { Pulling } from '../support/pulling.js';
-import { other, townForPushes } from '../support/pushing.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, other } from '../support/pushing.js';
 import { type Served, serve, terminate, until } from '../support/serving.js';
 import { people, textOf, Visitor } from '../support/visiting.js';
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let topics: StoredTopic[];
-townForPushes({ holds: 'everything' }, (made) => {
-  ({ sandbox, pulling, topics } = made);
-});
+const { sandbox, pulling } = await townOfFile();
+const topics = changeable(sandbox);
 
 /** Never by itself within a test. */
 const yearly = { cron: '0 0 1 1 *', catchUp: false };

@@ -2,34 +2,24 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, program } from '../support/signalhouse.js';
+import { afterEach, describe, expect, test } from 'vitest';
+import { townOfFile } from '../support/pulling.js';
+import { program } from '../support/signalhouse.js';
 import { closeTerminals, Terminal } from '../support/terminal.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sql.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-});
+const { pulling } = await townOfFile();
 afterEach(closeTerminals);
-afterAll(async () => {
-  folders.remove();
-  await sandbox.stop();
-});
 
 const ready = /signals=> $/;
 /** Never ends by itself. */
 const endless = 'SELECT count(*) FROM range(100000000000) a, range(100000000) b WHERE a.range + b.range = 7';
 
 async function prompt(env: Record<string, string> = {}, isElsewhere = false): Promise<Terminal> {
-  const home = folders.make();
+  const home = testFolder();
   const terminal = new Terminal(['sql'], {
     env: { ...pulling.env, HOME: home, PAGER: '', ...env },
     isElsewhere,

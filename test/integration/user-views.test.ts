@@ -1,33 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { tryUserViews, type UserView } from '../../src/warehouse/user-views.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/warehouse/user-views-process.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { pulling } = await townOfFile();
 let views: string;
 beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
   views = join(pulling.dataDir, 'views');
 });
 beforeEach(() => {
   rmSync(views, { recursive: true, force: true });
   mkdirSync(views);
-});
-afterAll(async () => {
-  folders.remove();
-  await sandbox.stop();
 });
 
 const put = (files: Record<string, string | Uint8Array>) => {
@@ -71,7 +62,7 @@ test('files of views/ are in every snapshot; one that fails is left out, and nam
   expect((await pulling.run(['status'])).stdout).toContain('broken.sql: LEFT OUT: Catalog Error');
 
   // Exporting everything is a job of the night, which a view that fails or never ends must not stop.
-  const out = join(folders.make(), 'all');
+  const out = join(testFolder(), 'all');
   expect((await pulling.run(['export', '--all', '--out', out])).code).toBe(0);
   expect(readdirSync(out)).toContain('backlog.parquet');
   expect(readdirSync(out)).not.toContain('urgent.parquet');
@@ -120,7 +111,7 @@ test('a hostile file is left out as a whole, and nothing else is affected', asyn
   });
   mkdirSync(join(views, 'u_folder.sql'));
   symlinkSync('nowhere', join(views, 'v_link.sql'));
-  const elsewhere = join(folders.make(), 'password');
+  const elsewhere = join(testFolder(), 'password');
   writeFileSync(elsewhere, 'hunter2\n');
   symlinkSync(elsewhere, join(views, 'x_link.sql'));
   execFileSync('mkfifo', [join(views, 'w_pipe.sql')]);

@@ -9,35 +9,23 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { VerifyReport } from '../../src/app/verify.js';
 import { isAlive } from '../../src/base/processes.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, runOn, startTown } from '../support/pulling.js';
+import { Pulling, runOn, townOfFile } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';
-import { Folders, type Ran } from '../support/signalhouse.js';
+import type { Ran } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/verify.js'));
 void (() => import('../../src/warehouse/verify-process.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-
-beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
-});
+const { sandbox, pulling } = await townOfFile();
 
 /** A data directory of its own, as the first pull left it. */
 function copied(settings: object = {}): Pulling {
-  const copy = Pulling.into(folders, sandbox, settings);
+  const copy = Pulling.into(sandbox, settings);
   cpSync(pulling.dataDir, copy.dataDir, { recursive: true });
   return copy;
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Tuning } from '../../src/config/load.js';
 import { canRunInProcess, runInProcess } from './in-process.js';
+import { testFolder } from './test-folders.js';
 
 /** The program as it is shipped. */
 export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -74,21 +74,6 @@ function environment({ env, tuning }: RunOptions): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), ...env, ...(tuning && { TUNING: JSON.stringify(tuning) }) };
 }
 
-/** A folder of its own for each test file; `remove` takes all of them away. */
-export class Folders {
-  readonly #made: string[] = [];
-
-  make(): string {
-    const path = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-    this.#made.push(path);
-    return path;
-  }
-
-  remove(): void {
-    for (const path of this.#made) rmSync(path, { recursive: true, force: true });
-  }
-}
-
 /** A sandbox in a process of its own, with what points the program at it. */
 export interface SandboxProcess {
   readonly origin: string;
@@ -103,15 +88,13 @@ const small = ['--topics', '12', '--people', '30', '--companies', '6', '--messag
 const settings = { rate: { requests: 100_000, windowMs: 1_000 }, sizes: { channels: 4 } };
 
 export async function startSandboxProcess(args: readonly string[] = []): Promise<SandboxProcess> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-  const file = join(folder, 'sandbox.json');
+  const file = join(testFolder(), 'sandbox.json');
   writeFileSync(file, JSON.stringify(settings));
   const { child, ended } = start([
     ...['sandbox', '--port', '0', '--json', '--settings', file],
     ...small,
     ...args,
   ]);
-  void ended.then(() => rmSync(folder, { recursive: true, force: true }));
   const ready = new Promise<{ baseUrl: string; origin: string; apiKey: string }>((resolve, reject) => {
     let printed = '';
     child.stdout?.on('data', (text: string) => {
