@@ -1,10 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Tuning } from '../../src/config/load.js';
 import { canRunInProcess, runInProcess } from './in-process.js';
-import { testFolder } from './test-folders.js';
 
 /** The program as it is shipped. */
 export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -72,53 +69,4 @@ function environment({ env, tuning }: RunOptions): NodeJS.ProcessEnv {
     ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|NODE_OPTIONS$)/.test(name),
   );
   return { ...Object.fromEntries(own), ...env, ...(tuning && { TUNING: JSON.stringify(tuning) }) };
-}
-
-/** A sandbox in a process of its own, with what points the program at it. */
-export interface SandboxProcess {
-  readonly origin: string;
-  readonly env: Readonly<Record<string, string>>;
-  stop(): Promise<Ran>;
-}
-
-/** Small. */
-const small = ['--topics', '12', '--people', '30', '--companies', '6', '--messages', '200'];
-
-/** Without a limit that a test could reach. */
-const settings = { rate: { requests: 100_000, windowMs: 1_000 }, sizes: { channels: 4 } };
-
-export async function startSandboxProcess(args: readonly string[] = []): Promise<SandboxProcess> {
-  const file = join(testFolder(), 'sandbox.json');
-  writeFileSync(file, JSON.stringify(settings));
-  const { child, ended } = start([
-    ...['sandbox', '--port', '0', '--json', '--settings', file],
-    ...small,
-    ...args,
-  ]);
-  const ready = new Promise<{ baseUrl: string; origin: string; apiKey: string }>((resolve, reject) => {
-    let printed = '';
-    child.stdout?.on('data', (text: string) => {
-      printed += text;
-      try {
-        resolve(JSON.parse(printed));
-      } catch {
-        // Not all of it has come yet.
-      }
-    });
-    void ended.then(({ stderr }) => reject(new Error(`the sandbox ended: ${stderr}`)));
-  });
-  const { baseUrl, origin, apiKey } = await ready;
-  return {
-    origin,
-    env: {
-      SIGNALHOUSE_BASE_URL: baseUrl,
-      SIGNALHOUSE_API_KEY: apiKey,
-      SIGNALHOUSE_RATE_LIMIT_REQUESTS: '100000',
-      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-    },
-    stop() {
-      child.kill('SIGTERM');
-      return ended;
-    },
-  };
 }
