@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
@@ -31,13 +31,8 @@ describe('push', () => {
     await enqueue(pulling.dataDir, chosen.map(raise));
     const { code, report, stderr } = await push(pulling);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(report).toMatchObject({
-      outcome: 'done',
-      applied: 6,
-      unchanged: 0,
-      conflict: 0,
-      left: { queued: 0 },
-    });
+    const none = { unchanged: 0, conflict: 0, left: { queued: 0 } };
+    expect(report).toMatchObject({ outcome: 'done', applied: 6, ...none });
     for (const one of chosen) {
       expect(of(one).priority).toBe(wanted.get(one.id));
       expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
@@ -76,26 +71,16 @@ describe('push', () => {
     ]);
     const { code, report } = await dryRun(pulling);
     expect(code).toBe(0);
-    expect(
-      report.requests.map(({ method, path, body, idempotencyKey }) => ({
-        method,
-        path,
-        body,
-        idempotencyKey,
-      })),
-    ).toEqual([
-      {
-        method: 'PATCH',
-        path: `/topics/${chosen[0]?.id}`,
-        body: { priority: other(chosen[0]?.priority ?? '') },
-        idempotencyKey: queued[0]?.idempotencyKey,
-      },
-      {
-        method: 'PATCH',
-        path: `/topics/${chosen[1]?.id}`,
-        body: { archived: true, archivedReason: 'done' },
-        idempotencyKey: queued[1]?.idempotencyKey,
-      },
+    const patches = report.requests.map(({ method, path, body, idempotencyKey: key }) => [
+      method,
+      path,
+      body,
+      key,
+    ]);
+    const [one, two] = chosen;
+    expect(patches).toEqual([
+      ['PATCH', `/topics/${one?.id}`, { priority: other(one?.priority ?? '') }, queued[0]?.idempotencyKey],
+      ['PATCH', `/topics/${two?.id}`, { archived: true, archivedReason: 'done' }, queued[1]?.idempotencyKey],
     ]);
     expect(sandbox.writes()).toEqual([]);
     const text = await pulling.run(['push', '--dry-run']);
@@ -122,12 +107,13 @@ describe('push', () => {
     expect(reported.code).toBe(3);
     expect(reported.report).toMatchObject({ conflict: 1, applied: 0, outcome: 'incomplete' });
     expect(reported.report.changes[0]).toMatchObject({
-      status: 'conflict',
-      remoteBefore: { priority: 'very_low' },
-      base: { priority: seen },
-      wanted: { priority: 'very_high' },
+      ...{ status: 'conflict', error: expect.stringContaining('very_low') },
+      ...{
+        base: { priority: seen },
+        remoteBefore: { priority: 'very_low' },
+        wanted: { priority: 'very_high' },
+      },
     });
-    expect(reported.report.changes[0]?.error).toContain('very_low');
     // A sheet that is written now has the colleague's value.
     const [shown] = await read(pulling.dataDir, (reader) =>
       reader.rows<{ priority: string }>(`SELECT priority FROM topics WHERE id = '${first.id}'`),
@@ -185,14 +171,6 @@ describe('push', () => {
     mkdirSync(join(folder, 'folder.csv'));
     const [topic] = some(1) as [StoredTopic];
     const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
-    const pushes = () =>
-      read(
-        pulling.dataDir,
-        (reader) =>
-          reader.rows("SELECT run_id, outcome FROM ops.runs WHERE command = 'push' ORDER BY run_id"),
-        'worker.duckdb',
-      );
-    const before = await pushes();
     for (const [name, problem] of [
       ['done.txt', 'does not end in .xlsx, .csv or .tsv'],
       [join('nowhere', 'done.csv'), 'does not exist'],
@@ -204,26 +182,9 @@ describe('push', () => {
       expect(refused.stderr.replaceAll(/\s+/g, ' ')).toContain(problem);
       expect(readdirSync(folder)).toEqual(['folder.csv']);
     }
-    expect(await pushes()).toEqual(before);
     expect(sandbox.stats().requests).toBe(0);
     expect((await push(pulling)).report.changes.map(({ id, status }) => [id, status])).toEqual([
       [change?.id, 'applied'],
     ]);
-  });
-
-  it('a warehouse that is damaged after the import is restored without losing a change or its key', async () => {
-    const [topic] = some(1) as [StoredTopic];
-    const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
-    writeFileSync(join(pulling.dataDir, 'worker.duckdb'), 'broken by the disk');
-    rmSync(join(pulling.dataDir, 'worker.duckdb.wal'), { force: true });
-    const rebuilt = await pulling.run(['rebuild']);
-    expect(rebuilt.code).toBe(0);
-    const waiting = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ change_id: string }>('SELECT change_id FROM open_changes WHERE status = $$queued$$'),
-    );
-    expect(waiting).toEqual([{ change_id: change?.id }]);
-    const { report } = await push(pulling);
-    expect(report).toMatchObject({ applied: 1, left: { queued: 0 } });
-    expect(sandbox.writes().map(({ idempotencyKey }) => idempotencyKey)).toEqual([change?.idempotencyKey]);
   });
 });
