@@ -3,13 +3,15 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeEach, inject } from 'vitest';
+import { afterAll, beforeEach, expect, inject } from 'vitest';
 import { stringify } from 'yaml';
 import type { Tuning } from '../../src/config/load.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
+import type { Row } from './expected/row.js';
 import { type Comparison, differences } from './oracle.js';
+import { read } from './published.js';
 import { type Ran, type Running, signalhouse, start } from './signalhouse.js';
 import { testFolder } from './test-folders.js';
 
@@ -182,6 +184,18 @@ export class Pulling<Api extends Pulled = Sandbox> {
   /** Runs a command to its end. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
     return signalhouse(args, { env: { ...this.env, ...env }, tuning: this.tuning });
+  }
+
+  /** What a command prints with `--json`, without a word on stderr. */
+  async json<T>(args: readonly string[], code = 0): Promise<T> {
+    const ran = await this.run([...args, '--json']);
+    expect({ args, code: ran.code, stderr: ran.stderr }).toEqual({ args, code, stderr: '' });
+    return JSON.parse(ran.stdout) as T;
+  }
+
+  /** The rows of a query in the published file, or in another one of the data directory. */
+  rows<T = Row>(sql: string, file?: string): Promise<T[]> {
+    return read(this.dataDir, ({ rows }) => rows<T>(sql), file);
   }
 
   /** What the published file says otherwise than the API. */
