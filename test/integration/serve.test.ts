@@ -114,44 +114,6 @@ describe('serve', () => {
     expect(status.freshness[0]).toMatchObject({ resource: 'topics', state: 'fresh' });
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
   });
-
-  it('takes a key that was replaced in its file, without a restart, and never logs either', async () => {
-    const jobs = [{ name: 'nightly', run: 'sync', cron: yearly.cron }];
-    const pulling = Pulling.into(sandbox, { serve: { jobs } });
-    const keyFile = join(pulling.dataDir, '..', 'rotated-key');
-    writeFileSync(keyFile, 'svc_revoked');
-    const served = await serve(pulling, [], {
-      SIGNALHOUSE_SERVE_TOKEN: token,
-      ...{ SIGNALHOUSE_API_KEY: '', SIGNALHOUSE_API_KEY_FILE: keyFile },
-    });
-    const ended = (count: number) =>
-      until(
-        () => statusOf(served),
-        ({ schedule }) => schedule.history.length === count,
-      );
-    expect((await ended(1)).schedule.history[0]).toMatchObject({ outcome: 'failed', exitCode: 5 });
-    const told = await pulling.run(['status']);
-    expect([told.code, told.stdout]).toEqual([3, expect.stringContaining('NOTHING YET')]);
-    writeFileSync(keyFile, 'svc_sandbox');
-    const authorization = `Bearer ${token}`;
-    // The run that ended may still be busy for a moment.
-    await until(
-      () => fetch(`${served.url}/jobs/nightly/run`, { method: 'POST', headers: { authorization } }),
-      ({ status }) => status === 202,
-    );
-    expect((await ended(2)).schedule.history[0]).toMatchObject({ outcome: 'done' });
-    const { stderr } = await terminate(served);
-    expect(stderr).not.toMatch(/svc_revoked|svc_sandbox/);
-  });
-
-  it('a port that is taken is named', async () => {
-    const pulling = Pulling.into(sandbox, { serve: { jobs: [] } });
-    const served = await serve(pulling);
-    const port = new URL(served.url).port;
-    const other = await pulling.start(['serve', '--port', port]).ended;
-    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('serve.port')]);
-    expect((await terminate(served)).code).toBe(0);
-  });
 });
 
 describe('a signal in the middle of a job', () => {
