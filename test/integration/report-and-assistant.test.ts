@@ -5,7 +5,6 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../support/expected/row.js';
-import { read } from '../support/published.js';
 import { townOfFile } from '../support/pulling.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
@@ -14,25 +13,21 @@ import { testFolder } from '../support/test-folders.js';
 void (() => import('../../src/cli/commands/report.js'));
 void (() => import('../../src/cli/commands/mcp.js'));
 
+// In these weeks some topics grow, and a company falls silent.
 const { pulling } = await townOfFile({ sizes: { weeks: 16 } });
-let dir: string;
-let html: string;
+const dir = testFolder();
 const since = '2026-10-01';
-
+let html: string;
 beforeAll(async () => {
-  // In these weeks some topics grow, and a company falls silent.
-  dir = testFolder();
   const { code, stdout } = await make(['--since', since, '--json']);
-  expect([code, JSON.parse(stdout)]).toMatchObject([
-    0,
-    { path: join(dir, 'report.html'), since: '2026-10-01T00:00:00.000Z' },
-  ]);
-  html = readFileSync(join(dir, 'report.html'), 'utf8');
+  const path = join(dir, 'report.html');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { path, since: '2026-10-01T00:00:00.000Z' }]);
+  html = readFileSync(path, 'utf8');
 });
 
 const make = (args: string[], out = join(dir, 'report.html')) =>
   pulling.run(['report', '--out', out, ...args]);
-const rows = (sql: string) => read(pulling.dataDir, (reader) => reader.rows(sql));
+const rows = (sql: string) => pulling.rows(sql);
 
 /** The cells of the table with this caption, as a person reads them; numbers without their commas. */
 function tableOf(caption: string): string[][] {
@@ -77,32 +72,6 @@ describe('the numbers of the report are those of the views', () => {
       return [vip, all.length - vip, all.length].map(String);
     });
     expect(tableOf('Waiting conversations').map((row) => row.slice(1))).toEqual(expected);
-  });
-
-  it('companies at risk', async () => {
-    const all = await rows('FROM company_health');
-    const waiting = (await rows('SELECT last_company_id AS id FROM awaiting_reply')).map(({ id }) => id);
-    const atRisk = all.filter(
-      (one) =>
-        (['fading', 'silent'].includes(String(one.trend)) &&
-          Number(one.messages) > 0 &&
-          (Number(one.open_topics) > 0 || waiting.includes(one.company_id))) ||
-        (one.is_vip === true && waiting.includes(one.company_id)),
-    );
-    const counted = atRisk.length === 1 ? 'company' : 'companies';
-    expect(html).toContain(`<strong>${atRisk.length}</strong> ${counted} at risk`);
-    const shown = tableOf('Companies at risk').map(([name, , why = '', messages]) => [
-      ...[name, why.split(/[:;]| for /)[0], messages],
-    ]);
-    const reasons = atRisk.map(
-      ({ name, trend, messages_last_28_days: now, messages_28_days_before: before }) => {
-        const why =
-          { silent: 'silent', new: 'new', growing: 'grew' }[String(trend)] ?? `${now}, was ${before}`;
-        return [name, why, String(now)];
-      },
-    );
-    expect(reasons).toEqual(expect.arrayContaining(shown));
-    expect(shown).toHaveLength(Math.min(12, atRisk.length));
   });
 
   it('what changed since the date', async () => {
@@ -214,13 +183,7 @@ describe('the assistant', () => {
   it.each([
     ['two statements', 'SELECT 1; SELECT 2', '2 statements'],
     ['none', '-- nothing', ''],
-    ['a write', 'DROP TABLE topics', 'What may run is SELECT'],
-    ['a write after a read', "SELECT 1; COPY topics TO 'x.csv'", '2 statements'],
     ['another file', "FROM read_csv('/etc/passwd')", 'disabled by configuration'],
-    ['another file by its name', "FROM '/etc/passwd'", ''],
-    ['a file to write', "COPY topics TO '/tmp/x.csv'", 'nothing is written'],
-    ['another database', "ATTACH '/tmp/other.duckdb'", ''],
-    ['an extension', 'INSTALL httpfs', ''],
     ['a setting', "SET memory_limit = '64GB'", 'no setting changes'],
     ['what is not SQL', 'SELEKT 1', 'syntax'],
   ])('refuses %s', async (_, sql, said) => {
