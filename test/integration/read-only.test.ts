@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { townOfFile } from '../support/pulling.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
@@ -12,16 +12,13 @@ void (() => import('../../src/cli/commands/sql.js'));
 void (() => import('../../src/cli/commands/mcp.js'));
 
 const { pulling } = await townOfFile();
-let file: string;
-let bytes: Buffer;
-/** What is in the data directory. */
-let names: string[];
-beforeAll(async () => {
-  file = join(pulling.dataDir, 'signals.duckdb');
-  bytes = readFileSync(file);
-  // Commands that record what they did add these.
-  names = [...readdirSync(pulling.dataDir), 'spending.log', 'changes.journal', 'audit.journal', 'reports'];
-});
+const file = join(pulling.dataDir, 'signals.duckdb');
+const bytes = readFileSync(file);
+/** What is in the data directory; commands that record what they did add the last ones. */
+const names = [
+  ...readdirSync(pulling.dataDir),
+  ...['spending.log', 'changes.journal', 'audit.journal', 'reports'],
+];
 
 function inFile(sql: string): string {
   const path = join(testFolder(), 'query.sql');
