@@ -8,9 +8,8 @@ import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { Cell, Grid } from '../../src/sheet/grid.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
-import { read } from '../support/published.js';
 import { townOfFile } from '../support/pulling.js';
-import { changeable, dryRun, ImportFolder, other, push, queueOf } from '../support/pushing.js';
+import { changeable, dryRun, other, push, queueOf } from '../support/pushing.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
@@ -19,34 +18,39 @@ void (() => import('../../src/cli/commands/changes.js'));
 const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
 /** Topics that the generated organization happens to merge or supersede later have no place here. */
 const topics = changeable(sandbox);
-const folder = new ImportFolder(pulling, testFolder());
+const cwd = testFolder();
+pulling.cwd = cwd;
+
+/** Writes a sheet of topic ids and priorities. */
+const write = (name: string, lines: readonly string[]) =>
+  writeFileSync(join(cwd, name), `topic_id,priority\n${lines.join('\n')}\n`);
 
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
 const listed = (...args: string[]) =>
-  folder.json<{ total: number; changes: TitledChange[] }>(['changes', 'list', ...args]);
+  pulling.json<{ total: number; changes: TitledChange[] }>(['changes', 'list', ...args]);
 const list = async (...args: string[]) => (await listed(...args)).changes;
-const imported = (...args: string[]) => folder.json<ImportReport>(['changes', 'import', ...args]);
+const imported = (...args: string[]) => pulling.json<ImportReport>(['changes', 'import', ...args]);
 
 /** Edits a sheet as a person would: one cell of each row that is named, by its place in the file. */
 async function edit(
   name: string,
   edits: readonly (readonly [row: number, column: string, value: Cell])[],
 ): Promise<Grid> {
-  const grid = await readSheet({ path: join(folder.path, name) });
+  const grid = await readSheet({ path: join(cwd, name) });
   const rows = grid.rows.map((row, at) => {
     const cells = grid.columns.map((_, column) => row.cells[column] ?? null);
     for (const [of, column, value] of edits) if (of === at) cells[grid.columns.indexOf(column)] = value;
     return { ...row, cells };
   });
-  await writeGrid(join(folder.path, name), { ...grid, rows }, { overwrite: true });
+  await writeGrid(join(cwd, name), { ...grid, rows }, { overwrite: true });
   return { ...grid, rows };
 }
 
 it('a sheet goes round: written, edited, imported, listed, cancelled, and tried again', async () => {
-  const made = await folder.json<{ rows: number }>(['changes', 'sheet', '--out', 'topics.xlsx']);
+  const made = await pulling.json<{ rows: number }>(['changes', 'sheet', '--out', 'topics.xlsx']);
   expect(made.rows).toBeGreaterThan(5);
-  const before = await readSheet({ path: join(folder.path, 'topics.xlsx') });
+  const before = await readSheet({ path: join(cwd, 'topics.xlsx') });
   const priority = before.columns.indexOf('priority');
   const [first, second] = [0, 1].map((at) =>
     before.rows[at]?.cells[priority] === 'low' ? 'Very High' : 'low',
@@ -58,7 +62,7 @@ it('a sheet goes round: written, edited, imported, listed, cancelled, and tried 
     [2, 'archived_reason', '=a duplicate'],
   ]);
   // Nobody can be asked here.
-  const unasked = await folder.run(['changes', 'import', 'topics.xlsx', '--by', 'kim']);
+  const unasked = await pulling.run(['changes', 'import', 'topics.xlsx', '--by', 'kim']);
   expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
   expect(unasked.stdout).toContain('low');
   expect(await queueOf(pulling.dataDir)).toEqual([]);
@@ -75,9 +79,7 @@ it('a sheet goes round: written, edited, imported, listed, cancelled, and tried 
   ]);
 
   // The queue is in the published file for SQL, and the same file once more is no news.
-  const open = await read(pulling.dataDir, (reader) =>
-    reader.rows('SELECT status, requested_by FROM open_changes'),
-  );
+  const open = await pulling.rows('SELECT status, requested_by FROM open_changes');
   expect(open).toEqual(Array(3).fill({ status: 'queued', requested_by: 'kim' }));
   const again = await imported('topics.xlsx');
   expect(again).toMatchObject({ outcome: 'nothing_new', preview: { rows: { imported_before: 3 } } });
@@ -88,9 +90,9 @@ it('a sheet goes round: written, edited, imported, listed, cancelled, and tried 
     changes: [{ entityId: rows[2]?.cells[0] }, { title: rows[1]?.cells[1] }],
   });
   const [id] = report.queued;
-  const cancelled = await folder.json<{ decisions: Decision[] }>(['changes', 'cancel', id ?? '']);
+  const cancelled = await pulling.json<{ decisions: Decision[] }>(['changes', 'cancel', id ?? '']);
   expect(cancelled.decisions).toMatchObject([{ id, status: 'cancelled', done: true }]);
-  const rest = await folder.run(['changes', 'cancel', '--source', 'elsewhere/topics.xlsx']);
+  const rest = await pulling.run(['changes', 'cancel', '--source', 'elsewhere/topics.xlsx']);
   expect(rest).toMatchObject({ code: 0, stdout: '2 changes cancelled\n' });
   expect((await queueOf(pulling.dataDir)).every(({ status }) => status === 'cancelled')).toBe(true);
 });
@@ -98,56 +100,57 @@ it('a sheet goes round: written, edited, imported, listed, cancelled, and tried 
 it('rows that are wrong are named all at once with exit 3; --skip-invalid queues the good ones', async () => {
   const good = topics.find(({ priority }) => priority !== 'low');
   writeFileSync(
-    join(folder.path, 'bad.tsv'),
+    join(cwd, 'bad.tsv'),
     `\uFEFFTopic ID\tPRIORITY\tlifecycle-state\n${good?.id}\tlow\t\nnope\tlow\t\n${good?.id}\t\tunknown\n`,
   );
-  const refused = await folder.run(['changes', 'import', 'bad.tsv']);
+  const refused = await pulling.run(['changes', 'import', 'bad.tsv']);
   expect(refused).toMatchObject({ code: 3, stderr: '' });
   for (const text of ['row 3, Topic ID "nope"', 'row 4, lifecycle-state "unknown"', 'allowed: open'])
     expect(flat(refused.stdout)).toContain(text);
   const args = ['changes', 'import', 'bad.tsv', '--skip-invalid', '--yes'];
-  const report = await folder.json<ImportReport>(args, 3);
+  const report = await pulling.json<ImportReport>(args, 3);
   expect(report).toMatchObject({ outcome: 'queued', preview: { rows: { queued: 1, invalid: 2 } } });
   expect((await queueOf(pulling.dataDir)).at(-1)).toMatchObject({ id: report.queued[0], status: 'queued' });
-  await folder.run(['changes', 'cancel', ...report.queued]);
+  await pulling.run(['changes', 'cancel', ...report.queued]);
 });
 
 it('a picture that is named like a workbook, and a name that nothing has, are refused with exit 2; no file is replaced', async () => {
-  writeFileSync(join(folder.path, 'photo.xlsx'), Buffer.from('ffd8ffe000104a46494600', 'hex'));
-  writeFileSync(join(folder.path, 'mine.csv'), 'kept');
+  writeFileSync(join(cwd, 'photo.xlsx'), Buffer.from('ffd8ffe000104a46494600', 'hex'));
+  writeFileSync(join(cwd, 'mine.csv'), 'kept');
   for (const [args, says] of [
     [['import', 'photo.xlsx'], 'is not a spreadsheet'],
     [['undo', 'nothing.xlsx', '--yes'], 'nothing.xlsx'],
     [['sheet', '--out', 'mine.csv'], '--force'],
   ] as const)
-    expect(await folder.run(['changes', ...args])).toMatchObject({
+    expect(await pulling.run(['changes', ...args])).toMatchObject({
       ...{ code: 2, stdout: '', stderr: expect.stringContaining(says) },
     });
-  expect(readFileSync(join(folder.path, 'mine.csv'), 'utf8')).toBe('kept');
+  expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('kept');
 });
 
 it('the preview of an import shows title, values and companies of 20 changes, all with --full and --json, and totals', async () => {
   const chosen = topics.slice(0, 22);
-  folder.write(
+  write(
     'many.csv',
     chosen.map(({ id, priority }) => `${id},${other(priority)}`),
   );
-  const short = await folder.run(['changes', 'import', 'many.csv', '--dry-run']);
+  const short = await pulling.run(['changes', 'import', 'many.csv', '--dry-run']);
   expect(short.code).toBe(0);
   expect(widest(short.stdout)).toBeLessThanOrEqual(80);
   expect(flat(short.stdout)).toContain('2 more (--full shows all of them)');
   const arrow = ({ priority }: StoredTopic) => `priority: ${priority} -> ${other(priority)}`;
   expect(short.stdout.split('priority: ')).toHaveLength(21);
   expect(short.stdout).toContain(arrow(chosen[0] as StoredTopic));
-  const full = await folder.run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
+  const full = await pulling.run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
   expect(full.stdout.split('priority: ')).toHaveLength(23);
 
   const report = await imported('many.csv', '--dry-run');
-  const expected = await read(pulling.dataDir, (reader) =>
-    reader.rows<{ topic_id: string; title: string; companies: number; vip_companies: number }>(
-      'SELECT topic_id, title, companies::INT AS companies, vip_companies::INT AS vip_companies FROM backlog',
-    ),
-  );
+  const expected = await pulling.rows<{
+    topic_id: string;
+    title: string;
+    companies: number;
+    vip_companies: number;
+  }>('SELECT topic_id, title, companies::INT AS companies, vip_companies::INT AS vip_companies FROM backlog');
   const counts = new Map(expected.map((row) => [row.topic_id, row]));
   const found = report.changes.flatMap(({ entityId, title, affected }) => {
     const own = counts.get(entityId);
@@ -164,13 +167,13 @@ it('a conflict is named by its title, with the commands that decide it, and afte
   const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
   const theirs = first.priority === 'low' ? 'very_low' : 'low';
   const [late] = mergedLater();
-  folder.write('one.csv', [`${first.id},very_high`, `${late.id},${other(late.priority)}`]);
+  write('one.csv', [`${first.id},very_high`, `${late.id},${other(late.priority)}`]);
   const { queued } = await imported('one.csv', '--yes');
   sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
   happened();
   const planned = await dryRun(pulling);
   expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
-  const pushed = await folder.run(['push']);
+  const pushed = await pulling.run(['push']);
   expect(pushed.code).toBe(3);
   expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
   expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
@@ -186,12 +189,12 @@ it('a conflict is named by its title, with the commands that decide it, and afte
     ['changes', 'list', '--status', 'conflict'],
     ['changes', 'show', queued[0] ?? ''],
   ]) {
-    const { stdout } = await folder.run(args, { COLUMNS: '80' });
+    const { stdout } = await pulling.run(args, { COLUMNS: '80' });
     expect(widest(stdout)).toBeLessThanOrEqual(80);
     expect(flat(stdout)).toContain(`${member?.name} changed priority on `);
     expect(stdout).toContain(`\n  signalhouse changes cancel ${queued[0]}\n`);
   }
-  expect((await folder.run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
+  expect((await pulling.run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
 });
 
 /** A topic that is merged between its import and its push, and its survivor. */
@@ -213,8 +216,8 @@ describe('a sheet that is older than a merge or an archiving', () => {
     const wanted = (['very_low', 'low', 'high'] as const).find(
       (value) => value !== survivor.priority && value !== merged.priority,
     );
-    folder.write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
-    const refused = await folder.run(['changes', 'import', 'old sheet.csv']);
+    write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
+    const refused = await pulling.run(['changes', 'import', 'old sheet.csv']);
     expect(refused.code).toBe(3);
     expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
     expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
@@ -227,22 +230,18 @@ describe('a sheet that is older than a merge or an archiving', () => {
     expect(report.notes.at(-1)).toBe(
       `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
     );
-    const pushed = await folder.run(['push', '--result', 'done.csv']);
+    const pushed = await pulling.run(['push', '--result', 'done.csv']);
     expect(pushed.code).toBe(0);
     expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
     expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
-    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(
-      /,applied,the topic was archived on /,
-    );
+    expect(readFileSync(join(cwd, 'done.csv'), 'utf8')).toMatch(/,applied,the topic was archived on /);
     expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
   });
 
   it('a sheet is as old as the last reading of the list, not as the last change of a topic', async () => {
-    const { oldest } = await folder.json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
-    const [scan] = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ at: string }>(
-        "SELECT strftime(max(started_at), '%Y-%m-%d %H:%M') AS at FROM ops.scans WHERE endpoint = 'topics'",
-      ),
+    const { oldest } = await pulling.json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
+    const [scan] = await pulling.rows<{ at: string }>(
+      "SELECT strftime(max(started_at), '%Y-%m-%d %H:%M') AS at FROM ops.scans WHERE endpoint = 'topics'",
     );
     expect(oldest.slice(0, 16).replace('T', ' ')).toBe(scan?.at);
   });
@@ -253,10 +252,10 @@ it('a change whose topic was merged after the import is listed with the command 
   const [failed] = await list('--status', 'failed');
   expect(failed).toMatchObject({ entityId: late.id, mergedInto: { id: into.id } });
   const command = `signalhouse changes retry ${failed?.id} --follow-merges`;
-  expect((await folder.run(['changes', 'list'])).stdout).toContain(`\n  ${command}`);
-  const refused = await folder.run(['changes', 'retry', failed?.id ?? '']);
+  expect((await pulling.run(['changes', 'list'])).stdout).toContain(`\n  ${command}`);
+  const refused = await pulling.run(['changes', 'retry', failed?.id ?? '']);
   expect(refused).toMatchObject({ code: 3, stdout: expect.stringContaining('--follow-merges') });
-  const retried = await folder.run(command.split(' ').slice(1));
+  const retried = await pulling.run(command.split(' ').slice(1));
   expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining(`(${into.id})`) });
   expect((await push(pulling)).report.changes).toMatchObject([
     { entityId: into.id, status: expect.stringMatching(/^(applied|unchanged)$/) },

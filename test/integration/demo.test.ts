@@ -1,20 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Running, signalhouse, start } from '../support/signalhouse.js';
+import { printed, signalhouse, start } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
-
-/** Where the demo's sandbox listens, once it says so. */
-function sandboxOf({ child }: Running): Promise<string> {
-  return new Promise((resolve) => {
-    let said = '';
-    child.stdout?.on('data', (text: string) => {
-      said += text;
-      const origin = /listens on (http:\S+)\/v1/.exec(said)?.[1];
-      if (origin) resolve(origin);
-    });
-  });
-}
 
 const answers = (origin: string) =>
   fetch(`${origin}/__sandbox/stats`).then(
@@ -52,7 +40,8 @@ describe('the demo', () => {
 
   it('leaves no process behind when it is stopped', async () => {
     const running = start(['demo', '--data-dir', join(testFolder(), 'demo')]);
-    const origin = await sandboxOf(running);
+    const said = await printed(running, '/v1');
+    const [, origin = ''] = /listens on (http:\S+)\/v1/.exec(said) ?? [];
     expect(await answers(origin)).toBe(true);
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;

@@ -1,9 +1,8 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { read } from '../support/published.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
-import type { Running } from '../support/signalhouse.js';
+import { printed, type Running } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What only processes and disks show: signals, locks, kill -9, a full disk. That nothing is lost whenever a kill comes is
@@ -16,17 +15,7 @@ afterEach(() => sandbox.clearFaults());
 const patient = { shutdownSeconds: 600 };
 const hang = { kind: 'hang', match: { route: 'companies' } } as const;
 
-/** Until the program has said this. */
-function said({ child, ended }: Running, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let printed = '';
-    child.stderr?.on('data', (part: string) => {
-      printed += part;
-      if (printed.includes(text)) resolve();
-    });
-    void ended.then(({ stderr }) => reject(new Error(`it ended without "${text}": ${stderr}`)));
-  });
-}
+const said = (running: Running, text: string) => printed(running, text, 'stderr');
 
 describe('signals', () => {
   it('SIGTERM ends a run in order: committed, published, summed up', async () => {
@@ -40,25 +29,11 @@ describe('signals', () => {
     const report = JSON.parse(stdout);
     expect(report).toMatchObject({ outcome: 'stopped', published: { bytes: expect.any(Number) } });
     expect(report.left.due).toBeGreaterThan(0);
-    const [count] = await read(pulling.dataDir, ({ rows }) =>
-      rows<{ n: number }>('SELECT count(*) AS n FROM topics'),
-    );
+    const [count] = await pulling.rows<{ n: number }>('SELECT count(*) AS n FROM topics');
     expect(count?.n).toBeGreaterThan(0);
   });
 
-  it('the second one gives up what is in flight', async () => {
-    sandbox.addFaults([hang]);
-    const pulling = Pulling.into(sandbox, patient);
-    const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
-    await said(running, '"phase":"companies"');
-    running.child.kill('SIGINT');
-    await said(running, 'finishing what is in flight');
-    running.child.kill('SIGINT');
-    const { code, stdout } = await running.ended;
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'stopped', exitCode: 0 }]);
-  });
-
-  it('while a sync runs, others are told its pid, --wait waits, and the published file can be read', async () => {
+  it('while a sync runs, others are told its pid, and --wait waits; a second signal gives up what is in flight', async () => {
     const pulling = await Pulling.filled(sandbox);
     pulling.set(patient);
     sandbox.addFaults([hang]);
@@ -76,9 +51,10 @@ describe('signals', () => {
     const waiting = pulling.start(['rebuild', '--wait', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
     await said(waiting, '; waiting');
     child.kill('SIGINT');
-    await said(running, 'again to stop at once');
+    await said(running, 'finishing what is in flight');
     child.kill('SIGINT');
-    expect((await running.ended).code).toBe(0);
+    const { code, stdout } = await running.ended;
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'stopped', exitCode: 0 }]);
     expect((await waiting.ended).code).toBe(0);
   });
 });

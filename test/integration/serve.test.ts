@@ -6,7 +6,7 @@ import type { StatusReport } from '../../src/app/status.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown, townOfFile } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';
-import { type Running, signalhouse, start } from '../support/signalhouse.js';
+import { printed, signalhouse, start } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
@@ -114,6 +114,36 @@ describe('serve', () => {
     expect(status.freshness[0]).toMatchObject({ resource: 'topics', state: 'fresh' });
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
   });
+
+  it('takes over changed settings, of the file and at SIGHUP, and refuses wrong ones as a whole', async () => {
+    const jobs = (...names: string[]) => ({
+      serve: { jobs: names.map((name) => ({ name, run: 'sync', ...yearly })) },
+    });
+    const pulling = Pulling.into(sandbox, jobs('one'));
+    const served = await serve(pulling);
+    let log = '';
+    served.running.child.stderr?.on('data', (text: string) => {
+      log += text;
+    });
+    const page = () => read(served, '/').catch(() => '');
+    expect(await page()).toContain('>one<');
+
+    // Of a wrong file, nothing is taken over.
+    pulling.set({ serve: { ...jobs('two').serve, prot: 1 } });
+    served.running.child.kill('SIGHUP');
+    await until(
+      async () => log,
+      (text) => text.includes('the settings are not taken over'),
+    );
+    expect(log).toContain('serve.prot');
+    expect(await page()).toContain('>one<');
+
+    pulling.set(jobs('three'));
+    await until(page, (text) => text.includes('>three<'));
+    expect(await page()).not.toContain('>one<');
+    const { code } = await terminate(served);
+    expect(code).toBe(0);
+  });
 });
 
 describe('a signal in the middle of a job', () => {
@@ -147,18 +177,6 @@ describe('a signal in the middle of a job', () => {
     }
   });
 });
-
-/** What a program has printed when it has printed this. */
-function printed({ child, ended }: Running, enough: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    child.stdout?.on('data', (part: string) => {
-      text += part;
-      if (text.includes(enough)) resolve(text);
-    });
-    void ended.then(({ stderr }) => reject(new Error(`it ended: ${stderr}`)));
-  });
-}
 
 describe('what is printed at the start', () => {
   it('of serve beyond this machine: where it listens, and that there is no login', async () => {

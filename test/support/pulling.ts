@@ -123,6 +123,8 @@ export class Pulling<Api extends Pulled = Sandbox> {
   isBroken = false;
   /** Other values for what the program chooses itself. */
   tuning: Tuning | undefined;
+  /** Where its commands run. */
+  cwd: string | undefined;
   readonly env: Record<string, string>;
 
   constructor(
@@ -178,12 +180,12 @@ export class Pulling<Api extends Pulled = Sandbox> {
 
   /** Starts a command as a process of its own. */
   start(args: readonly string[], env: Record<string, string> = {}): Running {
-    return start(args, { env: { ...this.env, ...env }, tuning: this.tuning });
+    return start(args, { env: { ...this.env, ...env }, tuning: this.tuning, cwd: this.cwd });
   }
 
   /** Runs a command to its end. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-    return signalhouse(args, { env: { ...this.env, ...env }, tuning: this.tuning });
+    return signalhouse(args, { env: { ...this.env, ...env }, tuning: this.tuning, cwd: this.cwd });
   }
 
   /** What a command prints with `--json`, without a word on stderr. */

@@ -18,7 +18,7 @@ export interface Ran {
 export interface RunOptions {
   /** On top of an environment without any SIGNALHOUSE_ variable. */
   readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   readonly stdin?: string;
   /** Other values for what the program chooses itself. */
   readonly tuning?: Tuning | undefined;
@@ -54,6 +54,22 @@ export function endOf(child: ChildProcessWithoutNullStreams, stdin = ''): Promis
   return new Promise<Ran>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+}
+
+/** What a program has printed once that has this in it. */
+export function printed(
+  { child, ended }: Running,
+  enough: string,
+  from: 'stdout' | 'stderr' = 'stdout',
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child[from]?.on('data', (part: string) => {
+      text += part;
+      if (text.includes(enough)) resolve(text);
+    });
+    void ended.then(({ stderr }) => reject(new Error(`it ended without "${enough}": ${stderr}`)));
   });
 }
 
