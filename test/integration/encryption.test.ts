@@ -17,35 +17,26 @@ import { Pulling, townOfFile } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';
 
 const { sandbox } = await townOfFile({ holds: 'nothing' });
+const script = fileURLToPath(new URL('../../scripts/lake-services.sh', import.meta.url));
+/** Of one extension, from the cache or from PyPI. */
+const extensionDirectory = execFileSync('bash', [script, 'extensions'], { encoding: 'utf8' }).trim();
 /** Text that people wrote, and names and addresses of people: nothing of it may be readable in any byte. */
-let needles: Buffer[];
-let extensionDirectory: string;
+const needles = [
+  ...[...sandbox.world.people.values()].flatMap((person) => [person.displayName, person.primaryEmail]),
+  ...[...sandbox.world.messages.values()].map((message) => message.content),
+].flatMap((text) => (typeof text === 'string' && text.length > 11 ? [Buffer.from(text)] : []));
+const anyTopic =
+  'SELECT any_value(id) FROM topics WHERE deleted_at IS NULL AND detail_unavailable_reason IS NULL';
 /** A pulled and encrypted data directory, of which tests take copies. */
-let pulled: { dataDir: string; key: string };
-
+const pulled = empty();
 beforeAll(async () => {
-  const script = fileURLToPath(new URL('../../scripts/lake-services.sh', import.meta.url));
-  // One extension, from the cache or from PyPI.
-  extensionDirectory = execFileSync('bash', [script, 'extensions'], { encoding: 'utf8' }).trim();
-  const people = [...sandbox.world.people.values()];
-  const messages = [...sandbox.world.messages.values()];
-  const texts = [
-    ...people.flatMap((person) => [person.displayName, person.primaryEmail]),
-    ...messages.map((message) => message.content),
-  ];
-  needles = texts.flatMap((text) =>
-    typeof text === 'string' && text.length > 11 ? [Buffer.from(text)] : [],
-  );
-  expect(needles.length).toBeGreaterThan(100);
-  const { pulling, key } = empty();
-  expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
-  pulled = { dataDir: pulling.dataDir, key };
+  expect(await pulled.pulling.sync()).toMatchObject({ code: 0, stderr: '' });
 });
 
 /** A data directory that is encrypted with the key that the pulled one has. */
 function encrypted(): { pulling: Pulling; key: string } {
   const { pulling } = empty();
-  cpSync(pulled.dataDir, pulling.dataDir, { recursive: true });
+  cpSync(pulled.pulling.dataDir, pulling.dataDir, { recursive: true });
   pulling.env.SIGNALHOUSE_ENCRYPTION_KEY_FILE = pulled.key;
   return { pulling, key: pulled.key };
 }
@@ -87,6 +78,7 @@ function digests(dataDir: string): string[] {
 
 test('what is not encrypted can be read in the bytes of the files: so that the other tests can fail', async () => {
   const pulling = await Pulling.filled(sandbox);
+  expect(needles.length).toBeGreaterThan(100);
   expect(readable(pulling.dataDir).length).toBeGreaterThan(0);
 });
 
@@ -127,10 +119,7 @@ describe('encrypted', () => {
     const { code, stderr } = await pulling.sync();
     expect(`${code} ${stderr}`).toBe('0 ');
     const sheet = join(testFolder(), 'sheet.csv');
-    const topic = await answer(
-      pulling,
-      'SELECT any_value(id) FROM topics WHERE deleted_at IS NULL AND detail_unavailable_reason IS NULL',
-    );
+    const topic = await answer(pulling, anyTopic);
     writeFileSync(sheet, `id,priority,notes\n${topic},very_low,${needles[0]}\n`);
     const imported = await pulling.run(['changes', 'import', sheet, '--yes']);
     expect(`${imported.code} ${imported.stdout}`).toMatch(/^0 /);
@@ -169,10 +158,7 @@ describe('encrypted', () => {
 
   test('sql, status, export, report, explain and the queue work with the key', async () => {
     const { pulling } = encrypted();
-    const topic = await answer(
-      pulling,
-      'SELECT any_value(id) FROM topics WHERE deleted_at IS NULL AND detail_unavailable_reason IS NULL',
-    );
+    const topic = await answer(pulling, anyTopic);
     const out = join(testFolder(), 'people.csv');
     for (const args of [
       ['sql', 'SELECT count(*) AS people FROM people'],
@@ -253,14 +239,11 @@ describe('encrypted', () => {
   });
 });
 
-async function rows(pulling: Pulling, table: string): Promise<number> {
-  return Number(await answer(pulling, `SELECT count(*) FROM ${table}`));
-}
+const rows = async (pulling: Pulling, table: string) =>
+  Number(await answer(pulling, `SELECT count(*) FROM ${table}`));
 
 /** The only value that a query returns. */
 async function answer(pulling: Pulling, query: string): Promise<string> {
-  const { stdout, stderr } = await pulling.run(['sql', query, '--format', 'csv']);
-  const [, value] = stdout.split('\n');
-  if (!value) throw new Error(stderr);
-  return value;
+  const [row = {}] = await pulling.json<object[]>(['sql', query]);
+  return String(Object.values(row)[0]);
 }
