@@ -1,42 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { expect, it } from 'vitest';
+import { townOfFile } from '../support/pulling.js';
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-beforeEach(async () => {
-  sandbox = await startTown();
-  pulling = Pulling.into(sandbox);
-});
-afterEach(() => sandbox.stop());
+const { sandbox, pulling } = await townOfFile({ holds: 'nothing' });
 
 /** Text that does not compress, of so many bytes. */
 const text = (bytes: number) =>
   randomBytes(Math.ceil((bytes * 3) / 4))
     .toString('base64')
     .slice(0, bytes);
-
-it('a message of 20 MB is rejected with its size, and everything else is loaded, one of 1 MB as well', async () => {
-  const [large, small] = [...sandbox.world.messages.values()];
-  if (!large || !small) throw new Error('nobody said anything');
-  large.content = text(20_000_000);
-  small.content = text(1_000_000);
-  sandbox.changed();
-  const { code, report } = await pulling.sync();
-  expect([code, report.failures]).toEqual([3, []]);
-  const query = 'SELECT DISTINCT id, path, reason, strlen(body) < 100000 AS is_cut FROM ops.rejected_records';
-  const { stdout } = await pulling.run(['sql', '--json', query]);
-  const reason = expect.stringMatching(/^has 2000\d{4} bytes; at most 16777216 are stored/);
-  expect(JSON.parse(stdout)).toEqual([{ id: large.id, path: 'content', reason, is_cut: true }]);
-  const differences = await pulling.differences();
-  // Its author may be seen in the conversation through this message alone.
-  const isAbout = (one: string) => [large.id, large.groupId].some((id) => one.includes(id));
-  expect(differences.filter((one) => !isAbout(one))).toEqual([]);
-  expect(differences).not.toEqual([]);
-  // The next night rejects it again, which is nothing new.
-  expect((await pulling.sync()).code).toBe(0);
-});
 
 /** Where the conversations of a company are not whole, its people are asked for their own, which stay until it is read again. */
 const isListed = (line: string) => line.includes('via is "listed", should be "author"');
