@@ -101,10 +101,8 @@ describe('the command', () => {
   });
 
   it.each([
-    ['a directory', '.', [], 'is a directory'],
     ['a file in a folder that is not there', 'none/r.html', [], 'folder'],
     ['a day that there is not', 'r.html', ['--since', '2026-02-30'], '--since'],
-    ['what is no date', 'r.html', ['--since', 'yesterday'], '2026-11-20'],
   ])('refuses %s', async (_, out, more, said) => {
     const { code, stderr } = await make(more, join(dir, out));
     expect(code).toBe(2);
