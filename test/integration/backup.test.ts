@@ -17,7 +17,6 @@ import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
 import { killedAt } from '../support/killed-at.js';
 import { busiestPerson, placesOf, stringsOfPerson } from '../support/personal-strings.js';
-import { read } from '../support/published.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
 import { changeable, enqueue, other, push, raise } from '../support/pushing.js';
 import { testFolder } from '../support/test-folders.js';
@@ -44,11 +43,8 @@ function backup(dataDir = pulling.dataDir): string {
   return copy;
 }
 
-async function restore(to: Pulling, dir: string, args: readonly string[] = []): Promise<RestoreReport> {
-  const { code, stdout, stderr } = await to.run(['restore', dir, '--json', ...args]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(stdout);
-}
+const restore = (to: Pulling, dir: string, ...args: string[]) =>
+  to.json<RestoreReport>(['restore', dir, ...args]);
 
 async function changesOf(of: Pulling): Promise<Change[]> {
   const { changes } = JSON.parse((await of.run(['changes', 'list', '--json'])).stdout);
@@ -109,7 +105,7 @@ describe('restore', () => {
     sandbox.change({ kind: 'patchTopic', topicId: touched.id, fields: { lifecycleState: 'done' } });
 
     const fresh = machine();
-    const preview = await restore(fresh, copy, ['--dry-run']);
+    const preview = await restore(fresh, copy, '--dry-run');
     expect(preview).toMatchObject({ outcome: 'preview', changes: { queued: 4 }, mayHaveBeenSent: 4 });
     expect(existsSync(fresh.dataDir)).toBe(false);
     await restore(fresh, copy);
@@ -149,8 +145,8 @@ describe('restore', () => {
       chmodSync(join(copy, name), 0o644);
     const fresh = machine({ publish: { profile: 'strict' } });
     await restore(fresh, copy);
-    const [{ names } = { names: -1 }] = await read(fresh.dataDir, (reader) =>
-      reader.rows<{ names: number }>('SELECT count(display_name) AS names FROM people'),
+    const [{ names } = { names: -1 }] = await fresh.rows<{ names: number }>(
+      'SELECT count(display_name) AS names FROM people',
     );
     expect(names).toBe(0);
     expect(readFileSync(join(fresh.dataDir, 'publish.salt'))).toEqual(
@@ -170,7 +166,7 @@ describe('restore', () => {
     await restore(fresh, copy);
     const refused = await fresh.run(['restore', copy]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') });
-    const report = await restore(fresh, copy, ['--replace']);
+    const report = await restore(fresh, copy, '--replace');
     expect(readdirSync(report.movedTo ?? '')).toEqual(
       expect.arrayContaining(['worker.duckdb', 'signals.duckdb']),
     );
