@@ -8,7 +8,6 @@ import {
   plainTopic,
   uuid,
 } from '../support/plain-api.js';
-import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
 
 let api: PlainApi;
@@ -22,7 +21,7 @@ async function start(content: Partial<PlainApi>): Promise<void> {
 
 /** One column of the published file, as a list. */
 async function column(sql: string): Promise<unknown[]> {
-  const rows = await read(pulling.dataDir, (file) => file.rows(sql));
+  const rows = await pulling.rows(sql);
   return rows.map((row) => Object.values(row)[0]);
 }
 

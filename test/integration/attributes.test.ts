@@ -4,9 +4,6 @@ import { expect, test } from 'vitest';
 import { read } from '../support/published.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
 
-// What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sync.js'));
-
 const { sandbox } = await townOfFile({ holds: 'nothing' });
 
 /** What the API itself says takes part in a topic. */
@@ -36,8 +33,8 @@ test('what a file says of companies is in the views, in sheets and their conditi
   expect(summary.stdout.replaceAll(/\s+/g, ' ')).toContain(
     `attributes/companies.csv: row ${known.length + 2}: no company has the id nobody`,
   );
-  const topics = await read(pulling.dataDir, ({ rows }) =>
-    rows<{ topic_id: string; revenue: number | null }>('SELECT topic_id, revenue FROM backlog'),
+  const topics = await pulling.rows<{ topic_id: string; revenue: number | null }>(
+    'SELECT topic_id, revenue FROM backlog',
   );
   expect(topics.length).toBeGreaterThan(5);
   for (const { topic_id: id, revenue: sum } of topics) {

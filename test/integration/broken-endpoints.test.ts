@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
-import { read } from '../support/published.js';
 import { Pulling, startTown, town, townOfFile } from '../support/pulling.js';
 import { serve, statusOf, terminate, until } from '../support/serving.js';
 
@@ -42,9 +41,7 @@ describe('one broken endpoint', () => {
     sandbox.addFaults([{ ...everything({ kind: 'status', status: 401 }), after: 60 }]);
     const { code, report } = await pulling.sync();
     expect([code, report.outcome]).toEqual([5, 'failed']);
-    const [row] = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ topics: number }>('SELECT count(*) AS topics FROM topics'),
-    );
+    const [row] = await pulling.rows<{ topics: number }>('SELECT count(*) AS topics FROM topics');
     expect(row?.topics).toBeGreaterThan(20);
   });
 });

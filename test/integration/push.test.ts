@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { read } from '../support/published.js';
 import { townOfFile } from '../support/pulling.js';
 import { changeable, dryRun, enqueue, other, push, raise } from '../support/pushing.js';
 import { testFolder } from '../support/test-folders.js';
@@ -37,13 +36,14 @@ describe('push', () => {
       expect(of(one).priority).toBe(wanted.get(one.id));
       expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
     }
-    const shown = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ id: string; priority: string; status: string; attempts: number }>(
-        `SELECT id, priority, status, change_attempts FROM topics JOIN
+    const shown = await pulling.rows<{
+      id: string;
+      priority: string;
+      status: string;
+      attempts: number;
+    }>(`SELECT id, priority, status, change_attempts FROM topics JOIN
            (SELECT topic_id, c.status, count(a.change_id) AS change_attempts FROM ops.changes c
-              LEFT JOIN ops.change_attempts a ON a.change_id = c.id GROUP BY ALL) ON topic_id = id`,
-      ),
-    );
+              LEFT JOIN ops.change_attempts a ON a.change_id = c.id GROUP BY ALL) ON topic_id = id`);
     for (const row of shown) expect(row).toMatchObject({ priority: wanted.get(row.id), status: 'applied' });
     expect(shown).toHaveLength(6);
     // The list's pages are cheaper than six reads: whoami, the list, and a PATCH each.
@@ -115,8 +115,8 @@ describe('push', () => {
       },
     });
     // A sheet that is written now has the colleague's value.
-    const [shown] = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ priority: string }>(`SELECT priority FROM topics WHERE id = '${first.id}'`),
+    const [shown] = await pulling.rows<{ priority: string }>(
+      `SELECT priority FROM topics WHERE id = '${first.id}'`,
     );
     expect(shown).toEqual({ priority: 'very_low' });
 

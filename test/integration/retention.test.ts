@@ -19,22 +19,16 @@ test('old content is counted first, dropped by the next sync, and not stored aga
   );
   expect(preview.messages).toBe(messages.length);
   expect(messages.length).toBeGreaterThan(20);
-  const seen = await read(pulling.dataDir, ({ rows }) =>
-    rows<{ id: string; display_name: string; is_old: boolean }>(
-      `SELECT id, display_name, last_seen_at < '${before.people}' AS is_old FROM people WHERE deleted_at IS NULL`,
-    ),
+  const seen = await pulling.rows<{ id: string; display_name: string; is_old: boolean }>(
+    `SELECT id, display_name, last_seen_at < '${before.people}' AS is_old FROM people WHERE deleted_at IS NULL`,
   );
   const old = seen.filter((one) => one.is_old);
   expect(preview.people).toBeGreaterThanOrEqual(old.length);
   expect(old.length).toBeGreaterThan(0);
 
   const counts = (one: Pulling) =>
-    read(one.dataDir, ({ rows }) =>
-      rows<object>(
-        `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM people) AS people,
-                (SELECT sum(messages) FROM backlog) AS written`,
-      ),
-    );
+    one.rows<object>(`SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM people) AS people,
+                (SELECT sum(messages) FROM backlog) AS written`);
   const all = await counts(pulling);
   const settings = { retention: { messagesMonths: 3, peopleMonths: 3, deletedContentDays: 'never' } };
   pulling.set(settings);

@@ -84,10 +84,7 @@ it('500 changes by three people through page, folder and command line, under fau
     async () => {
       await run('push');
       const { stdout } = await pulling.run(['changes', 'list', '--limit', '1000', '--json']);
-      const all = (JSON.parse(stdout) as Listed).changes;
-      process.stderr.write(`${all.length} ${all.filter((c) => c.status === 'applied').length} ${all.filter((c) => c.status === 'conflict').length} ${all.filter((c) => c.status === 'queued').length} ${all.filter((c) => c.status === 'sending').length}
-`);
-      return all;
+      return (JSON.parse(stdout) as Listed).changes;
     },
     (changes) =>
       changes.length >= 500 && changes.every(({ status }) => status !== 'queued' && status !== 'sending'),
