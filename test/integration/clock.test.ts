@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { PlainApi, plainGroup, plainMessage, plainPerson, plainTopic, uuid } from '../support/plain-api.js';
-import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
 
 let api: PlainApi;
@@ -16,7 +15,7 @@ const ahead = (days: number) => ({
 });
 
 function query(pulling: Pulling<PlainApi>, sql: string): Promise<unknown[]> {
-  return read(pulling.dataDir, ({ rows }) => rows(sql));
+  return pulling.rows(sql);
 }
 
 async function started(fields: Partial<PlainApi> = {}): Promise<Pulling<PlainApi>> {

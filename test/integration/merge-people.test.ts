@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PeopleMerge } from '../../src/push/merge-journal.js';
 import type { MergeReport } from '../../src/push/merge-people.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { start } from '../support/signalhouse.js';
 import { closeTerminals, Terminal } from '../support/terminal.js';
@@ -31,7 +30,7 @@ afterEach(async () => {
   await sandbox.stop();
 });
 
-const ask = <T>(sql: string) => read(pulling.dataDir, ({ rows }) => rows<T>(sql));
+const ask = <T>(sql: string) => pulling.rows<T>(sql);
 const args = (...more: string[]) => [
   'changes',
   'merge-people',

@@ -1,9 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { read } from '../support/published.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
-
-// What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sync.js'));
 
 /**
  * Fifteen questions of analysts. Each answer of the views is compared with arithmetic over what the API itself answers, by code
@@ -22,7 +18,7 @@ beforeAll(async () => {
   org = await organization();
 });
 
-const ask = <Row>(sql: string) => read(pulling.dataDir, ({ rows }) => rows<Row>(sql));
+const ask = <Row>(sql: string) => pulling.rows<Row>(sql);
 
 interface Message {
   id: string;
