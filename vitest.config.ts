@@ -4,6 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const root = fileURLToPath(new URL('./', import.meta.url));
 
+const afterFile = ['test/support/after-file.ts'];
+
 /** A folder for the run; and dist, which integration tests run as it is shipped, is what src says. */
 const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
 
@@ -56,7 +58,7 @@ export default defineConfig({
           // The files of a worker share what they import: loading it for each file took as long as the tests.
           isolate: false,
           globalSetup: ['test/support/run-folder.ts'],
-          setupFiles: ['test/support/after-file.ts'],
+          setupFiles: afterFile,
         },
       },
       {
@@ -66,6 +68,7 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           isolate: false,
           globalSetup,
+          setupFiles: afterFile,
           // dist is loaded by Node alone.
           server: { deps: { external: [/\/dist\//] } },
         },
@@ -88,6 +91,7 @@ export default defineConfig({
           name: 'others',
           include: ['test/others/**/*.test.ts'],
           globalSetup,
+          setupFiles: afterFile,
           testTimeout: 900_000,
         },
       },
@@ -98,6 +102,7 @@ export default defineConfig({
           name: 'lake',
           include: ['test/lake/*.test.ts'],
           globalSetup: [...globalSetup, 'test/lake/support/services.ts'],
+          setupFiles: afterFile,
           // A publication is a process that uses both cores, and tests compare how several of them meet.
           maxWorkers: 2,
         },
@@ -109,6 +114,7 @@ export default defineConfig({
           name: 'lake-engines',
           include: ['test/lake/engines/*.test.ts'],
           globalSetup: [...globalSetup, 'test/lake/support/services.ts'],
+          setupFiles: afterFile,
           testTimeout: 900_000,
           hookTimeout: 900_000,
         },
@@ -131,7 +137,7 @@ export default defineConfig({
             'test/unit/warehouse/load/loading.test.ts',
           ],
           globalSetup: ['test/support/run-folder.ts'],
-          setupFiles: ['test/support/after-file.ts'],
+          setupFiles: afterFile,
           provide: { isThorough: true },
           testTimeout: 1_800_000,
         },

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   type PlainAnswer,
   PlainApi,
@@ -8,52 +8,32 @@ import {
   plainTopic,
   uuid,
 } from '../support/plain-api.js';
-import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
 
-const folders = new Folders();
 let api: PlainApi;
 let pulling: Pulling<PlainApi>;
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
-async function start(content: Partial<PlainApi>, settings: object = {}): Promise<void> {
+async function start(content: Partial<PlainApi>): Promise<void> {
   api = await PlainApi.start(content);
-  pulling = api.pulling(folders, settings);
+  pulling = api.pulling();
 }
 
 /** One column of the published file, as a list. */
 async function column(sql: string): Promise<unknown[]> {
-  const rows = await read(pulling.dataDir, (file) => file.rows(sql));
+  const rows = await pulling.rows(sql);
   return rows.map((row) => Object.values(row)[0]);
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 /** A page of a list, by the query of its request. */
-const paged = (all: readonly unknown[], url: URL, size: number, totalCount = all.length) => {
+const paged = (all: readonly unknown[], url: URL, size: number) => {
   const page = Number(url.searchParams.get('page') ?? 1);
-  return { body: { data: all.slice((page - 1) * size, page * size), limit: size, page, totalCount } };
+  return {
+    body: { data: all.slice((page - 1) * size, page * size), limit: size, page, totalCount: all.length },
+  };
 };
-
-describe('a list whose total is capped', () => {
-  it('is read to its end, and what it loses is found', async () => {
-    await start({ topics: numbers(25).map((one) => plainTopic(one)), pageSize: 10 });
-    api.at('/topics', ({ url }) => paged(api.topics, url, 10, Math.min(20, api.topics.length)));
-    const first = await pulling.sync();
-    expect([first.code, first.report.failures]).toEqual([0, []]);
-    expect(await column('SELECT count(*) FROM topics')).toEqual([25]);
-    expect(first.report.scans).toContainEqual(
-      expect.objectContaining({ endpoint: 'topics', verified: true, attempts: 2, pages: 6 }),
-    );
-    api.topics.splice(22, 1);
-    expect((await pulling.sync()).report.scans).toContainEqual(
-      expect.objectContaining({ endpoint: 'topics', verified: true, tombstoned: 1 }),
-    );
-    expect(await column('SELECT id FROM topics WHERE deleted_at IS NOT NULL')).toEqual([uuid('t', 23)]);
-  });
-});
 
 const topicGroups = 'SELECT group_id FROM topic_groups ORDER BY group_id';
 const groupIds = (...of: number[]) => of.map((one) => uuid('g', one));
@@ -135,15 +115,11 @@ describe('an answer that names less than its parent counts', () => {
   const children = /groups$|\/(people|identities|source-stats)$/;
   const isChild = (path: string) => children.test(path) && path !== '/people';
 
-  const begin = async () => {
+  it('is stored, what it does not name is kept, and each is named once', async () => {
     await start(content());
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect((await column(counts)).map(Number)).toEqual(all);
     await pulling.age();
-  };
-
-  it('is stored, what it does not name is kept, and each is named once', async () => {
-    await begin();
     api.topicGroups[t1] = [1, 2, 6].map((one) => plainGroup(one));
     api.at(/./, ({ url }) => {
       const path = url.pathname.replace('/v1', '');
@@ -167,20 +143,6 @@ describe('an answer that names less than its parent counts', () => {
     );
     const again = await pulling.sync();
     expect([again.code, again.report.failures, again.report.left.due]).toEqual([0, [], 0]);
-  });
-
-  it('is not explained by members that were removed for another reason', async () => {
-    const of = (...ids: number[]) => ({
-      topics: [plainTopic(1, { persons: ids.map(listedPerson) })],
-      topicPeople: { [t1]: ids.map((one) => ({ ...plainPerson(one), identities: [], isBot: false })) },
-      people: ids.map((one) => plainPerson(one)),
-    });
-    await start(of(1, 2, 3));
-    expect(await pulling.sync()).toMatchObject({ code: 0 });
-    Object.assign(api, { ...of(1), topicPeople: { [t1]: [] } });
-    await pulling.sync();
-    expect(await column('SELECT id FROM people WHERE deleted_at IS NULL')).toEqual(['1']);
-    expect(await column('SELECT person_id FROM topic_people WHERE message_count IS NOT NULL')).toEqual(['1']);
   });
 });
 
@@ -215,15 +177,8 @@ describe('an answer about another', () => {
     expect(code).toBe(3);
     expect(report.failures.map(({ endpoint, entityId }) => `${endpoint} ${entityId}`).sort()).toEqual(
       [
-        ...[
-          `topic ${t1}`,
-          'person 1',
-          'company 1',
-          `channel ${uuid('c', 1)}`,
-          'story one',
-          'company_activity 1',
-        ],
-        ...[`topic_groups ${t1}`, 'person_identities 1', 'person_history 1'],
+        ...['person 1', 'company 1', 'story one', `topic ${t1}`, `channel ${uuid('c', 1)}`],
+        ...[`topic_groups ${t1}`, 'company_activity 1', 'person_identities 1', 'person_history 1'],
       ].sort(),
     );
     expect(report.failures[0]?.message).toMatch(/is about .* was asked for/);
@@ -245,25 +200,5 @@ describe('an answer about another', () => {
     expect(report.failures).toEqual([inDoubt('person', '3', /is about 2; 3 was asked for/)]);
     const people = "SELECT display_name || coalesce(' into ' || merged_into_id, '') FROM people ORDER BY id";
     expect(await column(people)).toEqual(['Person 1 into 2', 'Person 2', 'Person 3']);
-  });
-});
-
-describe('a server that lags behind', () => {
-  it('a detail that is older than the item of its list overrides nothing, is noted, and accepted after a few nights', async () => {
-    const old = plainTopic(1, { updatedAt: '2026-10-02T08:00:00.000Z', title: 'old' });
-    // Later, though less as a text.
-    const updatedAt = '2026-10-02T09:30:00.000-02:00';
-    await start({ topics: [old], topicDetails: { [t1]: { ...old, archivedReason: 'done' } } });
-    const { archivedAt: _, archivedReason: __, graphStatus: ___, ...listItem } = old;
-    api.topics = [{ ...listItem }];
-    expect(await pulling.sync()).toMatchObject({ code: 0 });
-    api.topics = [{ ...listItem, title: 'new', updatedAt }];
-    api.taken();
-    for (let night = 0; night < 5; night += 1) {
-      const { report } = await pulling.sync();
-      if (night === 0) expect(report.notes.join()).toContain('1 item came from a server that lags behind');
-      expect(await column('SELECT title FROM topics')).toEqual(['new']);
-    }
-    expect(api.taken().filter((one) => one === `GET /topics/${t1}`)).toHaveLength(4);
   });
 });

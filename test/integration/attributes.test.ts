@@ -1,23 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { expect, test } from 'vitest';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
 
-// What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sync.js'));
-
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown();
-});
-afterAll(async () => {
-  folders.remove();
-  await sandbox.stop();
-});
+const { sandbox } = await townOfFile({ holds: 'nothing' });
 
 /** What the API itself says takes part in a topic. */
 async function companiesOf(topicId: string): Promise<string[]> {
@@ -31,7 +18,7 @@ async function companiesOf(topicId: string): Promise<string[]> {
 }
 
 test('what a file says of companies is in the views, in sheets and their conditions, and goes when the file goes', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   const known = [...sandbox.world.companies.values()];
   const revenue = new Map(known.map(({ id }, at) => [id, 1_000 * (at + 1)]));
   mkdirSync(join(pulling.dataDir, 'attributes'));
@@ -46,8 +33,8 @@ test('what a file says of companies is in the views, in sheets and their conditi
   expect(summary.stdout.replaceAll(/\s+/g, ' ')).toContain(
     `attributes/companies.csv: row ${known.length + 2}: no company has the id nobody`,
   );
-  const topics = await read(pulling.dataDir, ({ rows }) =>
-    rows<{ topic_id: string; revenue: number | null }>('SELECT topic_id, revenue FROM backlog'),
+  const topics = await pulling.rows<{ topic_id: string; revenue: number | null }>(
+    'SELECT topic_id, revenue FROM backlog',
   );
   expect(topics.length).toBeGreaterThan(5);
   for (const { topic_id: id, revenue: sum } of topics) {

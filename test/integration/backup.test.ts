@@ -14,25 +14,18 @@ import { describe, expect, it } from 'vitest';
 import type { RestoreReport } from '../../src/app/restore.js';
 import type { Change } from '../../src/push/change.js';
 import type { PushPreview } from '../../src/push/run.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
 import { killedAt } from '../support/killed-at.js';
 import { busiestPerson, placesOf, stringsOfPerson } from '../support/personal-strings.js';
-import { read } from '../support/published.js';
-import { Pulling } from '../support/pulling.js';
-import { enqueue, other, push, raise, townForPushes } from '../support/pushing.js';
-import type { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { changeable, enqueue, other, push, raise } from '../support/pushing.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** The commands of publish.after, and `restore` of what they kept. */
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let topics: StoredTopic[];
-let folders: Folders;
-townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
-  ({ sandbox, pulling, topics, folders } = made);
-});
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
+const topics = changeable(sandbox);
 
 /** Each test takes topics of its own. */
 let taken = 0;
@@ -42,141 +35,101 @@ function some(count: number): StoredTopic[] {
 }
 
 /** Another machine with the same settings, and nothing in its data directory. */
-const machine = (settings: object = {}) => Pulling.into(folders, sandbox, settings);
-
-/** A machine that has pulled everything. */
-function filled(settings: object = {}): Pulling {
-  const made = machine(settings);
-  cpSync(pulling.dataDir, made.dataDir, { recursive: true });
-  return made;
-}
+const machine = (settings: object = {}) => Pulling.into(sandbox, settings);
 
 /** A copy of a data directory, as a backup program keeps it. */
 function backup(dataDir = pulling.dataDir): string {
-  const copy = join(folders.make(), 'backup');
+  const copy = join(testFolder(), 'backup');
   cpSync(dataDir, copy, { recursive: true });
   return copy;
 }
 
-async function restore(to: Pulling, dir: string, args: readonly string[] = []): Promise<RestoreReport> {
-  const { code, stdout, stderr } = await to.run(['restore', dir, '--json', ...args]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(stdout);
-}
+const restore = (to: Pulling, dir: string, ...args: string[]) =>
+  to.json<RestoreReport>(['restore', dir, ...args]);
 
 async function changesOf(of: Pulling): Promise<Change[]> {
   const { changes } = JSON.parse((await of.run(['changes', 'list', '--json'])).stdout);
   return changes.sort((a: Change, b: Change) => (a.id < b.id ? -1 : 1));
 }
 
-describe('publish.after', () => {
-  it('runs with the paths of what belongs together while the warehouse is held; a failure makes the run incomplete', async () => {
-    const out = join(folders.make(), 'seen');
-    mkdirSync(out);
-    const held = machine({
-      publish: {
-        profile: 'analysts',
-        after: [
-          `env | grep SIGNALHOUSE > ${out}/env; cp -r "$SIGNALHOUSE_DATA_DIR/." ${out}/copy; exit 3`,
-          ['cp', `${pulling.dataDir}.yaml`, `${out}/second`],
-        ],
-      },
-    });
-    cpSync(pulling.dataDir, held.dataDir, { recursive: true });
-    await enqueue(held.dataDir, [raise(some(1)[0] as StoredTopic)]);
-    const { code, stdout } = await held.run(['sync', '--push', '--json', '--only', 'topics']);
-    const report: SyncReport & { afterPublication: unknown[] } = JSON.parse(stdout);
-    expect(code).toBe(3);
-    expect(report).toMatchObject({ outcome: 'incomplete', published: { bytes: expect.any(Number) } });
-    expect(report.notes.join()).toContain('publish.after 1 (env): it ended with 3');
-    expect(report.afterPublication).toMatchObject([{ problem: 'it ended with 3' }, { problem: null }]);
-    const { dataDir } = held;
-    expect(readFileSync(join(out, 'env'), 'utf8').trim().split('\n').sort()).toEqual([
-      `SIGNALHOUSE_DATA_DIR=${dataDir}`,
-      `SIGNALHOUSE_FULL_SNAPSHOT=${join(dataDir, 'recovery.duckdb')}`,
-      `SIGNALHOUSE_JOURNALS=${join(dataDir, 'changes.journal')}`,
-      `SIGNALHOUSE_PUBLISHED=${join(dataDir, 'signals.duckdb')}`,
-      `SIGNALHOUSE_SETTINGS=${dataDir}.yaml`,
-    ]);
-    expect(existsSync(join(out, 'copy', 'worker.pid'))).toBe(true);
-    expect(existsSync(join(out, 'second'))).toBe(true);
-    // What it copied is a backup.
-    const again = machine();
-    const restored = await restore(again, join(out, 'copy'));
-    expect(restored).toMatchObject({ outcome: 'restored', changes: { applied: 1 }, mayHaveBeenSent: 0 });
-    expect(await again.differences()).toEqual([]);
+it('publish.after runs with the paths of what belongs together while the warehouse is held; a failure makes the run incomplete', async () => {
+  const out = join(testFolder(), 'seen');
+  mkdirSync(out);
+  const held = await Pulling.filled(sandbox, {
+    publish: {
+      profile: 'analysts',
+      after: [
+        `env | grep SIGNALHOUSE > ${out}/env; cp -r "$SIGNALHOUSE_DATA_DIR/." ${out}/copy; exit 3`,
+        ['cp', `${pulling.dataDir}.yaml`, `${out}/second`],
+      ],
+    },
   });
+  await enqueue(held.dataDir, [raise(some(1)[0] as StoredTopic)]);
+  const { code, stdout } = await held.run(['sync', '--push', '--json', '--only', 'topics']);
+  const report: SyncReport & { afterPublication: unknown[] } = JSON.parse(stdout);
+  expect(code).toBe(3);
+  expect(report).toMatchObject({ outcome: 'incomplete', published: { bytes: expect.any(Number) } });
+  expect(report.notes.join()).toContain('publish.after 1 (env): it ended with 3');
+  expect(report.afterPublication).toMatchObject([{ problem: 'it ended with 3' }, { problem: null }]);
+  const { dataDir } = held;
+  expect(readFileSync(join(out, 'env'), 'utf8').trim().split('\n').sort()).toEqual([
+    `SIGNALHOUSE_DATA_DIR=${dataDir}`,
+    `SIGNALHOUSE_FULL_SNAPSHOT=${join(dataDir, 'recovery.duckdb')}`,
+    `SIGNALHOUSE_JOURNALS=${join(dataDir, 'changes.journal')}`,
+    `SIGNALHOUSE_PUBLISHED=${join(dataDir, 'signals.duckdb')}`,
+    `SIGNALHOUSE_SETTINGS=${dataDir}.yaml`,
+  ]);
+  expect(existsSync(join(out, 'copy', 'worker.pid'))).toBe(true);
+  expect(existsSync(join(out, 'second'))).toBe(true);
+  // What it copied is a backup.
+  const again = machine();
+  const restored = await restore(again, join(out, 'copy'));
+  expect(restored).toMatchObject({ outcome: 'restored', changes: { applied: 1 }, mayHaveBeenSent: 0 });
+  expect(await again.differences()).toEqual([]);
 });
 
 describe('restore', () => {
   it('loses no queued change and no key; what was sent after the backup is not sent again, and nobody is overwritten', async () => {
-    const [sent, changedBack, unsent, touched] = some(4) as [
-      StoredTopic,
-      StoredTopic,
-      StoredTopic,
-      StoredTopic,
-    ];
-    const wanted = new Map([sent, changedBack, unsent, touched].map((one) => [one.id, other(one.priority)]));
+    const all = some(4);
+    const [, changedBack, , touched] = all as [StoredTopic, StoredTopic, StoredTopic, StoredTopic];
+    const wanted = all.map(({ priority }) => other(priority));
     const first = changedBack.priority;
-    const source = filled();
-    const queued = await enqueue(source.dataDir, [sent, changedBack].map(raise));
+    const source = await Pulling.filled(sandbox);
+    const queued = await enqueue(source.dataDir, all.map(raise));
     const copy = backup(source.dataDir);
-    // What a machine queued that the backup has as well, and did not come to send.
+    // A machine that came to send two of them before it was lost.
     const lost = machine();
     cpSync(copy, lost.dataDir, { recursive: true });
+    await lost.run(['changes', 'cancel', ...queued.slice(2).map(({ id }) => id)]);
     expect(await push(lost)).toMatchObject({ code: 0, report: { applied: 2 } });
     sandbox.change({ kind: 'patchTopic', topicId: changedBack.id, fields: { priority: first } });
+    sandbox.change({ kind: 'patchTopic', topicId: touched.id, fields: { lifecycleState: 'done' } });
 
     const fresh = machine();
-    const preview = await restore(fresh, copy, ['--dry-run']);
-    expect(preview).toMatchObject({ outcome: 'preview', changes: { queued: 2 }, mayHaveBeenSent: 2 });
+    const preview = await restore(fresh, copy, '--dry-run');
+    expect(preview).toMatchObject({ outcome: 'preview', changes: { queued: 4 }, mayHaveBeenSent: 4 });
     expect(existsSync(fresh.dataDir)).toBe(false);
     await restore(fresh, copy);
     expect(
       (await changesOf(fresh)).map(({ id, status, idempotencyKey }) => ({ id, status, idempotencyKey })),
     ).toEqual(queued.map(({ id, idempotencyKey }) => ({ id, status: 'queued', idempotencyKey })));
-    // Two more that come after the restore: nobody can have sent them.
-    await enqueue(fresh.dataDir, [unsent, touched].map(raise));
-    sandbox.change({ kind: 'patchTopic', topicId: touched.id, fields: { lifecycleState: 'done' } });
     // The preview reads the histories as the push does.
-    const { conflicts, requests }: PushPreview = JSON.parse(
-      (await fresh.run(['push', '--dry-run', '--json'])).stdout,
-    );
+    const { conflicts, requests } = await fresh.json<PushPreview>(['push', '--dry-run']);
     expect(conflicts.map(({ entityId }) => entityId)).toEqual([changedBack.id]);
     expect(requests).toHaveLength(2);
     const pushed = await push(fresh);
-    const byTopic = Object.fromEntries(pushed.report.changes.map((one) => [one.entityId, one]));
-    expect(byTopic[sent.id]?.status).toBe('unchanged');
-    expect(byTopic[changedBack.id]).toMatchObject({
-      status: 'conflict',
-      error: expect.stringContaining('may have been applied and changed back'),
-    });
-    expect([byTopic[unsent.id]?.status, byTopic[touched.id]?.status]).toEqual(['applied', 'applied']);
-    const applied = sandbox.applied();
-    for (const { id } of [sent, changedBack, unsent, touched])
-      expect(applied[`topic:${id}`]).toEqual({ priority: 1 });
-    const now = (id: string) => sandbox.world.topics.get(id)?.priority;
-    for (const { id } of [sent, unsent, touched]) expect(now(id)).toBe(wanted.get(id));
-    expect(now(changedBack.id)).toBe(first);
+    const became = all.map(({ id }) => pushed.report.changes.find(({ entityId }) => entityId === id));
+    expect(became.map((one) => one?.status)).toEqual(['unchanged', 'conflict', 'applied', 'applied']);
+    expect(became[1]?.error).toContain('may have been applied and changed back');
+    for (const { id } of all) expect(sandbox.applied()[`topic:${id}`]).toEqual({ priority: 1 });
+    const now = all.map(({ id }) => sandbox.world.topics.get(id)?.priority);
+    expect(now).toEqual([wanted[0], first, wanted[2], wanted[3]]);
     expect(await fresh.sync()).toMatchObject({ code: 0 });
     expect(await fresh.differences()).toEqual([]);
   });
 
-  it('sends what was not sent before the machine was lost, also where a colleague changed something else since', async () => {
-    const [plain, touched] = some(2) as [StoredTopic, StoredTopic];
-    const source = filled();
-    const queued = await enqueue(source.dataDir, [plain, touched].map(raise));
-    sandbox.change({ kind: 'patchTopic', topicId: touched.id, fields: { lifecycleState: 'done' } });
-    const fresh = machine();
-    await restore(fresh, backup(source.dataDir));
-    const { report } = await push(fresh);
-    expect(report).toMatchObject({ applied: 2, conflict: 0 });
-    const keys = (await changesOf(fresh)).filter(({ id }) => queued.some((one) => one.id === id));
-    expect(keys.map(({ idempotencyKey }) => idempotencyKey)).toEqual(queued.map((one) => one.idempotencyKey));
-  });
-
   it('completes a request to forget that is younger than the snapshot', async () => {
-    const source = filled();
+    const source = await Pulling.filled(sandbox);
     const copy = backup(source.dataDir);
     const person = busiestPerson(sandbox.world);
     const strings = stringsOfPerson(sandbox.world, person);
@@ -189,7 +142,7 @@ describe('restore', () => {
   });
 
   it('publishes by the settings of the new machine, also from a backup of which the published file leaves a part out', async () => {
-    const source = filled({ publish: { profile: 'analysts' } });
+    const source = await Pulling.filled(sandbox, { publish: { profile: 'analysts' } });
     expect(await source.run(['rebuild', '--json'])).toMatchObject({ code: 0 });
     const copy = backup(source.dataDir);
     // As a program leaves them that knows no permissions.
@@ -197,8 +150,8 @@ describe('restore', () => {
       chmodSync(join(copy, name), 0o644);
     const fresh = machine({ publish: { profile: 'strict' } });
     await restore(fresh, copy);
-    const [{ names } = { names: -1 }] = await read(fresh.dataDir, (reader) =>
-      reader.rows<{ names: number }>('SELECT count(display_name) AS names FROM people'),
+    const [{ names } = { names: -1 }] = await fresh.rows<{ names: number }>(
+      'SELECT count(display_name) AS names FROM people',
     );
     expect(names).toBe(0);
     expect(readFileSync(join(fresh.dataDir, 'publish.salt'))).toEqual(
@@ -218,7 +171,7 @@ describe('restore', () => {
     await restore(fresh, copy);
     const refused = await fresh.run(['restore', copy]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') });
-    const report = await restore(fresh, copy, ['--replace']);
+    const report = await restore(fresh, copy, '--replace');
     expect(readdirSync(report.movedTo ?? '')).toEqual(
       expect.arrayContaining(['worker.duckdb', 'signals.duckdb']),
     );
@@ -231,7 +184,6 @@ describe('restore', () => {
       (copy) => truncateSync(join(copy, 'signals.duckdb'), 3_000_000),
       /truncated|damaged/,
     ],
-    ['no snapshot', (copy) => truncateSync(join(copy, 'signals.duckdb'), 0), /cannot be opened|damaged/],
     [
       'a journal of changes to what the snapshot does not have',
       (copy) => {
@@ -250,7 +202,7 @@ describe('restore', () => {
       /belongs to another warehouse/,
     ],
   ])('refuses %s, and changes nothing', async (name, spoil, message) => {
-    const source = filled();
+    const source = await Pulling.filled(sandbox);
     if (name.includes('of changes')) await enqueue(source.dataDir, [raise(topics[0] as StoredTopic)]);
     if (name.includes('forgot'))
       await source.run(['forget', 'person', busiestPerson(sandbox.world), '--yes']);
@@ -264,7 +216,7 @@ describe('restore', () => {
   });
 
   it('names the folder inside of what a backup program restored', async () => {
-    const root = folders.make();
+    const root = testFolder();
     cpSync(pulling.dataDir, join(root, 'var', 'lib', 'signalhouse'), { recursive: true });
     const { code, stderr } = await machine().run(['restore', root]);
     expect({ code, stderr }).toMatchObject({

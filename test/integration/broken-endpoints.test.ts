@@ -1,26 +1,12 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
+import { Pulling, startTown, town, townOfFile } from '../support/pulling.js';
 import { serve, statusOf, terminate, until } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
 
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({ holds: 'nothing', sizes: town });
 let pulling: Pulling;
-const folders = new Folders();
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: town });
-});
 beforeEach(() => {
-  sandbox.clearFaults();
-  pulling = Pulling.into(folders, sandbox);
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+  pulling = Pulling.into(sandbox);
 });
 
 const everything = (fault: object) => ({ ...fault, match: {} }) as FaultRuleInput;
@@ -28,21 +14,15 @@ const everything = (fault: object) => ({ ...fault, match: {} }) as FaultRuleInpu
 describe('one broken endpoint', () => {
   it('is given up, everything else is fetched, and the next run completes it', async () => {
     sandbox.addFaults([{ match: { route: 'person_source_stats' }, kind: 'status', status: 403 }]);
-    const { code, report, seen } = await pulling.sync();
+    const { code, report } = await pulling.sync();
     expect([code, report.outcome]).toEqual([3, 'incomplete']);
     const failed = report.failures.filter(({ entityId }) => entityId !== null);
     expect(new Set(report.failures.map(({ endpoint }) => endpoint))).toEqual(
       new Set(['person_source_stats']),
     );
-    // Ten in a row, nine that were in flight with them, three samples.
-    expect(failed.length).toBeGreaterThanOrEqual(10);
-    expect(failed.length).toBeLessThanOrEqual(22);
-    expect(seen.person_source_stats).toBeLessThanOrEqual(22 * 3);
-    const [summary, ...more] = report.failures.filter(({ entityId }) => entityId === null);
-    expect(more).toEqual([]);
+    const [summary] = report.failures.filter(({ entityId }) => entityId === null);
     expect(summary?.message).toContain(`${40 - failed.length} more were not asked for`);
     expect(report.left.due).toBe(40);
-    expect(seen.whoami).toBeLessThanOrEqual(25);
     const ofPeople = (line: string) => line.startsWith('people') || line.startsWith('person_source_stats');
     expect((await pulling.differences()).filter((line) => !ofPeople(line))).toEqual([]);
     const { stdout } = await pulling.run(['status']);
@@ -61,9 +41,7 @@ describe('one broken endpoint', () => {
     sandbox.addFaults([{ ...everything({ kind: 'status', status: 401 }), after: 60 }]);
     const { code, report } = await pulling.sync();
     expect([code, report.outcome]).toEqual([5, 'failed']);
-    const [row] = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ topics: number }>('SELECT count(*) AS topics FROM topics'),
-    );
+    const [row] = await pulling.rows<{ topics: number }>('SELECT count(*) AS topics FROM topics');
     expect(row?.topics).toBeGreaterThan(20);
   });
 });
@@ -79,50 +57,13 @@ describe('a list that cannot be read', () => {
   });
 });
 
-describe('an outage', () => {
-  it('longer than api.outageMinutes: the run ends in order, and nothing is blamed on what was being fetched', async () => {
-    pulling.set({ api: { outageMinutes: 0.01 } });
-    sandbox.addFaults([{ ...everything({ kind: 'html', status: 502 }), after: 60 }]);
-    const { code, report } = await pulling.sync();
-    expect([code, report.outcome, report.endedByOutage]).toEqual([1, 'failed', true]);
-    expect(report.failures).toEqual([
-      expect.objectContaining({
-        endpoint: 'sync',
-        message: expect.stringContaining('the API has been unavailable for'),
-        hint: expect.stringContaining('api.outageMinutes'),
-      }),
-    ]);
-    expect(report.published).not.toBeNull();
-  });
-});
-
 describe('a run that is limited', () => {
-  it('--max-minutes stops in order, with everything committed', async () => {
-    const slow = await startTown({ sizes: town, latencyMs: [80, 120] });
-    try {
-      const pulling = Pulling.into(folders, slow);
-      const { code, report } = await pulling.sync(['--max-minutes', '0.03']);
-      expect(code).toBe(0);
-      expect(report).toMatchObject({
-        outcome: 'stopped',
-        stoppedBy: expect.stringContaining('--max-minutes 0.03'),
-      });
-      expect(report.left.due).toBeGreaterThan(0);
-      expect(existsSync(join(pulling.dataDir, 'signals.duckdb'))).toBe(true);
-    } finally {
-      await slow.stop();
-    }
-  });
-
   it('a cap that the lists may need is spent on them first', async () => {
     const slow = await startTown({ sizes: town, maxPageSize: 4 });
-    try {
-      const { code, report } = await Pulling.into(folders, slow).sync(['--max-requests', '60']);
-      expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
-      expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
-    } finally {
-      await slow.stop();
-    }
+    const { code, report } = await Pulling.into(slow).sync(['--max-requests', '60']);
+    await slow.stop();
+    expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
+    expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
   });
 
   it('--only reads a list and its children, or one endpoint of what is known', async () => {
@@ -146,47 +87,27 @@ describe('a run that is limited', () => {
   });
 });
 
-describe('serve, in an outage', () => {
+it('serve shows an outage while it waits it out, logs it, and says afterwards how long it took', async () => {
   const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }];
+  pulling.set({ api: { outageMinutes: 30 }, serve: { jobs } });
   // In a catch-up right after the start, from whoami on: before there is any phase.
-  const breakDown = () => sandbox.addFaults([everything({ kind: 'html', status: 503 })]);
-
-  it('shows it while it waits it out, logs it, and says afterwards how long it took', async () => {
-    pulling.set({ api: { outageMinutes: 30 }, serve: { jobs } });
-    breakDown();
-    const served = await serve(pulling);
-    const waiting = await until(
-      async () => (await statusOf(served)).schedule.running,
-      (running) => running?.outage != null,
-    );
-    expect(waiting).toMatchObject({ job: 'nightly', outage: { reason: expect.stringContaining('503') } });
-    expect(Date.parse(waiting?.outage?.until ?? '')).toBeGreaterThan(Date.now() + 25 * 60_000);
-    expect(await (await fetch(served.url)).text()).toContain('has not answered since');
-    sandbox.clearFaults();
-    const [last] = await until(
-      async () => (await statusOf(served)).schedule.history,
-      ([run]) => run?.outcome === 'done',
-    );
-    expect(last?.message).toContain('the API was unavailable for');
-    const { code, stderr } = await terminate(served);
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/the API has been unavailable for .*; waiting for it, at most/);
-    expect(stderr).toContain('the API answers again after');
-  });
-
-  it('tries a job that an outage ended again later, and says when', async () => {
-    pulling.set({ api: { outageMinutes: 0.01 }, serve: { jobs } });
-    breakDown();
-    const served = await serve(pulling);
-    const [failed] = await until(
-      async () => (await statusOf(served)).schedule.history,
-      (history) => history.length > 0,
-    );
-    sandbox.clearFaults();
-    expect(failed).toMatchObject({ trigger: 'catch-up', outcome: 'failed', exitCode: 1 });
-    expect(failed?.message).toContain('the next try is at');
-    const metrics = await (await fetch(`${served.url}/metrics`)).text();
-    expect(metrics).toMatch(/^signalhouse_runs_total\{job="nightly",outcome="failed"[^}]*\} 1$/m);
-    expect((await terminate(served)).code).toBe(0);
-  });
+  sandbox.addFaults([everything({ kind: 'html', status: 503 })]);
+  const served = await serve(pulling);
+  const waiting = await until(
+    async () => (await statusOf(served)).schedule.running,
+    (running) => running?.outage != null,
+  );
+  expect(waiting).toMatchObject({ job: 'nightly', outage: { reason: expect.stringContaining('503') } });
+  expect(Date.parse(waiting?.outage?.until ?? '')).toBeGreaterThan(Date.now() + 25 * 60_000);
+  expect(await (await fetch(served.url)).text()).toContain('has not answered since');
+  sandbox.clearFaults();
+  const [last] = await until(
+    async () => (await statusOf(served)).schedule.history,
+    ([run]) => run?.outcome === 'done',
+  );
+  expect(last?.message).toContain('the API was unavailable for');
+  const { code, stderr } = await terminate(served);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/the API has been unavailable for .*; waiting for it, at most/);
+  expect(stderr).toContain('the API answers again after');
 });

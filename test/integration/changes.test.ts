@@ -1,46 +1,36 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/push/decide.js';
 import type { TitledChange } from '../../src/push/facts.js';
 import type { ImportReport } from '../../src/push/import/preview.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { Cell, Grid } from '../../src/sheet/grid.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { queueOf } from '../support/pushing.js';
-import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, dryRun, other, push, queueOf } from '../support/pushing.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/changes.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-let cwd: string;
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
+/** Topics that the generated organization happens to merge or supersede later have no place here. */
+const topics = changeable(sandbox);
+const cwd = testFolder();
+pulling.cwd = cwd;
 
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 24, people: 12, messages: 80, stories: 1 } });
-  pulling = Pulling.into(folders, sandbox);
-  cwd = folders.make();
-  const { code } = await pulling.sync(['--only', 'topics,companies']);
-  if (code !== 0) throw new Error('the warehouse of this test could not be filled');
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
-});
+/** Writes a sheet of topic ids and priorities. */
+const write = (name: string, lines: readonly string[]) =>
+  writeFileSync(join(cwd, name), `topic_id,priority\n${lines.join('\n')}\n`);
 
-const changes = (args: readonly string[], stdin?: string): Promise<Ran> =>
-  signalhouse(['changes', ...args], { cwd, env: pulling.env, ...(stdin === undefined ? {} : { stdin }) });
-
-async function json<T>(args: readonly string[], code = 0): Promise<T> {
-  const ran = await changes([...args, '--json']);
-  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
-  return JSON.parse(ran.stdout) as T;
-}
+const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+const listed = (...args: string[]) =>
+  pulling.json<{ total: number; changes: TitledChange[] }>(['changes', 'list', ...args]);
+const list = async (...args: string[]) => (await listed(...args)).changes;
+const imported = (...args: string[]) => pulling.json<ImportReport>(['changes', 'import', ...args]);
 
 /** Edits a sheet as a person would: one cell of each row that is named, by its place in the file. */
 async function edit(
@@ -57,125 +47,218 @@ async function edit(
   return { ...grid, rows };
 }
 
-const listed = async (...args: string[]) =>
-  json<{ total: number; changes: TitledChange[] }>(['list', ...args]);
+it('a sheet goes round: written, edited, imported, listed, cancelled, and tried again', async () => {
+  const made = await pulling.json<{ rows: number }>(['changes', 'sheet', '--out', 'topics.xlsx']);
+  expect(made.rows).toBeGreaterThan(5);
+  const before = await readSheet({ path: join(cwd, 'topics.xlsx') });
+  const priority = before.columns.indexOf('priority');
+  const [first, second] = [0, 1].map((at) =>
+    before.rows[at]?.cells[priority] === 'low' ? 'Very High' : 'low',
+  );
+  const { rows } = await edit('topics.xlsx', [
+    [0, 'priority', first ?? null],
+    [1, 'priority', second ?? null],
+    [2, 'archived', true],
+    [2, 'archived_reason', '=a duplicate'],
+  ]);
+  // Nobody can be asked here.
+  const unasked = await pulling.run(['changes', 'import', 'topics.xlsx', '--by', 'kim']);
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  expect(unasked.stdout).toContain('low');
+  expect(await queueOf(pulling.dataDir)).toEqual([]);
+  const report = await imported('topics.xlsx', '--by', 'kim', '--yes');
+  expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, requestedBy: 'kim', problems: [] });
+  const queue = await queueOf(pulling.dataDir);
+  const stored = (text: string | undefined) => text?.toLowerCase().replace(' ', '_');
+  expect(
+    queue.map(({ entityId, wanted, baseFrom, sourceRow }) => [entityId, wanted, baseFrom, sourceRow]),
+  ).toEqual([
+    [rows[0]?.cells[0], { priority: stored(first) }, 'file', 2],
+    [rows[1]?.cells[0], { priority: stored(second) }, 'file', 3],
+    [rows[2]?.cells[0], { archived: true, archived_reason: '=a duplicate' }, 'file', 4],
+  ]);
 
-/** Another priority than this one. */
-const other = (priority: unknown) => (priority === 'low' ? 'Very High' : 'low');
+  // The queue is in the published file for SQL, and the same file once more is no news.
+  const open = await pulling.rows('SELECT status, requested_by FROM open_changes');
+  expect(open).toEqual(Array(3).fill({ status: 'queued', requested_by: 'kim' }));
+  const again = await imported('topics.xlsx');
+  expect(again).toMatchObject({ outcome: 'nothing_new', preview: { rows: { imported_before: 3 } } });
 
-describe('a sheet', () => {
-  it('goes round: written, edited, imported, listed, cancelled, and tried again', async () => {
-    const made = await json<{ rows: number }>(['sheet', '--out', 'topics.xlsx']);
-    expect(made.rows).toBeGreaterThan(5);
-    const before = await readSheet({ path: join(cwd, 'topics.xlsx') });
-    const priority = before.columns.indexOf('priority');
-    const [first, second] = [0, 1].map((at) => other(before.rows[at]?.cells[priority]));
-    const { rows } = await edit('topics.xlsx', [
-      [0, 'priority', first ?? null],
-      [1, 'priority', second ?? null],
-      [2, 'archived', true],
-      [2, 'archived_reason', '=a duplicate'],
-    ]);
-    // Nobody can be asked here.
-    const unasked = await changes(['import', 'topics.xlsx', '--by', 'kim']);
-    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
-    expect(unasked.stdout).toContain('low');
-    expect(await queueOf(pulling.dataDir)).toEqual([]);
-    const report = await json<ImportReport>(['import', 'topics.xlsx', '--by', 'kim', '--yes']);
-    expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, requestedBy: 'kim', problems: [] });
-    const queue = await queueOf(pulling.dataDir);
-    expect(
-      queue.map(({ entityId, wanted, baseFrom, sourceRow }) => ({ entityId, wanted, baseFrom, sourceRow })),
-    ).toEqual([
-      {
-        entityId: rows[0]?.cells[0],
-        wanted: { priority: first?.toLowerCase().replace(' ', '_') },
-        baseFrom: 'file',
-        sourceRow: 2,
-      },
-      {
-        entityId: rows[1]?.cells[0],
-        wanted: { priority: second?.toLowerCase().replace(' ', '_') },
-        baseFrom: 'file',
-        sourceRow: 3,
-      },
-      {
-        entityId: rows[2]?.cells[0],
-        wanted: { archived: true, archived_reason: '=a duplicate' },
-        baseFrom: 'file',
-        sourceRow: 4,
-      },
-    ]);
+  const list = await listed('--by', 'kim', '--status', 'queued', '--since', '1h', '--limit', '2');
+  expect(list).toMatchObject({
+    total: 3,
+    changes: [{ entityId: rows[2]?.cells[0] }, { title: rows[1]?.cells[1] }],
+  });
+  const [id] = report.queued;
+  const cancelled = await pulling.json<{ decisions: Decision[] }>(['changes', 'cancel', id ?? '']);
+  expect(cancelled.decisions).toMatchObject([{ id, status: 'cancelled', done: true }]);
+  const rest = await pulling.run(['changes', 'cancel', '--source', 'elsewhere/topics.xlsx']);
+  expect(rest).toMatchObject({ code: 0, stdout: '2 changes cancelled\n' });
+  expect((await queueOf(pulling.dataDir)).every(({ status }) => status === 'cancelled')).toBe(true);
+});
 
-    // The queue is in the published file for SQL, and the same file once more is no news.
-    const open = await read(pulling.dataDir, (reader) =>
-      reader.rows('SELECT status, requested_by FROM open_changes'),
-    );
-    expect(open).toEqual(Array(3).fill({ status: 'queued', requested_by: 'kim' }));
-    const again = await json<ImportReport>(['import', 'topics.xlsx']);
-    expect(again).toMatchObject({ outcome: 'nothing_new', preview: { rows: { imported_before: 3 } } });
+it('rows that are wrong are named all at once with exit 3; --skip-invalid queues the good ones', async () => {
+  const good = topics.find(({ priority }) => priority !== 'low');
+  writeFileSync(
+    join(cwd, 'bad.tsv'),
+    `\uFEFFTopic ID\tPRIORITY\tlifecycle-state\n${good?.id}\tlow\t\nnope\tlow\t\n${good?.id}\t\tunknown\n`,
+  );
+  const refused = await pulling.run(['changes', 'import', 'bad.tsv']);
+  expect(refused).toMatchObject({ code: 3, stderr: '' });
+  for (const text of ['row 3, Topic ID "nope"', 'row 4, lifecycle-state "unknown"', 'allowed: open'])
+    expect(flat(refused.stdout)).toContain(text);
+  const args = ['changes', 'import', 'bad.tsv', '--skip-invalid', '--yes'];
+  const report = await pulling.json<ImportReport>(args, 3);
+  expect(report).toMatchObject({ outcome: 'queued', preview: { rows: { queued: 1, invalid: 2 } } });
+  expect((await queueOf(pulling.dataDir)).at(-1)).toMatchObject({ id: report.queued[0], status: 'queued' });
+  await pulling.run(['changes', 'cancel', ...report.queued]);
+});
 
-    const list = await listed('--by', 'kim', '--status', 'queued', '--since', '1h', '--limit', '2');
-    expect(list).toMatchObject({
-      total: 3,
-      changes: [{ entityId: rows[2]?.cells[0] }, { title: rows[1]?.cells[1] }],
+it('a picture that is named like a workbook, and a name that nothing has, are refused with exit 2; no file is replaced', async () => {
+  writeFileSync(join(cwd, 'photo.xlsx'), Buffer.from('ffd8ffe000104a46494600', 'hex'));
+  writeFileSync(join(cwd, 'mine.csv'), 'kept');
+  for (const [args, says] of [
+    [['import', 'photo.xlsx'], 'is not a spreadsheet'],
+    [['undo', 'nothing.xlsx', '--yes'], 'nothing.xlsx'],
+    [['sheet', '--out', 'mine.csv'], '--force'],
+  ] as const)
+    expect(await pulling.run(['changes', ...args])).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining(says) },
     });
-    const [id] = report.queued;
-    const cancelled = await json<{ decisions: Decision[] }>(['cancel', id!]);
-    expect(cancelled.decisions).toMatchObject([{ id, status: 'cancelled', done: true }]);
-    const rest = await changes(['cancel', '--source', 'elsewhere/topics.xlsx']);
-    expect(rest).toMatchObject({ code: 0, stdout: '2 changes cancelled\n' });
-    expect((await queueOf(pulling.dataDir)).every(({ status }) => status === 'cancelled')).toBe(true);
+  expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('kept');
+});
+
+it('the preview of an import shows title, values and companies of 20 changes, all with --full and --json, and totals', async () => {
+  const chosen = topics.slice(0, 22);
+  write(
+    'many.csv',
+    chosen.map(({ id, priority }) => `${id},${other(priority)}`),
+  );
+  const short = await pulling.run(['changes', 'import', 'many.csv', '--dry-run']);
+  expect(short.code).toBe(0);
+  expect(widest(short.stdout)).toBeLessThanOrEqual(80);
+  expect(flat(short.stdout)).toContain('2 more (--full shows all of them)');
+  const arrow = ({ priority }: StoredTopic) => `priority: ${priority} -> ${other(priority)}`;
+  expect(short.stdout.split('priority: ')).toHaveLength(21);
+  expect(short.stdout).toContain(arrow(chosen[0] as StoredTopic));
+  const full = await pulling.run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
+  expect(full.stdout.split('priority: ')).toHaveLength(23);
+
+  const report = await imported('many.csv', '--dry-run');
+  const expected = await pulling.rows<{
+    topic_id: string;
+    title: string;
+    companies: number;
+    vip_companies: number;
+  }>('SELECT topic_id, title, companies::INT AS companies, vip_companies::INT AS vip_companies FROM backlog');
+  const counts = new Map(expected.map((row) => [row.topic_id, row]));
+  const found = report.changes.flatMap(({ entityId, title, affected }) => {
+    const own = counts.get(entityId);
+    return own ? [[{ title, ...affected }, own] as const] : [];
+  });
+  expect(report.changes).toHaveLength(22);
+  expect(found.length).toBeGreaterThan(5);
+  for (const [shown, { title, companies, vip_companies: vipCompanies }] of found)
+    expect(shown).toMatchObject({ title, companies, vipCompanies });
+  expect(report.preview.affected?.companies).toBeGreaterThan(0);
+});
+
+it('a conflict is named by its title, with the commands that decide it, and after a sync with who changed the value', async () => {
+  const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
+  const theirs = first.priority === 'low' ? 'very_low' : 'low';
+  const [late] = mergedLater();
+  write('one.csv', [`${first.id},very_high`, `${late.id},${other(late.priority)}`]);
+  const { queued } = await imported('one.csv', '--yes');
+  sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
+  happened();
+  const planned = await dryRun(pulling);
+  expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
+  const pushed = await pulling.run(['push']);
+  expect(pushed.code).toBe(3);
+  expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
+  expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
+  expect(pushed.stdout).toContain(`\n  signalhouse changes retry ${queued[0]} --overwrite\n`);
+  expect((await pulling.sync(['--only', 'topics,topic,topic_history'])).code).toBe(0);
+  const [member] = sandbox.world.members.values();
+  const [conflict] = await list('--status', 'conflict');
+  expect(conflict).toMatchObject({
+    title: first.title,
+    changedBy: { field: 'priority', name: member?.name, by: 'user' },
+  });
+  for (const args of [
+    ['changes', 'list', '--status', 'conflict'],
+    ['changes', 'show', queued[0] ?? ''],
+  ]) {
+    const { stdout } = await pulling.run(args, { COLUMNS: '80' });
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+    expect(flat(stdout)).toContain(`${member?.name} changed priority on `);
+    expect(stdout).toContain(`\n  signalhouse changes cancel ${queued[0]}\n`);
+  }
+  expect((await pulling.run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
+});
+
+/** A topic that is merged between its import and its push, and its survivor. */
+const mergedLater = () => topics.slice(9, 11) as [StoredTopic, StoredTopic];
+
+/** What happens after the sheets of the next tests were written. */
+function happened(): void {
+  const [late, into] = mergedLater();
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [late.id], targetId: into.id });
+  const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [merged.id], targetId: survivor.id });
+  sandbox.change({ kind: 'archiveTopic', topicId: archived.id, reason: 'done' });
+}
+
+describe('a sheet that is older than a merge or an archiving', () => {
+  it('names the survivor, changes it with --follow-merges, and says what was archived', async () => {
+    const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
+    // A value that neither had: what the merged topic had is not carried over.
+    const wanted = (['very_low', 'low', 'high'] as const).find(
+      (value) => value !== survivor.priority && value !== merged.priority,
+    );
+    write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
+    const refused = await pulling.run(['changes', 'import', 'old sheet.csv']);
+    expect(refused.code).toBe(3);
+    expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
+    expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
+
+    const report = await imported('old sheet.csv', '--follow-merges', '--yes');
+    expect(report.changes).toMatchObject([
+      { entityId: survivor.id, title: survivor.title, rows: [2], wanted: { priority: wanted }, note: null },
+      { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
+    ]);
+    expect(report.notes.at(-1)).toBe(
+      `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
+    );
+    const pushed = await pulling.run(['push', '--result', 'done.csv']);
+    expect(pushed.code).toBe(0);
+    expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
+    expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
+    expect(readFileSync(join(cwd, 'done.csv'), 'utf8')).toMatch(/,applied,the topic was archived on /);
+    expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
+  });
+
+  it('a sheet is as old as the last reading of the list, not as the last change of a topic', async () => {
+    const { oldest } = await pulling.json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
+    const [scan] = await pulling.rows<{ at: string }>(
+      "SELECT strftime(max(started_at), '%Y-%m-%d %H:%M') AS at FROM ops.scans WHERE endpoint = 'topics'",
+    );
+    expect(oldest.slice(0, 16).replace('T', ' ')).toBe(scan?.at);
   });
 });
 
-describe('rows that are wrong', () => {
-  it('are named all at once with exit 3; --skip-invalid queues the good ones', async () => {
-    const [good] = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ id: string }>("SELECT topic_id AS id FROM backlog WHERE priority <> 'low' LIMIT 1"),
-    );
-    writeFileSync(
-      join(cwd, 'bad.tsv'),
-      `\uFEFFTopic ID\tPRIORITY\tlifecycle-state\n${good?.id}\tlow\t\nnope\tlow\t\n${good?.id}\t\tunknown\n`,
-    );
-    const refused = await changes(['import', 'bad.tsv']);
-    expect(refused).toMatchObject({ code: 3, stderr: '' });
-    for (const text of [
-      'row 3, Topic ID "nope"',
-      'row 4, lifecycle-state "unknown"',
-      'allowed: open',
-      '--skip-invalid',
-    ])
-      expect(refused.stdout.replaceAll(/\s+/g, ' ')).toContain(text);
-    const before = (await queueOf(pulling.dataDir)).length;
-    const report = await json<ImportReport>(['import', 'bad.tsv', '--skip-invalid', '--yes'], 3);
-    expect(report).toMatchObject({ outcome: 'queued', preview: { rows: { queued: 1, invalid: 2 } } });
-    expect(await queueOf(pulling.dataDir)).toHaveLength(before + 1);
-  });
-});
-
-describe('what is no list of changes', () => {
-  it('is refused with exit 2: a picture that is named like a workbook, SQL that writes', async () => {
-    writeFileSync(
-      join(cwd, 'photo.xlsx'),
-      Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0]),
-    );
-    const photo = await changes(['import', 'photo.xlsx']);
-    expect(photo).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('is not a spreadsheet'),
-    });
-    const sql = await changes(['import', '--sql', 'DROP TABLE topics']);
-    expect(sql).toMatchObject({ code: 2, stdout: '' });
-  });
-
-  it('a sheet is not written over a file', async () => {
-    writeFileSync(join(cwd, 'mine.csv'), 'kept');
-    expect(await changes(['sheet', '--out', 'mine.csv'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--force'),
-    });
-    expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('kept');
-  });
+it('a change whose topic was merged after the import is listed with the command that changes the survivor instead', async () => {
+  const [late, into] = mergedLater();
+  const [failed] = await list('--status', 'failed');
+  expect(failed).toMatchObject({ entityId: late.id, mergedInto: { id: into.id } });
+  const command = `signalhouse changes retry ${failed?.id} --follow-merges`;
+  expect((await pulling.run(['changes', 'list'])).stdout).toContain(`\n  ${command}`);
+  const refused = await pulling.run(['changes', 'retry', failed?.id ?? '']);
+  expect(refused).toMatchObject({ code: 3, stdout: expect.stringContaining('--follow-merges') });
+  const retried = await pulling.run(command.split(' ').slice(1));
+  expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining(`(${into.id})`) });
+  expect((await push(pulling)).report.changes).toMatchObject([
+    { entityId: into.id, status: expect.stringMatching(/^(applied|unchanged)$/) },
+  ]);
+  expect(sandbox.world.topics.get(into.id)?.priority).toBe(other(late.priority));
 });

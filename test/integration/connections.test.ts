@@ -7,12 +7,10 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
-const folders = new Folders();
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({ holds: 'nothing' });
 let certificate: string;
 let tls: NetServer;
 let proxy: Server;
@@ -34,8 +32,7 @@ function link(one: Duplex, other: Duplex): void {
 }
 
 beforeAll(async () => {
-  sandbox = await startTown();
-  const folder = folders.make();
+  const folder = testFolder();
   certificate = join(folder, 'certificate.pem');
   const key = join(folder, 'key.pem');
   execFileSync(
@@ -60,9 +57,7 @@ beforeAll(async () => {
   await portOf(proxy);
 });
 afterAll(async () => {
-  await sandbox.stop();
   for (const server of [tls, proxy]) server.close();
-  folders.remove();
 });
 
 const portNow = (server: NetServer) => (server.address() as AddressInfo).port;
@@ -71,7 +66,7 @@ const proxyUrl = () => `http://kim:se%20cret@127.0.0.1:${portNow(proxy)}`;
 
 /** Reads the short lists in a process of its own. */
 async function sync(env: Record<string, string>) {
-  const pulling = Pulling.into(folders, sandbox, { api: { outageMinutes: 0 } });
+  const pulling = Pulling.into(sandbox, { api: { outageMinutes: 0 } });
   asked.length = 0;
   const ran = await pulling.start(['sync', '--only', 'channels'], env).ended;
   expect(ran.stdout + ran.stderr).not.toMatch(/se%20cret|se cret|a2ltOn/);

@@ -1,22 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { Folders, type Running, signalhouse, start } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
-
-/** Where the demo's sandbox listens, once it says so. */
-function sandboxOf({ child }: Running): Promise<string> {
-  return new Promise((resolve) => {
-    let said = '';
-    child.stdout?.on('data', (text: string) => {
-      said += text;
-      const origin = /listens on (http:\S+)\/v1/.exec(said)?.[1];
-      if (origin) resolve(origin);
-    });
-  });
-}
+import { describe, expect, it } from 'vitest';
+import { printed, signalhouse, start } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 const answers = (origin: string) =>
   fetch(`${origin}/__sandbox/stats`).then(
@@ -26,7 +12,7 @@ const answers = (origin: string) =>
 
 describe('the demo', () => {
   it('pulls, asks, pushes a spreadsheet, pulls a handful, and ends with a report and an answer in 80 columns, and leaves a file to ask', async () => {
-    const cwd = folders.make();
+    const cwd = testFolder();
     const first = await signalhouse(['demo'], { cwd });
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
     const pulls = [...first.stdout.matchAll(/([\d,]+) requests? in/g)].map(([, number = '']) =>
@@ -53,8 +39,9 @@ describe('the demo', () => {
   });
 
   it('leaves no process behind when it is stopped', async () => {
-    const running = start(['demo', '--data-dir', join(folders.make(), 'demo')]);
-    const origin = await sandboxOf(running);
+    const running = start(['demo', '--data-dir', join(testFolder(), 'demo')]);
+    const said = await printed(running, '/v1');
+    const [, origin = ''] = /listens on (http:\S+)\/v1/.exec(said) ?? [];
     expect(await answers(origin)).toBe(true);
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;

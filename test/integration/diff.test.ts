@@ -9,35 +9,23 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { unzipSync } from 'fflate';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { DiffReport } from '../../src/app/diff.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import type { ForgetReport } from '../../src/app/forget.js';
 import type { ExpectedTable, Row } from '../support/expected/row.js';
 import { expectedTables } from '../support/oracle.js';
 import { busiestPerson, placesOf, stringsOfPerson } from '../support/personal-strings.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, runOn, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/diff.js'));
 void (() => import('../../src/warehouse/kept-snapshots.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-let old: string;
-beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-  old = join(folders.make(), 'old.duckdb');
-  copyFileSync(join(pulling.dataDir, 'signals.duckdb'), old);
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
+const { sandbox, pulling } = await townOfFile();
+const old = join(testFolder(), 'old.duckdb');
+copyFileSync(join(pulling.dataDir, 'signals.duckdb'), old);
 
 async function run(args: string[]): Promise<string> {
   const { code, stdout, stderr } = await pulling.run(args);
@@ -45,8 +33,7 @@ async function run(args: string[]): Promise<string> {
   return stdout;
 }
 
-const compared = async (...args: string[]) =>
-  JSON.parse(await run(['diff', ...args, '--json'])) as DiffReport;
+const compared = (...args: string[]) => pulling.json<DiffReport>(['diff', ...args]);
 
 /** The rows of every table as the sandbox answers now, apart from the organization, which changes. */
 function answersNow(): ExpectedTable[] {
@@ -138,7 +125,7 @@ it('counts what changed between two syncs, by table and column, as the sandbox a
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(text).toMatch(/^ {2}topics +\d+ +\d+/m);
 
-  const out = join(folders.make(), 'changes.xlsx');
+  const out = join(testFolder(), 'changes.xlsx');
   await run(['diff', old, '--out', out]);
   const parts = unzipSync(readFileSync(out));
   const part = (name: string) => new TextDecoder().decode(parts[name]);
@@ -153,25 +140,21 @@ it('counts what changed between two syncs, by table and column, as the sandbox a
   );
   expect([...rows.matchAll(/<row /g)]).toHaveLength(lines.length + 1);
   await run(['rebuild']);
-  const audit = await run([
-    'sql',
-    "SELECT count(*) AS n FROM ops.audit WHERE details::VARCHAR LIKE '%changes.xlsx%'",
-    '--json',
-  ]);
-  expect(JSON.parse(audit)).toEqual([{ n: 1 }]);
+  const audit = "SELECT 1 FROM ops.audit WHERE details::VARCHAR LIKE '%changes.xlsx%'";
+  expect(await pulling.rows(audit)).toHaveLength(1);
 });
 
 it('refuses what cannot be compared, and says why', async () => {
-  const folder = folders.make();
-  const [text, empty] = [join(folder, 'a.duckdb'), join(folder, 'empty.duckdb')];
+  const folder = testFolder();
+  const [text, empty, other] = ['a', 'empty', 'other'].map((name) => join(folder, `${name}.duckdb`)) as [
+    string,
+    string,
+    string,
+  ];
   writeFileSync(text, 'no database');
-  const made = await DuckDBInstance.create(empty);
-  await (await made.connect()).run('CREATE TABLE mine (id INT)');
-  made.closeSync();
-  const other = await startTown({ sizes: { seed: 6, topics: 3, people: 4, companies: 2, messages: 20 } });
-  const another = Pulling.into(folders, other);
-  expect((await another.sync()).code).toBe(0);
-  await other.stop();
+  await runOn(empty, 'CREATE TABLE mine (id INT)');
+  copyFileSync(old, other);
+  await runOn(other, "UPDATE organizations SET id = 'another'", 'CHECKPOINT');
   const damaged = join(folder, 'damaged.duckdb');
   writeFileSync(damaged, readFileSync(old).subarray(0, 300_000));
   const refused: [string[], number, string][] = [
@@ -179,7 +162,7 @@ it('refuses what cannot be compared, and says why', async () => {
     [[join(folder, 'none')], 2, 'is not a file'],
     [[empty], 2, 'is not a file that signalhouse published'],
     [[join(pulling.dataDir, 'worker.duckdb')], 2, 'is the live warehouse'],
-    [[join(another.dataDir, 'signals.duckdb')], 2, 'belongs to the organization'],
+    [[other], 2, 'belongs to the organization'],
     [['2026-01-01'], 2, 'No snapshot was kept up to 2026-01-01'],
     [['2026-02-30'], 2, 'is not a day'],
     [[old, '--table', 'nothing'], 2, 'nothing is a table of neither file'],
@@ -197,7 +180,7 @@ it('refuses what cannot be compared, and says why', async () => {
 });
 
 it('keeps one snapshot a day, the newest ones, until somebody is forgotten or the profile changes', async () => {
-  const kept = await Pulling.filled(folders, sandbox);
+  const kept = await Pulling.filled(sandbox);
   const { dataDir } = kept;
   const published = join(dataDir, 'signals.duckdb');
   const names = () =>
@@ -205,8 +188,7 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
   const rebuild = async (day: string, settings: object = {}) => {
     utimesSync(published, new Date(`${day}T12:00:00Z`), new Date(`${day}T12:00:00Z`));
     kept.set({ publish: { keep: 2, mode: '0440', ...settings } });
-    const { code, stderr } = await kept.run(['rebuild']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    await kept.json(['rebuild']);
   };
   const first = statSync(published).ino;
   await rebuild('2026-03-01');
@@ -221,8 +203,7 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
   expect([statSync(join(dataDir, 'snapshots')).mode & 0o777, statSync(published).mode & 0o777]).toEqual([
     0o750, 0o440,
   ]);
-  const report = await kept.run(['diff', '2026-03-04', '--json']);
-  expect(JSON.parse(report.stdout)).toMatchObject({
+  expect(await kept.json(['diff', '2026-03-04'])).toMatchObject({
     old: { path: join(dataDir, 'snapshots', 'signals-2026-03-02.duckdb') },
   });
   const status = await kept.run(['status']);
@@ -230,9 +211,8 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
 
   const id = busiestPerson(sandbox.world);
   const strings = stringsOfPerson(sandbox.world, id);
-  const forgotten = await kept.run(['forget', 'person', id, '--yes', '--json']);
-  expect([forgotten.code, forgotten.stderr]).toEqual([0, '']);
-  expect(JSON.parse(forgotten.stdout).files).toEqual(
+  const forgotten = await kept.json<ForgetReport>(['forget', 'person', id, '--yes']);
+  expect(forgotten.files).toEqual(
     expect.arrayContaining(['snapshots/signals-2026-03-02.duckdb', 'snapshots/signals-2026-03-05.duckdb']),
   );
   expect(names()).toEqual([]);
@@ -240,14 +220,14 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
 
   // What a file shows that masks nothing is not kept beside masked ones, and an older one goes.
   await rebuild('2026-03-06');
-  const full = join(folders.make(), 'full.duckdb');
+  const full = join(testFolder(), 'full.duckdb');
   copyFileSync(published, full);
   expect(names()).toEqual(['signals-2026-03-06.duckdb']);
   await rebuild('2026-03-07', { profile: 'analysts' });
   expect(names()).toEqual([]);
   await rebuild('2026-03-08', { profile: 'analysts' });
   expect(names()).toEqual(['signals-2026-03-08.duckdb']);
-  const masked = JSON.parse((await kept.run(['diff', full, '--json'])).stdout) as DiffReport;
+  const masked = await kept.json<DiffReport>(['diff', full]);
   expect(masked.notes.join()).toContain('the old one has the profile none, the new one analysts');
   const people = masked.tables.find(({ table }) => table === 'people');
   expect(people).toMatchObject({ added: 0, removed: 0, changed: 0 });
@@ -258,7 +238,7 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
 });
 
 it('a file that cannot be kept is a note of the run, which is published all the same', async () => {
-  const full = await Pulling.filled(folders, sandbox);
+  const full = await Pulling.filled(sandbox);
   full.set({ publish: { keep: 3 } });
   // A file where the folder should be.
   writeFileSync(join(full.dataDir, 'snapshots'), '');
@@ -269,7 +249,7 @@ it('a file that cannot be kept is a note of the run, which is published all the 
 });
 
 it('what the API deleted loses its content so many days earlier that no kept snapshot has it too long', async () => {
-  const pulled = await Pulling.filled(folders, sandbox);
+  const pulled = await Pulling.filled(sandbox);
   const [message] = [...sandbox.world.messages.values()].filter(({ deletedAt }) => deletedAt === null);
   sandbox.change({ kind: 'deleteMessage', messageId: message?.id });
   const content = async (keep: number) => {
@@ -277,7 +257,7 @@ it('what the API deleted loses its content so many days earlier that no kept sna
     await pulled.age();
     expect((await pulled.sync()).code).toBe(0);
     const query = `SELECT deleted_at IS NOT NULL AS gone, content IS NOT NULL AS has FROM messages WHERE id = '${message?.id}'`;
-    return JSON.parse((await pulled.run(['sql', query, '--json'])).stdout)[0];
+    return (await pulled.rows(query))[0];
   };
   expect(await content(0)).toEqual({ gone: true, has: true });
   expect(await content(3_000)).toEqual({ gone: true, has: false });

@@ -1,35 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/push/duplicates-sheet.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-let cwd: string;
+const sizes = { topics: 60, duplicates: 20, people: 40, messages: 400 };
+const { sandbox, pulling } = await townOfFile({ sizes });
+const cwd = testFolder();
+pulling.cwd = cwd;
 
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 60, duplicates: 20, people: 40, messages: 400 } });
-  pulling = Pulling.into(folders, sandbox);
-  cwd = folders.make();
-  const { code } = await pulling.sync();
-  if (code !== 0) throw new Error('the warehouse of this test could not be filled');
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
-});
-
-const run = (...args: string[]) => signalhouse(args, { cwd, env: pulling.env });
-const ask = <T>(sql: string) => read(pulling.dataDir, ({ rows }) => rows<T>(sql));
+const run = (...args: string[]) => pulling.run(args);
+const ask = <T>(sql: string) => pulling.rows<T>(sql);
 
 it('a pair is decided in a sheet, and the other topic is archived with a reason that names the one that stays', async () => {
   const made = await run('changes', 'sheet', '--duplicates', '--out', 'same.xlsx');

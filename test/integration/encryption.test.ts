@@ -12,54 +12,38 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
-const folders = new Folders();
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({ holds: 'nothing' });
+const script = fileURLToPath(new URL('../../scripts/lake-services.sh', import.meta.url));
+/** Of one extension, from the cache or from PyPI. */
+const extensionDirectory = execFileSync('bash', [script, 'extensions'], { encoding: 'utf8' }).trim();
 /** Text that people wrote, and names and addresses of people: nothing of it may be readable in any byte. */
-let needles: Buffer[];
-let extensionDirectory: string;
+const needles = [
+  ...[...sandbox.world.people.values()].flatMap((person) => [person.displayName, person.primaryEmail]),
+  ...[...sandbox.world.messages.values()].map((message) => message.content),
+].flatMap((text) => (typeof text === 'string' && text.length > 11 ? [Buffer.from(text)] : []));
+const anyTopic =
+  'SELECT any_value(id) FROM topics WHERE deleted_at IS NULL AND detail_unavailable_reason IS NULL';
 /** A pulled and encrypted data directory, of which tests take copies. */
-let pulled: { dataDir: string; key: string };
-
+const pulled = empty();
 beforeAll(async () => {
-  const script = fileURLToPath(new URL('../../scripts/lake-services.sh', import.meta.url));
-  // One extension, from the cache or from PyPI.
-  extensionDirectory = execFileSync('bash', [script, 'extensions'], { encoding: 'utf8' }).trim();
-  sandbox = await startTown();
-  const people = [...sandbox.world.people.values()];
-  const messages = [...sandbox.world.messages.values()];
-  const texts = [
-    ...people.flatMap((person) => [person.displayName, person.primaryEmail]),
-    ...messages.map((message) => message.content),
-  ];
-  needles = texts.flatMap((text) =>
-    typeof text === 'string' && text.length > 11 ? [Buffer.from(text)] : [],
-  );
-  expect(needles.length).toBeGreaterThan(100);
-  const { pulling, key } = empty();
-  expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
-  pulled = { dataDir: pulling.dataDir, key };
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
+  expect(await pulled.pulling.sync()).toMatchObject({ code: 0, stderr: '' });
 });
 
 /** A data directory that is encrypted with the key that the pulled one has. */
 function encrypted(): { pulling: Pulling; key: string } {
   const { pulling } = empty();
-  cpSync(pulled.dataDir, pulling.dataDir, { recursive: true });
+  cpSync(pulled.pulling.dataDir, pulling.dataDir, { recursive: true });
   pulling.env.SIGNALHOUSE_ENCRYPTION_KEY_FILE = pulled.key;
   return { pulling, key: pulled.key };
 }
 
 /** A data directory that will be encrypted with a key of its own. */
 function empty(): { pulling: Pulling; key: string } {
-  const pulling = Pulling.into(folders, sandbox, { duckdb: { extensionDirectory } });
+  const pulling = Pulling.into(sandbox, { duckdb: { extensionDirectory } });
   const key = newKey(`${pulling.dataDir}.key`);
   pulling.env.SIGNALHOUSE_ENCRYPTION_KEY_FILE = key;
   return { pulling, key };
@@ -93,7 +77,8 @@ function digests(dataDir: string): string[] {
 }
 
 test('what is not encrypted can be read in the bytes of the files: so that the other tests can fail', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
+  expect(needles.length).toBeGreaterThan(100);
   expect(readable(pulling.dataDir).length).toBeGreaterThan(0);
 });
 
@@ -133,18 +118,15 @@ describe('encrypted', () => {
 
     const { code, stderr } = await pulling.sync();
     expect(`${code} ${stderr}`).toBe('0 ');
-    const sheet = join(folders.make(), 'sheet.csv');
-    const topic = await answer(
-      pulling,
-      'SELECT any_value(id) FROM topics WHERE deleted_at IS NULL AND detail_unavailable_reason IS NULL',
-    );
+    const sheet = join(testFolder(), 'sheet.csv');
+    const topic = await answer(pulling, anyTopic);
     writeFileSync(sheet, `id,priority,notes\n${topic},very_low,${needles[0]}\n`);
     const imported = await pulling.run(['changes', 'import', sheet, '--yes']);
     expect(`${imported.code} ${imported.stdout}`).toMatch(/^0 /);
     expect(readFileSync(join(pulling.dataDir, 'changes.journal'), 'utf8')).toMatch(/^sealed:[\w+/=]+\n$/);
     expect(readable(pulling.dataDir)).toEqual([]);
     // As another program opens it, and as the same data without a key.
-    const plain = Pulling.into(folders, sandbox);
+    const plain = Pulling.into(sandbox);
     cpSync(pulling.dataDir, plain.dataDir, { recursive: true });
     plain.set({ duckdb: { extensionDirectory } });
     const off = await plain.run(['encrypt', '--off', '--old-key-file', key]);
@@ -176,11 +158,8 @@ describe('encrypted', () => {
 
   test('sql, status, export, report, explain and the queue work with the key', async () => {
     const { pulling } = encrypted();
-    const topic = await answer(
-      pulling,
-      'SELECT any_value(id) FROM topics WHERE deleted_at IS NULL AND detail_unavailable_reason IS NULL',
-    );
-    const out = join(folders.make(), 'people.csv');
+    const topic = await answer(pulling, anyTopic);
+    const out = join(testFolder(), 'people.csv');
     for (const args of [
       ['sql', 'SELECT count(*) AS people FROM people'],
       ['status'],
@@ -216,7 +195,7 @@ describe('encrypted', () => {
         expect(stderr).not.toContain(readFileSync(wrong, 'utf8'));
       }
     }
-    const broken = folders.make();
+    const broken = testFolder();
     copyFileSync(key, join(broken, 'httpfs.duckdb_extension'));
     pulling.set({ duckdb: { extensionDirectory: broken } });
     const unreadable = await pulling.run(['sync']);
@@ -224,7 +203,7 @@ describe('encrypted', () => {
     expect(unreadable.stderr).toContain('httpfs');
     expect(digests(pulling.dataDir)).toEqual(before);
 
-    const plain = await Pulling.filled(folders, sandbox);
+    const plain = await Pulling.filled(sandbox);
     plain.set({ duckdb: { extensionDirectory } });
     const { code, stderr } = await plain.run(['sync'], { SIGNALHOUSE_ENCRYPTION_KEY_FILE: key });
     expect(code).toBe(2);
@@ -260,14 +239,11 @@ describe('encrypted', () => {
   });
 });
 
-async function rows(pulling: Pulling, table: string): Promise<number> {
-  return Number(await answer(pulling, `SELECT count(*) FROM ${table}`));
-}
+const rows = async (pulling: Pulling, table: string) =>
+  Number(await answer(pulling, `SELECT count(*) FROM ${table}`));
 
 /** The only value that a query returns. */
 async function answer(pulling: Pulling, query: string): Promise<string> {
-  const { stdout, stderr } = await pulling.run(['sql', query, '--format', 'csv']);
-  const [, value] = stdout.split('\n');
-  if (!value) throw new Error(stderr);
-  return value;
+  const [row = {}] = await pulling.json<object[]>(['sql', query]);
+  return String(Object.values(row)[0]);
 }

@@ -1,12 +1,6 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SyncReport } from '../../src/sync/report.js';
-import { read } from '../support/published.js';
+import { type Pulled, Pulling } from '../support/pulling.js';
 import { type RawServer, rawServer, refuse } from '../support/raw-server.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 const deep = (levels: number) => `{"inner":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 const author = '{ "id":"a1", "displayName":"Ann\\u00e9", "rank":81985529216486789012 }';
@@ -58,31 +52,24 @@ const bodies: Record<string, string> = {
 
 describe('what the API sends', () => {
   let server: RawServer;
-  let env: Record<string, string>;
-  let dataDir: string;
-
+  let pulling: Pulling<Pulled>;
   beforeAll(async () => {
     server = await rawServer((response, { url }) => {
       const body = bodies[url.pathname];
       if (body === undefined) return refuse(response, 404, 'NOT_FOUND');
       response.writeHead(200, { 'content-type': 'application/json' }).end(withBadByte(body));
     });
-    dataDir = join(folders.make(), 'data');
-    env = {
-      SIGNALHOUSE_BASE_URL: server.baseUrl,
-      SIGNALHOUSE_API_KEY: 'svc_exact',
-      SIGNALHOUSE_DATA_DIR: dataDir,
-      SIGNALHOUSE_LOG_LEVEL: 'warn',
-    };
+    pulling = Pulling.into({ baseUrl: server.baseUrl, apiKey: 'svc_exact', stats: () => ({ routes: {} }) });
+    pulling.tuning = { maxItemBytes: 30_000 };
   });
   afterAll(() => server.close());
 
   const sync = async () => {
-    const ran = await signalhouse(['sync', '--json'], { env, tuning: { maxItemBytes: 30_000 } });
+    const ran = await pulling.sync();
     expect(ran.stderr).not.toContain('RangeError');
-    return { code: ran.code, report: JSON.parse(ran.stdout) as SyncReport };
+    return ran;
   };
-  const rows = <T>(sql: string) => read(dataDir, (reader) => reader.rows<T>(sql));
+  const rows = <T>(sql: string) => pulling.rows<T>(sql);
 
   it('items that are too deep or too large are rejected, each alone, and the run ends with exit 3', async () => {
     const { code, report } = await sync();

@@ -1,34 +1,24 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Explanation, explainEntity } from '../../src/app/explain.js';
 import { readingLimitsOf } from '../../src/app/setup.js';
 import { silentLog } from '../../src/base/log.js';
 import { loadConfig } from '../../src/config/load.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openPublished } from '../../src/warehouse/read/query.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, townOfFile } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/explain.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-let gone: StoredTopic;
-let renamed: StoredTopic;
-let oldTitle: string;
+const { sandbox, pulling } = await townOfFile();
+const [gone, renamed] = changeable(sandbox) as [StoredTopic, StoredTopic];
+const { title: oldTitle } = renamed;
 beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-  [gone, renamed] = changeable(sandbox) as [StoredTopic, StoredTopic];
-  const { title } = renamed;
-  oldTitle = title;
   sandbox.change({ kind: 'deleteTopic', topicId: gone.id });
   sandbox.change({ kind: 'patchTopic', topicId: renamed.id, fields: { title: "Kim's new title" } });
   const { spent } = await pulling.plan();
@@ -40,17 +30,9 @@ beforeAll(async () => {
   expect(report.left.due).toBeGreaterThan(0);
   expect(report.left.runs).toBeNull();
 });
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
 
 const explain = (...args: string[]) => pulling.run(['explain', ...args]);
-async function explained(...args: string[]): Promise<Explanation> {
-  const { code, stdout, stderr } = await explain(...args, '--json');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(stdout);
-}
+const explained = (...args: string[]) => pulling.json<Explanation>(['explain', ...args]);
 
 describe('explain', () => {
   it('says which field makes a child due, and what it was fetched with', async () => {
@@ -75,10 +57,8 @@ describe('explain', () => {
   });
 
   it('fits 80 columns for each kind, and says the same as --json', async () => {
-    const one = (table: string) =>
-      pulling.run(['sql', `SELECT id FROM ${table} ORDER BY id LIMIT 1`, '--json']).then(({ stdout }) => {
-        return String(JSON.parse(stdout)[0].id);
-      });
+    const one = async (table: string) =>
+      String((await pulling.rows(`SELECT id FROM ${table} ORDER BY id LIMIT 1`))[0]?.id);
     const ids = {
       topic: renamed.id,
       company: await one('companies'),
@@ -108,24 +88,18 @@ describe('explain', () => {
   });
 
   it.each([
+    ['an id that nothing has', ['topic', 'nothing'], /no topic with the id or title "nothing"/],
     [
-      'an id that nothing has',
-      ['topic', 'nothing-has-this'],
-      /no topic with the id or title "nothing-has-this"/,
+      'the id of another kind',
+      ['company', renamed.id],
+      /is the id of a topic[\s\S]*signalhouse explain topic/,
     ],
-    ['the id of another kind', ['company', 'TOPIC'], /is the id of a topic[\s\S]*signalhouse explain topic/],
-    [
-      'a kind that cannot be explained',
-      ['channel', 'x'],
-      /kind: must be topic, company, person or conversation/,
-    ],
-    ['no id', ['topic'], /what: is missing/],
   ])('refuses %s with exit 2', async (_, args, message) => {
-    const { code, stdout, stderr } = await explain(
-      ...args.map((arg) => (arg === 'TOPIC' ? renamed.id : arg)),
-    );
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(message);
+    expect(await explain(...args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(message),
+    });
   });
 
   it('needs no key and no network, and works while another process holds the warehouse', async () => {
@@ -142,7 +116,7 @@ describe('explain', () => {
   });
 
   it('says what to do when there is no warehouse, or a damaged one', async () => {
-    const dataDir = folders.make();
+    const dataDir = testFolder();
     const ran = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Run signalhouse sync first') });
     writeFileSync(join(dataDir, 'signals.duckdb'), 'not a database');
@@ -190,7 +164,7 @@ it('what explain says is due is what the next sync requests', async () => {
   const sizes = { topics: 8, people: 10, companies: 4, messages: 80, stories: 2, channels: 2, templates: 1 };
   const other = await startTown({ sizes });
   try {
-    const after = await Pulling.filled(folders, other);
+    const after = await Pulling.filled(other);
     await disturb(after, 7);
     const { spent } = await after.plan();
     const capped = await after.sync(['--max-requests', String(spent + 8)]);
@@ -201,14 +175,12 @@ it('what explain says is due is what the next sync requests', async () => {
     const next = await after.sync();
     expect(next.code).toBe(0);
     const until = Date.now();
-    const paths = await read(after.dataDir, ({ rows }) =>
-      rows<{ path: string }>(`SELECT path FROM ops.requests WHERE run_id = '${next.report.runId}'`),
+    const paths = await after.rows<{ path: string }>(
+      `SELECT path FROM ops.requests WHERE run_id = '${next.report.runId}'`,
     );
     const requested = new Set(paths.map(({ path }) => nameOf(path)));
-    const checks = await read(after.dataDir, ({ rows }) =>
-      rows<{ name: string }>(
-        `SELECT resource || ' ' || entity_id AS name FROM ops.audits WHERE run_id = '${next.report.runId}'`,
-      ),
+    const checks = await after.rows<{ name: string }>(
+      `SELECT resource || ' ' || entity_id AS name FROM ops.audits WHERE run_id = '${next.report.runId}'`,
     );
     expect(checks.length).toBeLessThanOrEqual(3);
     const checked = new Set(checks.map(({ name }) => name));

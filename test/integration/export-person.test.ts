@@ -1,52 +1,37 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { PersonFile, PersonReport } from '../../src/app/export-person.js';
+import type { ForgetReport } from '../../src/app/forget.js';
 import { Journal } from '../../src/base/journal.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { town, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** `export --person`: what a person is shown who asks what is held. */
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-let person: string;
-let dir: string;
+const { sandbox, pulling } = await townOfFile({ sizes: town });
+const person = busiestPerson(sandbox.world);
+const dir = join(testFolder(), 'request');
 let report: PersonReport;
 /** What the audit got, before another command moves it into the warehouse. */
 let recorded: { details: { file: string } }[];
 
-const json = async (args: readonly string[], code = 0) => {
-  const ran = await pulling.run([...args, '--json']);
-  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
-  return JSON.parse(ran.stdout);
-};
 const files = (folder: string) =>
   ['data.json', 'index.html'].map((name) => readFileSync(join(folder, name), 'utf8'));
 
 beforeAll(async () => {
-  sandbox = await startTown({ sizes: town });
-  pulling = await Pulling.filled(folders, sandbox);
-  person = busiestPerson(sandbox.world);
   mkdirSync(join(pulling.dataDir, 'reports'), { recursive: true });
   const name = sandbox.world.people.get(person)?.displayName ?? '';
   writeFileSync(join(pulling.dataDir, 'reports', 'list.csv'), `name\n${name}\n`);
-  await json(['export', 'people', '--out', join(folders.make(), 'people.csv')]);
-  await json(['export', 'channels', '--out', join(folders.make(), 'channels.csv')]);
-  dir = join(folders.make(), 'request');
-  report = await json(['export', '--person', person, '--out', dir]);
+  await pulling.json(['export', 'people', '--out', join(testFolder(), 'people.csv')]);
+  await pulling.json(['export', 'channels', '--out', join(testFolder(), 'channels.csv')]);
+  report = await pulling.json<PersonReport>(['export', '--person', person, '--out', dir]);
   recorded = new Journal(join(pulling.dataDir, 'audit.journal')).values();
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
 });
 
 it('shows every row that forget would change, and what the worker keeps of the person besides', async () => {
-  const preview = await json(['forget', 'person', person, '--dry-run']);
+  const preview = await pulling.json<ForgetReport>(['forget', 'person', person, '--dry-run']);
   const data: PersonFile = JSON.parse(files(dir)[0] ?? '');
   expect(report).toMatchObject({ outcome: 'written', held: preview.rows });
   expect(Object.fromEntries(Object.entries(data.tables).map(([name, rows]) => [name, rows.length]))).toEqual(
@@ -98,13 +83,13 @@ it('is private, complete in itself and recorded', async () => {
 
 it('takes an e-mail address as well; writes nothing where nothing is held, or into a folder that has something', async () => {
   const email = sandbox.world.people.get(person)?.primaryEmail ?? '';
-  const again = join(folders.make(), 'again');
-  expect(await json(['export', '--person', email, '--out', again])).toMatchObject({
+  const again = join(testFolder(), 'again');
+  expect(await pulling.json(['export', '--person', email, '--out', again])).toMatchObject({
     held: report.held,
     ids: report.ids,
   });
-  const none = join(folders.make(), 'none');
-  expect(await json(['export', '--person', 'nobody', '--out', none], 1)).toMatchObject({
+  const none = join(testFolder(), 'none');
+  expect(await pulling.json(['export', '--person', 'nobody', '--out', none], 1)).toMatchObject({
     outcome: 'nothing_held',
   });
   expect(existsSync(none)).toBe(false);

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ForgetReport } from '../../src/app/forget.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import { killedAt } from '../support/killed-at.js';
 import {
   busiestPerson,
@@ -11,22 +10,15 @@ import {
   stringsOfCompany,
   stringsOfPerson,
 } from '../support/personal-strings.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/forget.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown({
-    sizes: { topics: 10, people: 16, companies: 4, messages: 120, stories: 4, channels: 2 },
-  });
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 10, people: 16, companies: 4, messages: 120, stories: 4, channels: 2 },
 });
 
 /** Runs a command, and expects it to succeed. */
@@ -36,98 +28,83 @@ async function done(pulling: Pulling, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-const subjects = {
-  person: () => {
-    const id = busiestPerson(sandbox.world);
-    return { id, strings: stringsOfPerson(sandbox.world, id) };
-  },
-  company: () => {
-    const employees = (id: string) =>
-      [...sandbox.world.people.values()].filter(({ companyId }) => companyId === id).length;
-    const [{ id }] = [...sandbox.world.companies.values()]
-      .filter(({ isOrgCompany }) => !isOrgCompany)
-      .sort((a, b) => employees(b.id) - employees(a.id)) as unknown as [{ id: string }];
-    return { id, strings: stringsOfCompany(sandbox.world, id) };
-  },
+const person = () => {
+  const id = busiestPerson(sandbox.world);
+  return { id, strings: stringsOfPerson(sandbox.world, id) };
 };
+/** What the audit says of what was forgotten. */
+const recorded = (of: Pulling) =>
+  of.rows("SELECT entity_type, entity_id, entities, reason, outcome FROM audit WHERE action = 'forget'");
 
 // Of a person, the simulation and the kill below say the same; each kind has unit tests of what it is made of.
-describe('a company that was forgotten', () => {
-  it('is in no byte of any file, and does not come back', async () => {
-    const pulling = await Pulling.filled(folders, sandbox);
-    const { dataDir } = pulling;
-    const { id, strings } = subjects.company();
-    const weekly = join(dataDir, 'reports', 'weekly');
-    mkdirSync(weekly, { recursive: true });
-    mkdirSync(join(dataDir, 'inbox', 'done'), { recursive: true });
-    writeFileSync(join(weekly, 'report.html'), `<p>${strings[0]}</p>`);
-    writeFileSync(join(weekly, 'other.html'), '<p>Nobody</p>');
-    writeFileSync(join(dataDir, 'inbox', 'done', 'topics.csv'), `id,note\n1,"${strings[0]}"\n`);
-    await done(pulling, 'export', 'topic_people', '--out', join(weekly, 'people.xlsx'));
-    // An export into the data directory is not deleted, but named.
-    writeFileSync(join(dataDir, 'mine.csv'), `id\n${strings[0]}\n`);
-    const found = await placesOf(dataDir, strings);
-    expect(strings.filter((one) => !found.some((place) => place.endsWith(`: ${one}`)))).toEqual([]);
-    const counts = await countsOf(dataDir);
+it('a company that was forgotten is in no byte of any file, and does not come back', async () => {
+  const pulling = await Pulling.filled(sandbox);
+  const { dataDir } = pulling;
+  const employees = (of: string) =>
+    [...sandbox.world.people.values()].filter(({ companyId }) => companyId === of).length;
+  const [{ id } = { id: '' }] = [...sandbox.world.companies.values()]
+    .filter(({ isOrgCompany }) => !isOrgCompany)
+    .sort((a, b) => employees(b.id) - employees(a.id));
+  const strings = stringsOfCompany(sandbox.world, id);
+  const weekly = join(dataDir, 'reports', 'weekly');
+  mkdirSync(weekly, { recursive: true });
+  mkdirSync(join(dataDir, 'inbox', 'done'), { recursive: true });
+  writeFileSync(join(weekly, 'report.html'), `<p>${strings[0]}</p>`);
+  writeFileSync(join(weekly, 'other.html'), '<p>Nobody</p>');
+  writeFileSync(join(dataDir, 'inbox', 'done', 'topics.csv'), `id,note\n1,"${strings[0]}"\n`);
+  await done(pulling, 'export', 'topic_people', '--out', join(weekly, 'people.xlsx'));
+  // An export into the data directory is not deleted, but named.
+  writeFileSync(join(dataDir, 'mine.csv'), `id\n${strings[0]}\n`);
+  const found = await placesOf(dataDir, strings);
+  expect(strings.filter((one) => !found.some((place) => place.endsWith(`: ${one}`)))).toEqual([]);
+  const counts = await countsOf(dataDir);
 
-    const asked = await pulling.run(['forget', 'company', id]);
-    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
-    const report = JSON.parse(
-      await done(pulling, 'forget', 'company', id, '--yes', '--reason', 'request 17', '--json'),
-    ) as ForgetReport;
-    expect(report).toMatchObject({ outcome: 'forgotten', pending: [] });
-    expect(report.notReached).toContainEqual(expect.stringMatching(/^mine\.csv in the data directory/));
-    rmSync(join(dataDir, 'mine.csv'));
-    const copies = folders.make();
-    expect(await placesOf(dataDir, strings, { copies })).toEqual([]);
-    expect(await countsOf(dataDir)).toEqual(counts);
-    expect(existsSync(join(weekly, 'other.html'))).toBe(true);
-    const audit = await done(pulling, 'sql', '--json', "FROM audit WHERE action = 'forget'");
-    expect(JSON.parse(audit)).toMatchObject([
-      { entity_type: 'company', reason: 'request 17', outcome: 'done', entity_id: null },
-    ]);
+  const asked = await pulling.run(['forget', 'company', id]);
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+  const args = ['forget', 'company', id, '--yes', '--reason', 'request 17'];
+  const report = await pulling.json<ForgetReport>(args);
+  expect(report).toMatchObject({ outcome: 'forgotten', pending: [] });
+  expect(report.notReached).toContainEqual(expect.stringMatching(/^mine\.csv in the data directory/));
+  rmSync(join(dataDir, 'mine.csv'));
+  const copies = testFolder();
+  expect(await placesOf(dataDir, strings, { copies })).toEqual([]);
+  expect(await countsOf(dataDir)).toEqual(counts);
+  expect(existsSync(join(weekly, 'other.html'))).toBe(true);
+  expect(await recorded(pulling)).toMatchObject([
+    { entity_type: 'company', reason: 'request 17', outcome: 'done', entity_id: null },
+  ]);
 
-    // Everything is returned again, read again and computed again, also from the snapshot.
-    await pulling.age();
-    rmSync(join(dataDir, 'worker.duckdb'));
-    await done(pulling, 'sync');
-    expect(await placesOf(dataDir, strings)).toEqual([]);
-    expect(await countsOf(dataDir)).toEqual(counts);
-  });
+  // Everything is returned again, read again and computed again, also from the snapshot.
+  await pulling.age();
+  rmSync(join(dataDir, 'worker.duckdb'));
+  await done(pulling, 'sync');
+  expect(await placesOf(dataDir, strings)).toEqual([]);
+  expect(await countsOf(dataDir)).toEqual(counts);
 });
 
-describe('kill -9 in a forget', () => {
-  it('is completed by the next command, and nothing is brought back, also from the old snapshot', async () => {
-    const pulling = await Pulling.filled(folders, sandbox);
-    const { dataDir } = pulling;
-    const { id, strings } = subjects.person();
-    const counts = await countsOf(dataDir);
-    const at = killedAt({ call: 'renameSync', match: 'signals.duckdb$', when: 'before' });
-    const { signal } = await pulling.start(['forget', 'person', id, '--yes'], at).ended;
-    expect(signal).toBe('SIGKILL');
-    for (const name of ['worker.duckdb', 'worker.duckdb.wal']) rmSync(join(dataDir, name), { force: true });
-    await done(pulling, 'sync');
-    expect(await placesOf(dataDir, strings)).toEqual([]);
-    expect(await countsOf(dataDir)).toEqual(counts);
-    const audit = JSON.parse(await done(pulling, 'sql', '--json', "FROM audit WHERE action = 'forget'"));
-    expect(audit).toMatchObject([{ outcome: 'done', entities: 1 }]);
-  });
+it('a forget that is killed is completed by the next command, and nothing is brought back, also from the old snapshot', async () => {
+  const pulling = await Pulling.filled(sandbox);
+  const { dataDir } = pulling;
+  const { id, strings } = person();
+  const counts = await countsOf(dataDir);
+  const at = killedAt({ call: 'renameSync', match: 'signals.duckdb$', when: 'before' });
+  const { signal } = await pulling.start(['forget', 'person', id, '--yes'], at).ended;
+  expect(signal).toBe('SIGKILL');
+  for (const name of ['worker.duckdb', 'worker.duckdb.wal']) rmSync(join(dataDir, name), { force: true });
+  await done(pulling, 'sync');
+  expect(await placesOf(dataDir, strings)).toEqual([]);
+  expect(await countsOf(dataDir)).toEqual(counts);
+  expect(await recorded(pulling)).toMatchObject([{ outcome: 'done', entities: 1 }]);
 });
 
 it('says of what nothing is held, and keeps a fingerprint of it where that is wanted', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
-  const forget = (...args: string[]) => pulling.run(['forget', 'person', ...args, '--yes', '--json']);
-  const unknown = await forget('1234567890');
-  expect([unknown.code, JSON.parse(unknown.stdout)]).toMatchObject([
-    1,
-    { outcome: 'nothing_held', unknown: ['1234567890'] },
-  ]);
+  const pulling = await Pulling.filled(sandbox);
+  const forget = (code: number, ...args: string[]) =>
+    pulling.json(['forget', 'person', ...args, '--yes'], code);
+  expect(await forget(1, '1234567890')).toMatchObject({ outcome: 'nothing_held', unknown: ['1234567890'] });
   const email = 'later@mail.example';
-  const advance = await forget('--email', email, '--in-advance');
-  expect([advance.code, JSON.parse(advance.stdout)]).toMatchObject([
-    0,
-    { outcome: 'forgotten', unknown: [email] },
-  ]);
+  const advance = await forget(0, '--email', email, '--in-advance');
+  expect(advance).toMatchObject({ outcome: 'forgotten', unknown: [email] });
   const fields = { displayName: 'Ona Laterson', primaryEmail: email };
   sandbox.change({ kind: 'createPerson', fields });
   await done(pulling, 'sync');
@@ -135,28 +112,12 @@ it('says of what nothing is held, and keeps a fingerprint of it where that is wa
 });
 
 it('says that a lake cannot be reached, and keeps it to do', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   pulling.set({ lake: { catalog: 'http://127.0.0.1:9/iceberg', warehouse: 'signals' } });
-  const { id } = subjects.person();
+  const { id } = person();
   const { code, stdout } = await pulling.run(['forget', 'person', id, '--yes', '--json']);
   expect([code, JSON.parse(stdout)]).toMatchObject([3, { outcome: 'forgotten', pending: ['lake'] }]);
   // Another command does not take it for done.
   await done(pulling, 'rebuild');
-  const audit = await done(pulling, 'sql', '--json', "FROM audit WHERE action = 'forget'");
-  expect(JSON.parse(audit)).toMatchObject([{ outcome: 'still to do: lake' }]);
-});
-
-it('forgets the person into whom the API merges one who was forgotten, also in what others wrote', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
-  const { id } = subjects.person();
-  const survivor = [...sandbox.world.people.values()].find(
-    (one) => one.id !== id && !one.isStaff && !one.isBot && one.displayName?.includes(' '),
-  ) as { id: string; displayName: string };
-  await done(pulling, 'forget', 'person', id, '--yes');
-  const names = [survivor.displayName];
-  expect(await placesOf(pulling.dataDir, names)).not.toEqual([]);
-  sandbox.change({ kind: 'mergePeople', sourceIds: [id], targetId: survivor.id });
-  await pulling.age();
-  await done(pulling, 'sync');
-  expect(await placesOf(pulling.dataDir, names)).toEqual([]);
+  expect(await recorded(pulling)).toMatchObject([{ outcome: 'still to do: lake' }]);
 });

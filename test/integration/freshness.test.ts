@@ -1,26 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { StatusReport } from '../../src/app/status.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
+import { town, townOfFile } from '../support/pulling.js';
 import { read, serve, terminate, until } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/status.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: town, signedUrls: true });
-  pulling = Pulling.into(folders, sandbox);
-  expect((await pulling.sync()).code).toBe(0);
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
-});
+const { sandbox, pulling } = await townOfFile({ sizes: town, signedUrls: true });
 
 /** Makes everything that was fetched older, without anything being due. */
 const later = (days: number) =>

@@ -1,21 +1,19 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { columnsByName } from '../../src/warehouse/privacy/classes.js';
+import type { Row } from '../support/expected/row.js';
 import { killedAt } from '../support/killed-at.js';
-import { read, textsOf } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { textsOf } from '../support/published.js';
+import { townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/rebuild.js'));
 void (() => import('../../src/warehouse/privacy/masked-file.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
+const { pulling } = await townOfFile();
 
 const analysts = {
   profile: 'analysts',
@@ -27,28 +25,15 @@ const publish = { ...analysts, also: [{ file: 'signals-strict.duckdb', profile: 
 const fileOf = (name: string) => join(pulling.dataDir, name);
 
 beforeAll(async () => {
-  sandbox = await startTown({});
-  pulling = await Pulling.filled(folders, sandbox);
   pulling.set({ publish });
   const { code, stderr } = await pulling.run(['rebuild']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
 
-interface Facts {
-  file: string;
-  profile: string;
-  excluded: string[];
-  masked: string[];
-  views_adapted: string[];
-  views_left_out: string[];
-}
-
+/** The rows of a query in a file of the data directory. */
+const ask = <T = Row>(sql: string, file = 'signals.duckdb') => pulling.rows<T>(sql, file);
 const factsOf = () =>
-  read(pulling.dataDir, ({ rows }) => rows<Facts>('FROM ops.published_files'), 'recovery.duckdb');
+  ask<{ file: string; profile: string; masked: string[] }>('FROM ops.published_files', 'recovery.duckdb');
 
 describe('masked files', () => {
   it('have no original value of a masked column, in no byte and in no column', async () => {
@@ -72,17 +57,12 @@ describe('masked files', () => {
             !/redact|fields|by row/.test(method ?? '') &&
             !/^ops\.|description$/.test(name ?? ''),
         );
-      const values = await read(
-        pulling.dataDir,
-        ({ rows }) =>
-          rows<{ column: string; value: string }>(
-            columns
-              .map(([name = '']) => {
-                const [table, column] = name.split('.');
-                return `SELECT DISTINCT '${name}' AS "column", "${column}"::VARCHAR AS value FROM "${table}"`;
-              })
-              .join(' UNION ALL '),
-          ),
+      const distinct = columns.map(([name = '']) => {
+        const [table, column] = name.split('.');
+        return `SELECT DISTINCT '${name}' AS "column", "${column}"::VARCHAR AS value FROM "${table}"`;
+      });
+      const values = await ask<{ column: string; value: string }>(
+        distinct.join(' UNION ALL '),
         'recovery.duckdb',
       );
       const searched = values.filter(({ value }) => (value ?? '').length > 7);
@@ -100,24 +80,17 @@ describe('masked files', () => {
   });
 
   it('have neither raw nor what is excluded, and views show an excluded text as NULL', async () => {
-    const strict = await read(
-      pulling.dataDir,
-      ({ rows }) =>
-        rows<{ name: string }>('SELECT DISTINCT schema_name AS name FROM duckdb_tables() ORDER BY 1'),
-      'signals-strict.duckdb',
-    );
-    expect(strict).toEqual([{ name: 'main' }, { name: 'ops' }]);
-    const found = await read(pulling.dataDir, async ({ rows, columns }) => ({
-      tables: await rows(
-        "SELECT schema_name FROM duckdb_schemas() WHERE schema_name = 'raw' UNION ALL SELECT table_name FROM duckdb_tables() WHERE table_name IN ('documents', 'requests')",
-      ),
-      messages: (await columns('messages')).filter((name) => name === 'metadata'),
-      comments: await rows(
-        "SELECT comment IS NOT NULL AS has FROM duckdb_columns() WHERE table_name = 'backlog' AND column_name = 'linked_ticket_url'",
-      ),
-      tickets: await rows('SELECT count(linked_ticket_url)::INT AS n FROM backlog'),
-    }));
-    expect(found).toEqual({ tables: [], messages: [], comments: [{ has: true }], tickets: [{ n: 0 }] });
+    const schemas = 'SELECT DISTINCT schema_name AS name FROM duckdb_tables() ORDER BY 1';
+    for (const file of ['signals.duckdb', 'signals-strict.duckdb'])
+      expect(await ask(schemas, file)).toEqual([{ name: 'main' }, { name: 'ops' }]);
+    const names =
+      "table_name IN ('documents', 'requests') OR column_name = 'metadata' AND table_name = 'messages'";
+    expect(await ask(`SELECT table_name FROM duckdb_columns() WHERE ${names}`)).toEqual([]);
+    const ticket = "table_name = 'backlog' AND column_name = 'linked_ticket_url'";
+    expect(await ask(`SELECT comment IS NOT NULL AS has FROM duckdb_columns() WHERE ${ticket}`)).toEqual([
+      { has: true },
+    ]);
+    expect(await ask('SELECT count(linked_ticket_url)::INT AS n FROM backlog')).toEqual([{ n: 0 }]);
     const status = await pulling.run(['status'], { SIGNALHOUSE_CONFIG: '' });
     expect(status.stdout).toContain('signals.duckdb: profile analysts; NOT AS THE SETTINGS SAY');
     const [, facts] = await factsOf();
@@ -131,23 +104,18 @@ describe('masked files', () => {
     const counted = `SELECT count(*)::INT AS messages, count(DISTINCT sender_id)::INT AS senders,
                             count(person_id)::INT AS known, count_if(side = 'staff')::INT AS staff FROM message_senders`;
     const open = 'SELECT count(*)::INT AS topics, sum(people)::INT AS people FROM backlog';
-    const numbers = (file: string) =>
-      read(pulling.dataDir, async ({ rows }) => [await rows(counted), await rows(open)], file);
+    const numbers = async (file: string) => [await ask(counted, file), await ask(open, file)];
     const full = await numbers('recovery.duckdb');
     expect(await numbers('signals.duckdb')).toEqual(full);
     expect(await numbers('signals-strict.duckdb')).toEqual(full);
     const accounts = 'SELECT DISTINCT source_author_id AS id FROM authors ORDER BY 1';
-    const [analyst, strict, plain] = await Promise.all(
-      ['signals.duckdb', 'signals-strict.duckdb', 'recovery.duckdb'].map((file) =>
-        read(pulling.dataDir, ({ rows }) => rows<{ id: string }>(accounts), file),
-      ),
-    );
-    const all = [analyst, strict, plain].map((rows = []) => rows.map(({ id }) => id));
-    expect(all.map(({ length }) => length)).toEqual(all.map(() => plain?.length));
-    expect(new Set(all.flat()).size).toBe(3 * (plain?.length ?? 0));
-    const salt = statSync(fileOf('publish.salt'));
-    expect(salt.mode & 0o777).toBe(0o600);
-    expect(statSync(fileOf('recovery.duckdb')).mode & 0o777).toBe(0o600);
+    const all: string[] = [];
+    for (const file of ['recovery.duckdb', 'signals.duckdb', 'signals-strict.duckdb'])
+      all.push(...(await ask<{ id: string }>(accounts, file)).map(({ id }) => id));
+    const [{ n } = { n: 0 }] = await ask<{ n: number }>(`SELECT count(*)::INT AS n FROM (${accounts})`);
+    expect([all.length, new Set(all).size]).toEqual([3 * n, 3 * n]);
+    for (const name of ['publish.salt', 'recovery.duckdb'])
+      expect(statSync(fileOf(name)).mode & 0o777).toBe(0o600);
   });
 
   it('strict: no column joins a row to the analysts file, and neither do its days or its place', async () => {
@@ -214,61 +182,38 @@ describe('masked files', () => {
   });
 
   it('strict: messages keep their order within a conversation', async () => {
-    const [{ wrong } = { wrong: null }] = await read(
-      pulling.dataDir,
-      ({ rows }) =>
-        rows<{ wrong: number }>(
-          `SELECT count(*)::INT AS wrong FROM (
-             SELECT group_id, created_at, count(*) AS n FROM messages GROUP BY ALL HAVING n > 1)`,
-        ),
-      'signals-strict.duckdb',
-    );
-    expect(wrong).toBe(0);
-    const waiting = (file: string) =>
-      read(pulling.dataDir, ({ rows }) => rows('SELECT count(*)::INT AS n FROM awaiting_reply'), file);
+    const doubled = 'SELECT group_id FROM messages GROUP BY group_id, created_at HAVING count(*) > 1';
+    expect(await ask(doubled, 'signals-strict.duckdb')).toEqual([]);
+    const waiting = (file: string) => ask('SELECT count(*)::INT AS n FROM awaiting_reply', file);
     expect(await waiting('signals-strict.duckdb')).toEqual(await waiting('recovery.duckdb'));
   });
 
   it('sql, export and report read what is published; status, explain and sheets what is not masked', async () => {
-    const [name] = await read(
-      pulling.dataDir,
-      ({ rows }) =>
-        rows<{ display_name: string }>(
-          'SELECT display_name FROM people WHERE length(display_name) > 8 LIMIT 1',
-        ),
-      'recovery.duckdb',
-    );
-    const person = name?.display_name ?? '';
+    const named = 'SELECT display_name AS name FROM people WHERE length(display_name) > 8 LIMIT 1';
+    const [{ name: person } = { name: '' }] = await ask<{ name: string }>(named, 'recovery.duckdb');
     const status = await pulling.run(['status']);
     expect(status.stdout).toContain('signals.duckdb: profile analysts; without');
     expect(status.stdout).not.toContain('NOT AS THE SETTINGS SAY');
     expect(status.stdout).toContain('VIEWS LEFT OUT: story_buckets: needs raw.documents');
-    const asked = await pulling.run([
-      'sql',
-      `SELECT count(*) AS n FROM people WHERE display_name = '${person}'`,
-      '--json',
-    ]);
-    expect(JSON.parse(asked.stdout)).toEqual([{ n: 0 }]);
-    const missing = await pulling.run(['sql', 'SELECT * FROM raw.documents']);
-    expect({ code: missing.code, stderr: missing.stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining('leaves out messages.metadata'),
-    });
-    const exported = await pulling.run(['export', 'ops.requests', '--out', fileOf('requests.csv')]);
-    expect({ code: exported.code, stderr: exported.stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining('leaves out messages.metadata'),
-    });
+    const query = `SELECT count(*) AS n FROM people WHERE display_name = '${person}'`;
+    expect(JSON.parse((await pulling.run(['sql', query, '--json'])).stdout)).toEqual([{ n: 0 }]);
+    for (const args of [
+      ['sql', 'SELECT * FROM raw.documents'],
+      ['export', 'ops.requests', '--out', fileOf('requests.csv')],
+    ])
+      expect(await pulling.run(args)).toMatchObject({
+        ...{ code: 2, stderr: expect.stringContaining('leaves out messages.metadata') },
+      });
     const report = fileOf('report.html');
     expect((await pulling.run(['report', '--out', report])).code).toBe(0);
     expect(readFileSync(report, 'utf8')).not.toContain(person);
     const explained = await pulling.run(['explain', 'person', person]);
-    expect({ code: explained.code, stdout: explained.stdout }).toEqual({
-      code: 0,
-      stdout: expect.stringContaining(person),
-    });
-    const sheet = await pulling.run(['changes', 'sheet', '--out', join(folders.make(), 'topics.csv')]);
-    expect({ code: sheet.code, stderr: sheet.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(explained).toMatchObject({ code: 0, stdout: expect.stringContaining(person) });
+    for (const args of [
+      ['changes', 'sheet', '--out', join(testFolder(), 'topics.csv')],
+      ['export', '--all', '--out', join(testFolder(), 'all')],
+    ])
+      expect(await pulling.run(args)).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
@@ -277,18 +222,7 @@ it('masked files answer every question of the cookbook that needs nothing else',
   const queries = [...cookbook.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql]) => sql ?? '');
   expect(queries.length).toBeGreaterThan(5);
   for (const file of ['signals.duckdb', 'signals-strict.duckdb'])
-    await read(
-      pulling.dataDir,
-      async ({ rows }) => {
-        for (const sql of queries) await rows(sql.replace(/;\s*$/, ''));
-      },
-      file,
-    );
-});
-
-it('all of a masked file can be exported', async () => {
-  const all = await pulling.run(['export', '--all', '--out', join(folders.make(), 'all')]);
-  expect({ code: all.code, stderr: all.stderr }).toEqual({ code: 0, stderr: '' });
+    for (const sql of queries) await ask(sql.replace(/;\s*$/, ''), file);
 });
 
 it('a kill between two renames leaves whole files, none of which shows more than it may', async () => {
@@ -296,14 +230,13 @@ it('a kill between two renames leaves whole files, none of which shows more than
   expect(await pulling.start(['rebuild'], at).ended).toMatchObject({ signal: 'SIGKILL' });
   for (const name of ['signals.duckdb', 'signals-strict.duckdb', 'recovery.duckdb']) {
     const schemas = "SELECT count(*)::INT AS n FROM duckdb_schemas() WHERE schema_name = 'raw'";
-    const [count] = await read(pulling.dataDir, ({ rows }) => rows<{ n: number }>(schemas), name);
+    const [count] = await ask<{ n: number }>(schemas, name);
     expect([name, count?.n]).toEqual([name, name === 'recovery.duckdb' ? 1 : 0]);
   }
 });
 
 it('a live file that is lost comes back whole, and never from a masked one; without a profile, all is as before', async () => {
-  const hashes = () =>
-    read(pulling.dataDir, ({ rows }) => rows('SELECT source_author_id FROM authors ORDER BY id'));
+  const hashes = () => ask('SELECT source_author_id FROM authors ORDER BY id');
   const before = await hashes();
   rmSync(fileOf('worker.duckdb'));
   expect((await pulling.run(['rebuild'])).code).toBe(0);
@@ -318,24 +251,16 @@ it('a live file that is lost comes back whole, and never from a masked one; with
 
 describe('the settings of published files', () => {
   it('that are wrong are named, all at once, with what there is', async () => {
-    pulling.set({
-      publish: {
-        exclude: ['message.metadata', 'people.shoe_size'],
-        mask: { 'people.id': null, 'people.primary_email': 'md5', 'messages.thread': 'hash' },
-        also: [{ file: '../out.duckdb' }, { file: 'worker.duckdb' }],
-      },
-    });
+    const wrong = {
+      exclude: ['message.metadata', 'people.shoe_size'],
+      mask: { 'people.id': null, 'people.primary_email': 'md5', 'messages.thread': 'hash' },
+    };
+    pulling.set({ publish: { ...wrong, also: [{ file: '../out.duckdb' }, { file: 'worker.duckdb' }] } });
     const first = await pulling.run(['status']);
     expect(first.code).toBe(2);
-    expect(first.stderr).toContain('publish.also[0].file');
-    expect(first.stderr).toContain('publish.also[1].file');
-    pulling.set({
-      publish: {
-        exclude: ['message.metadata', 'people.shoe_size'],
-        mask: { 'people.id': null, 'people.primary_email': 'md5', 'messages.thread': 'hash' },
-        also: [{ file: 'more.duckdb', mask: { 'topics.priority': 'initials' } }],
-      },
-    });
+    for (const at of [0, 1]) expect(first.stderr).toContain(`publish.also[${at}].file`);
+    const also = [{ file: 'more.duckdb', mask: { 'topics.priority': 'initials' } }];
+    pulling.set({ publish: { ...wrong, also } });
     const { code, stderr } = await pulling.run(['status']);
     expect(code).toBe(2);
     for (const text of [

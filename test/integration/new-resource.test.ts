@@ -14,18 +14,17 @@ import { endpoints, readEndpoints } from '../../src/contract/endpoints.js';
 import { kinds } from '../../src/contract/privacy.js';
 import { documentFields, entries, resourcesOf } from '../../src/contract/resources.js';
 import { whoAmI } from '../../src/run/identity.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { SyncParts } from '../../src/sync/context.js';
 import { runPlan } from '../../src/sync/plan.js';
-import type { PlanLine, SyncOptions, SyncReport } from '../../src/sync/report.js';
+import type { PlanLine, SyncReport } from '../../src/sync/report.js';
 import { runSync } from '../../src/sync/run.js';
 import { readModels } from '../../src/warehouse/load/models.js';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
-import { startTown } from '../support/pulling.js';
+import { townOfFile } from '../support/pulling.js';
 import { json, type RawServer, rawServer, type Seen } from '../support/raw-server.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 import { votes } from './votes/topic-votes.js';
 
 /**
@@ -34,20 +33,18 @@ import { votes } from './votes/topic-votes.js';
  */
 const table = resourcesOf({ ...entries, ...votes });
 const quiet = { phase() {}, progress() {}, phaseEnd() {}, note() {} };
-const day = 86_400_000;
 
-const folders = new Folders();
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 12, people: 8, companies: 3, messages: 60, stories: 2 },
+});
 let server: RawServer;
 let api: Api;
 let warehouse: Warehouse;
-/** How far the worker's clock is ahead. */
-let ahead = 0;
 /** The topics about which somebody changed a vote. */
 const changed = new Set<string>();
 
 beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 12, people: 8, companies: 3, messages: 60, stories: 2 } });
   server = await rawServer((response, request) => {
     const [, topicId] = /^\/v1\/topics\/([^/]+)\/votes$/.exec(request.url.pathname) ?? [];
     return topicId === undefined ? pass(response, request) : json(response, 200, votesOf(topicId));
@@ -63,7 +60,7 @@ beforeAll(async () => {
     contract: { ...endpoints, ...readEndpoints(table.endpoints) },
   });
   warehouse = await openWarehouse({
-    dataDir: join(folders.make(), 'data'),
+    dataDir: join(testFolder(), 'data'),
     sql: sqlWithVotes(),
     memoryLimit: '256MB',
     threads: 1,
@@ -73,13 +70,11 @@ afterAll(async () => {
   await api.close();
   await warehouse.close();
   await server.close();
-  await sandbox.stop();
-  folders.remove();
 });
 
 /** The program's SQL with the migration and the model of votes. */
 function sqlWithVotes(): string {
-  const folder = join(folders.make(), 'sql');
+  const folder = join(testFolder(), 'sql');
   cpSync(sqlDir, folder, { recursive: true });
   const number = String(readdirSync(join(folder, 'migrations')).length + 1).padStart(4, '0');
   const own = (file: string) => fileURLToPath(new URL(`votes/${file}`, import.meta.url));
@@ -120,12 +115,12 @@ async function parts(): Promise<SyncParts> {
     resources: table,
     identity: await whoAmI(api),
     log: silentLog,
-    clock: { ...systemClock, now: () => Date.now() + ahead },
+    clock: systemClock,
     programVersion: 'test',
   };
 }
 
-const sync = async (options: SyncOptions = {}): Promise<SyncReport> => runSync(await parts(), options, quiet);
+const sync = async (): Promise<SyncReport> => runSync(await parts(), {}, quiet);
 const dueVotes = async (): Promise<PlanLine | undefined> => {
   const { lines } = await runPlan(await parts(), {}, quiet);
   return lines.find(({ endpoint }) => (endpoint as string) === 'topic_votes');
@@ -166,15 +161,6 @@ it('is fetched, and becomes rows with the types of the table', async () => {
     ),
   );
   expect(await dueVotes()).toBeUndefined();
-});
-
-it('is chosen by --only', async () => {
-  const asked = votesAsked().length;
-  ahead = 22 * day;
-  const report = await sync({ only: ['topic_votes'] });
-  ahead = 0;
-  expect(votesAsked().slice(asked).sort()).toEqual(await liveTopics());
-  expect(report.scans).toEqual([]);
 });
 
 it('says of each column what it says about people, without a list of columns', async () => {

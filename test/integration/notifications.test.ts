@@ -5,17 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** The program against a real webhook, and a real SMTP server that wants encryption and a login. */
 
-const folders = new Folders();
 const secrets = { path: 'SECRET-path', password: 'SECRET-password', user: 'SECRET-user' };
 const mails: string[] = [];
 const posts: unknown[] = [];
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
+});
 let smtp: SMTPServer;
 let hook: Server;
 let hookStatus = 200;
@@ -23,10 +24,7 @@ let certificate: string;
 let keys: { key: Buffer; cert: Buffer };
 
 beforeAll(async () => {
-  sandbox = await startTown({
-    sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
-  });
-  const folder = folders.make();
+  const folder = testFolder();
   certificate = join(folder, 'certificate.pem');
   const key = join(folder, 'key.pem');
   execFileSync(
@@ -51,8 +49,6 @@ afterAll(async () => {
   hook.closeAllConnections();
   hook.close();
   await new Promise<void>((resolve) => smtp.close(resolve));
-  await sandbox.stop();
-  folders.remove();
 });
 
 /** An SMTP server that wants a login, and collects the mails. */
@@ -82,22 +78,22 @@ async function mailServer(options: SMTPServerOptions): Promise<SMTPServer> {
 
 const portOf = (server: Server | SMTPServer['server']) => (server.address() as AddressInfo).port;
 
-function notified(more: object = {}): { pulling: Pulling; env: Record<string, string> } {
+function notified() {
   const email = {
     server: `smtp://${secrets.user}@localhost:${portOf(smtp.server)}`,
     ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
-    ...more,
   };
-  const pulling = Pulling.into(folders, sandbox, {
-    serve: { notify: { webhookFormat: 'teams', email } },
+  const settings = (webhookFormat: string, more: object = {}) => ({
+    serve: { notify: { webhookFormat, email }, ...more },
   });
+  const pulling = Pulling.into(sandbox, settings('teams'));
   const env = {
     SIGNALHOUSE_WEBHOOK_URL: `http://127.0.0.1:${portOf(hook)}/${secrets.path}`,
     SIGNALHOUSE_SMTP_PASSWORD: secrets.password,
     SIGNALHOUSE_LOG_LEVEL: 'trace',
     NODE_EXTRA_CA_CERTS: certificate,
   };
-  return { pulling, env };
+  return { pulling, env, settings };
 }
 
 it('serve --test-notification sends one by each channel, and says which did not arrive', async () => {
@@ -128,7 +124,7 @@ it('serve --test-notification sends one by each channel, and says which did not 
 });
 
 it('without a channel it says what to set, and a password is never sent in the clear', async () => {
-  const pulling = Pulling.into(folders, sandbox);
+  const pulling = Pulling.into(sandbox);
   const { code, stderr } = await pulling.start(['serve', '--test-notification']).ended;
   expect([code, stderr]).toEqual([2, expect.stringContaining('SIGNALHOUSE_WEBHOOK_URL')]);
   const email = {
@@ -159,21 +155,14 @@ it('a job that fails is told of by every channel, once, and the log tells no sec
 });
 
 it('a digest goes to the people of its job and shows what its file shows; the next one begins where it ended', async () => {
-  const { pulling, env } = notified();
+  const { pulling, env, settings } = notified();
   const digest = {
     ...{ name: 'weekly', run: 'digest', cron: '0 8 * * 1', file: 'signals-strict.duckdb' },
     ...{ to: ['product@example.com'], webhook: true },
   };
-  const email = {
-    server: `smtp://${secrets.user}@localhost:${portOf(smtp.server)}`,
-    ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
-  };
-  const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }, digest];
   const publish = { also: [{ file: 'signals-strict.duckdb', profile: 'strict' }] };
-  pulling.set({
-    publish,
-    serve: { jobs, notify: { webhookFormat: 'slack', email } },
-  });
+  const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }, digest];
+  pulling.set({ publish, ...settings('slack', { jobs }) });
   const done = await pulling.start(['serve', '--once'], env).ended;
   expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/sent by e-mail and\s+webhook/)]);
   const [mail = ''] = mails.splice(0);
@@ -190,8 +179,7 @@ it('a digest goes to the people of its job and shows what its file shows; the ne
   expect(kept).toContain(`Data up to ${end}.`);
 
   // One that did not arrive is not the last one.
-  const second = { ...digest, name: 'second' };
-  pulling.set({ publish, serve: { jobs: [second], notify: { webhookFormat: 'slack', email } } });
+  pulling.set({ publish, ...settings('slack', { jobs: [{ ...digest, name: 'second' }] }) });
   hookStatus = 403;
   const failed = await pulling.start(['serve', '--once'], env).ended;
   hookStatus = 200;

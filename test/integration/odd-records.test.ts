@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   PlainApi,
   plainCompany,
@@ -10,17 +10,13 @@ import {
   plainTopic,
   uuid,
 } from '../support/plain-api.js';
-import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
-const folders = new Folders();
 let api: PlainApi;
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
-const rowsOf = <T>(pulling: Pulling<PlainApi>, sql: string) =>
-  read(pulling.dataDir, ({ rows }) => rows<T>(sql));
+const rowsOf = <T>(pulling: Pulling<PlainApi>, sql: string) => pulling.rows<T>(sql);
 
 /** Names that mean something in JSON paths, SQL, regular expressions, file names or JavaScript, or are just long. */
 const oddNames = [
@@ -93,42 +89,40 @@ function everything() {
   } satisfies Partial<PlainApi>;
 }
 
-describe('fields with odd names', () => {
-  it('in every object of every answer harm nothing', async () => {
-    const odd = Object.fromEntries(
-      Object.entries(everything()).map(([name, value]) => {
-        // What is found by its id is not itself an object of the API.
-        const ofIds = () => Object.entries(value).map(([id, one]) => [id, withOddFields(one)] as const);
-        return [name, Array.isArray(value) ? withOddFields(value) : Object.fromEntries(ofIds())];
-      }),
-    );
-    api = await PlainApi.start(odd);
-    const pulling = api.pulling(folders, {
-      publish: { also: [{ file: 'strict.duckdb', profile: 'strict' }] },
-    });
-    expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
-    const counts = `SELECT (SELECT count(*) FROM topic_people) AS people, (SELECT count(*) FROM messages) AS messages,
-      (SELECT count(*) FROM history) AS records, (SELECT count(*) FROM person_identities) AS accounts,
-      (SELECT count(*) FROM ops.rejected_records) AS rejected`;
-    const expected = [{ people: 1, messages: 1, records: 3, accounts: 1, rejected: 0 }];
-    expect(await rowsOf(pulling, counts)).toEqual(expected);
-    const relations = await rowsOf<{ name: string }>(
-      pulling,
-      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'main'`,
-    );
-    for (const args of [
-      ['rebuild'],
-      ['doctor'],
-      ['explain', 'topic', uuid('t', 1)],
-      ['report', '--out', `${folders.make()}/report.html`],
-      ['forget', 'person', '1', '--yes'],
-    ]) {
-      const ran = await pulling.run(args);
-      expect([args[0], ran.code, ran.stderr]).toEqual([args[0], 0, expect.anything()]);
-    }
-    for (const { name } of relations) await rowsOf(pulling, `FROM main."${name}"`);
-    expect(await rowsOf(pulling, counts)).toEqual(expected);
+it('fields with odd names in every object of every answer harm nothing', async () => {
+  const odd = Object.fromEntries(
+    Object.entries(everything()).map(([name, value]) => {
+      // What is found by its id is not itself an object of the API.
+      const ofIds = () => Object.entries(value).map(([id, one]) => [id, withOddFields(one)] as const);
+      return [name, Array.isArray(value) ? withOddFields(value) : Object.fromEntries(ofIds())];
+    }),
+  );
+  api = await PlainApi.start(odd);
+  const pulling = api.pulling({
+    publish: { also: [{ file: 'strict.duckdb', profile: 'strict' }] },
   });
+  expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
+  const counts = `SELECT (SELECT count(*) FROM topic_people) AS people, (SELECT count(*) FROM messages) AS messages,
+    (SELECT count(*) FROM history) AS records, (SELECT count(*) FROM person_identities) AS accounts,
+    (SELECT count(*) FROM ops.rejected_records) AS rejected`;
+  const expected = [{ people: 1, messages: 1, records: 3, accounts: 1, rejected: 0 }];
+  expect(await rowsOf(pulling, counts)).toEqual(expected);
+  const relations = await rowsOf<{ name: string }>(
+    pulling,
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'main'`,
+  );
+  for (const args of [
+    ['rebuild'],
+    ['doctor'],
+    ['explain', 'topic', uuid('t', 1)],
+    ['report', '--out', `${testFolder()}/report.html`],
+    ['forget', 'person', '1', '--yes'],
+  ]) {
+    const ran = await pulling.run(args);
+    expect([args[0], ran.code, ran.stderr]).toEqual([args[0], 0, expect.anything()]);
+  }
+  for (const { name } of relations) await rowsOf(pulling, `FROM main."${name}"`);
+  expect(await rowsOf(pulling, counts)).toEqual(expected);
 });
 
 describe('ids', () => {
@@ -159,7 +153,7 @@ describe('ids', () => {
         1: bad.map((id) => ({ id, platform: 'slack', platformId: id, platformUsername: null })),
       },
     });
-    const pulling = api.pulling(folders);
+    const pulling = api.pulling();
     const everyKey = `SELECT endpoint, id, parent_id, count(*) AS rows FROM raw.documents GROUP BY ALL ORDER BY ALL`;
     expect((await pulling.sync()).code).toBe(3);
     const first = await rowsOf<{ id: string; rows: number }>(pulling, everyKey);
@@ -205,7 +199,7 @@ describe('ids', () => {
         ids.map((id) => [id, [{ id, platform: 'slack', platformId: `U9${id}`, platformUsername: null }]]),
       ),
     });
-    const pulling = api.pulling(folders);
+    const pulling = api.pulling();
     await pulling.sync();
     const stored = () =>
       rowsOf<{ id: string; name: string | null }>(
@@ -216,7 +210,7 @@ describe('ids', () => {
       [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
     );
     expect(api.requests.filter((one) => /people\/\.{1,2}(\/|$)|\/v1/.test(one))).toEqual([]);
-    const list = join(folders.make(), 'ids.txt');
+    const list = join(testFolder(), 'ids.txt');
     const gone = ['aB-1', '--', 'e\u0301', 'a%2Fb', '1'];
     writeFileSync(list, gone.map((id) => `${id}\n`).join(''));
     expect(await pulling.run(['forget', 'person', '--yes', '--list', list])).toMatchObject({ code: 0 });
@@ -239,56 +233,14 @@ describe('ids', () => {
   });
 });
 
-describe('what is rejected and what is not documented', () => {
-  it('takes no more room the longer it stays bad, and is said once', async () => {
-    api = await PlainApi.start();
-    const pulling = api.pulling(folders);
-    const nightly: unknown[] = [];
-    for (let night = 1; night <= 3; night += 1) {
-      const title = night === 2 ? [night] : { of: night };
-      const fields = Object.fromEntries(Array.from({ length: 600 }, (_, nth) => [`x${night}_${nth}`, nth]));
-      api.topics = [
-        plainTopic(1, fields),
-        plainTopic(2, { title, updatedAt: `2026-10-0${night}T08:00:00.000Z` }),
-        ...[1, 2].map((nth) => ({ ...plainTopic(3, { title, nth, night }), id: undefined })),
-      ];
-      const { code } = await pulling.sync();
-      const [rows] = await rowsOf<object>(
-        pulling,
-        `SELECT count(*) FILTER (id = '${uuid('t', 2)}') AS same, count(*) FILTER (id IS NULL) AS nameless
-         FROM ops.rejected_records`,
-      );
-      nightly.push({ code, ...rows });
-    }
-    expect(nightly).toEqual([3, 0, 0].map((code) => ({ code, same: 1, nameless: 1 })));
-    const [drift] = await rowsOf<{ n: number; latest: number }>(
-      pulling,
-      `SELECT count(*) AS n, count(*) FILTER (path LIKE 'x3%') AS latest FROM ops.schema_drift`,
-    );
-    expect(drift?.n).toBeLessThan(1_000);
-    expect(drift?.latest).toBeGreaterThan(50);
-    api.topics = [plainTopic(1), plainTopic(2)];
-    expect((await pulling.sync()).code).toBe(0);
-    const open = 'SELECT id FROM ops.rejected_records WHERE resolved_at IS NULL';
-    expect(await rowsOf(pulling, open)).toEqual([]);
-  });
-});
-
-describe('times that cannot be', () => {
+it('times that cannot be harm only what they belong to, and the report ends', async () => {
   const now = new Date(Date.now() - 3_600_000).toISOString();
   const talk = (number: number, createdAt: string) =>
     plainGroup(number, [plainMessage(number, { createdAt })]);
   const wrong = [
-    '2099-01-01T00:00:00.000Z',
-    '9999-12-31T23:59:59.999Z',
-    '0001-01-01T00:00:00Z',
-    '1970-01-01T00:00:00Z',
-    '0000-00-00T00:00:00Z',
-    '+275760-09-13T00:00:00.000Z',
-    '294246-01-01T00:00:00Z',
-    'infinity',
-    '-infinity',
-    '-62135596800',
+    ...['2099-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z', '0001-01-01T00:00:00Z'],
+    ...['1970-01-01T00:00:00Z', '0000-00-00T00:00:00Z', '+275760-09-13T00:00:00.000Z'],
+    ...['294246-01-01T00:00:00Z', 'infinity', '-infinity', '-62135596800'],
   ];
   const counts = { totalGroupCount: 1, messageCount: 1 };
   const bad = (time: string, index: number) => ({
@@ -302,50 +254,47 @@ describe('times that cannot be', () => {
       ...{ changes: { priority: 'high' }, previousValues: { priority: 'low' } },
     },
   });
-
-  it('harm only what they belong to, and the report ends', async () => {
-    const all = wrong.map(bad);
-    api = await PlainApi.start({
-      topics: [
-        plainTopic(1, { updatedAt: now, createdAt: '2026-10-01T08:00:00.000Z', ...counts }),
-        ...all.map(({ topic }) => topic),
-      ],
-      topicGroups: {
-        [uuid('t', 1)]: [talk(1, now)],
-        ...Object.fromEntries(all.map(({ topic, group }) => [topic.id, [group]])),
-      },
-      histories: Object.fromEntries(
-        all.map(({ topic, record }) => [
-          topic.id,
-          { history: [record], actions: [], mergedInto: null, merges: [], totalCount: 1 },
-        ]),
-      ),
-    });
-    const pulling = api.pulling(folders);
-    await pulling.sync();
-    expect(await rowsOf(pulling, 'SELECT epoch_ms(as_of) AS ms FROM data_as_of')).toEqual([
-      { ms: Date.parse(now) },
-    ]);
-    expect(
-      await rowsOf(
-        pulling,
-        `SELECT waiting_hours, messages_last_7_days FROM awaiting_reply JOIN topic_momentum USING (topic_id)
-          WHERE topic_id = '${uuid('t', 1)}'`,
-      ),
-    ).toEqual([{ waiting_hours: 0, messages_last_7_days: 1 }]);
-    const [weeks] = await rowsOf<{ n: number; past: boolean }>(
-      pulling,
-      'SELECT count(*) AS n, max(week) <= current_date AS past FROM backlog_weekly',
-    );
-    expect(weeks?.past).toBe(true);
-    expect(weeks?.n).toBeLessThan(5_000);
-    const views = `SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'`;
-    for (const { name } of await rowsOf<{ name: string }>(pulling, views))
-      await rowsOf(pulling, `SELECT count(*) AS n FROM ${name}`);
-    const out = join(folders.make(), 'report.html');
-    expect(await pulling.run(['report', '--out', out])).toMatchObject({ code: 0 });
-    expect(existsSync(out) && readFileSync(out).length).toBeLessThan(2_000_000);
-    for (const args of [['explain', 'topic', uuid('t', 2)], ['status']])
-      expect(await pulling.run(args)).toMatchObject({ code: 0 });
+  const all = wrong.map(bad);
+  api = await PlainApi.start({
+    topics: [
+      plainTopic(1, { updatedAt: now, createdAt: '2026-10-01T08:00:00.000Z', ...counts }),
+      ...all.map(({ topic }) => topic),
+    ],
+    topicGroups: {
+      [uuid('t', 1)]: [talk(1, now)],
+      ...Object.fromEntries(all.map(({ topic, group }) => [topic.id, [group]])),
+    },
+    histories: Object.fromEntries(
+      all.map(({ topic, record }) => [
+        topic.id,
+        { history: [record], actions: [], mergedInto: null, merges: [], totalCount: 1 },
+      ]),
+    ),
   });
+  const pulling = api.pulling();
+  await pulling.sync();
+  expect(await rowsOf(pulling, 'SELECT epoch_ms(as_of) AS ms FROM data_as_of')).toEqual([
+    { ms: Date.parse(now) },
+  ]);
+  expect(
+    await rowsOf(
+      pulling,
+      `SELECT waiting_hours, messages_last_7_days FROM awaiting_reply JOIN topic_momentum USING (topic_id)
+        WHERE topic_id = '${uuid('t', 1)}'`,
+    ),
+  ).toEqual([{ waiting_hours: 0, messages_last_7_days: 1 }]);
+  const [weeks] = await rowsOf<{ n: number; past: boolean }>(
+    pulling,
+    'SELECT count(*) AS n, max(week) <= current_date AS past FROM backlog_weekly',
+  );
+  expect(weeks?.past).toBe(true);
+  expect(weeks?.n).toBeLessThan(5_000);
+  const views = `SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'`;
+  for (const { name } of await rowsOf<{ name: string }>(pulling, views))
+    await rowsOf(pulling, `SELECT count(*) AS n FROM ${name}`);
+  const out = join(testFolder(), 'report.html');
+  expect(await pulling.run(['report', '--out', out])).toMatchObject({ code: 0 });
+  expect(existsSync(out) && readFileSync(out).length).toBeLessThan(2_000_000);
+  for (const args of [['explain', 'topic', uuid('t', 2)], ['status']])
+    expect(await pulling.run(args)).toMatchObject({ code: 0 });
 });

@@ -1,45 +1,25 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, type Running } from '../support/signalhouse.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Pulling, townOfFile } from '../support/pulling.js';
+import { printed, type Running } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What only processes and disks show: signals, locks, kill -9, a full disk. That nothing is lost whenever a kill comes is
 // shown by the simulation, and what each costs by test/others/kills.test.ts.
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown();
-});
+const { sandbox } = await townOfFile({ holds: 'nothing' });
 afterEach(() => sandbox.clearFaults());
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
 
 /** Nothing but a second signal ends a request that hangs, but for its own time. */
 const patient = { shutdownSeconds: 600 };
 const hang = { kind: 'hang', match: { route: 'companies' } } as const;
 
-/** Until the program has said this. */
-function said({ child, ended }: Running, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let printed = '';
-    child.stderr?.on('data', (part: string) => {
-      printed += part;
-      if (printed.includes(text)) resolve();
-    });
-    void ended.then(({ stderr }) => reject(new Error(`it ended without "${text}": ${stderr}`)));
-  });
-}
+const said = (running: Running, text: string) => printed(running, text, 'stderr');
 
 describe('signals', () => {
   it('SIGTERM ends a run in order: committed, published, summed up', async () => {
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     const slow = { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20', SIGNALHOUSE_LOG_LEVEL: 'info' };
     const running = pulling.start(['sync', '--json'], slow);
     await said(running, 'topic (new)');
@@ -49,26 +29,12 @@ describe('signals', () => {
     const report = JSON.parse(stdout);
     expect(report).toMatchObject({ outcome: 'stopped', published: { bytes: expect.any(Number) } });
     expect(report.left.due).toBeGreaterThan(0);
-    const [count] = await read(pulling.dataDir, ({ rows }) =>
-      rows<{ n: number }>('SELECT count(*) AS n FROM topics'),
-    );
+    const [count] = await pulling.rows<{ n: number }>('SELECT count(*) AS n FROM topics');
     expect(count?.n).toBeGreaterThan(0);
   });
 
-  it('the second one gives up what is in flight', async () => {
-    sandbox.addFaults([hang]);
-    const pulling = Pulling.into(folders, sandbox, patient);
-    const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
-    await said(running, '"phase":"companies"');
-    running.child.kill('SIGINT');
-    await said(running, 'finishing what is in flight');
-    running.child.kill('SIGINT');
-    const { code, stdout } = await running.ended;
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'stopped', exitCode: 0 }]);
-  });
-
-  it('while a sync runs, others are told its pid, --wait waits, and the published file can be read', async () => {
-    const pulling = await Pulling.filled(folders, sandbox);
+  it('while a sync runs, others are told its pid, and --wait waits; a second signal gives up what is in flight', async () => {
+    const pulling = await Pulling.filled(sandbox);
     pulling.set(patient);
     sandbox.addFaults([hang]);
     const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
@@ -85,15 +51,16 @@ describe('signals', () => {
     const waiting = pulling.start(['rebuild', '--wait', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
     await said(waiting, '; waiting');
     child.kill('SIGINT');
-    await said(running, 'again to stop at once');
+    await said(running, 'finishing what is in flight');
     child.kill('SIGINT');
-    expect((await running.ended).code).toBe(0);
+    const { code, stdout } = await running.ended;
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'stopped', exitCode: 0 }]);
     expect((await waiting.ended).code).toBe(0);
   });
 });
 
 it('a live file that does not open is moved aside and restored, and the run goes on and says so', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
+  const pulling = await Pulling.filled(sandbox);
   const path = join(pulling.dataDir, 'worker.duckdb');
   const broken = Buffer.alloc(300_000, 'not a database ');
   writeFileSync(path, broken);
@@ -113,11 +80,11 @@ describe.runIf(canMount)('a full disk', () => {
     ['loading', 60_000],
     ['publishing', 3_000_000],
   ])('while %s: it is said, no file breaks, and with room the next run goes on', async (_, free) => {
-    const filled = await Pulling.filled(folders, sandbox);
+    const filled = await Pulling.filled(sandbox);
     await filled.age();
     const disk = new SmallDisk(128);
     try {
-      const pulling = Pulling.into({ make: () => disk.path }, sandbox);
+      const pulling = new Pulling(sandbox, join(disk.path, 'data'));
       cpSync(filled.dataDir, pulling.dataDir, { recursive: true });
       const published = () => readFileSync(join(pulling.dataDir, 'signals.duckdb'));
       const before = published();

@@ -2,25 +2,20 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Proving } from '../../src/app/prove.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import { mutantOf, mutants } from '../support/api-mutants.js';
 import { placesOf, stringsOfCompany, stringsOfPerson } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
 import type { RawServer, Seen } from '../support/raw-server.js';
-import { Folders, type Ran } from '../support/signalhouse.js';
+import type { Ran } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/doctor.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 24, people: 120, companies: 8, messages: 500, stories: 6 } });
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+const { sandbox } = await townOfFile({
+  holds: 'nothing',
+  sizes: { topics: 24, people: 120, companies: 8, messages: 500, stories: 6 },
 });
 
 interface Proved extends Ran {
@@ -30,7 +25,7 @@ interface Proved extends Ran {
 }
 
 /** Proves an API with a data directory that exists. */
-async function prove(api: RawServer, dataDir = join(folders.make(), 'data')): Promise<Proved> {
+async function prove(api: RawServer, dataDir = join(testFolder(), 'data')): Promise<Proved> {
   mkdirSync(dataDir, { recursive: true });
   const pulling = new Pulling({ ...sandbox, baseUrl: api.baseUrl }, dataDir);
   const ran = await pulling.run(['doctor', '--prove', '--json']);
@@ -87,7 +82,7 @@ describe('the documented service', () => {
   });
 
   it('the forecast is within 10 % of a first pull', async () => {
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     const { requests, code } = await pulling.sync();
     expect(code).toBe(0);
     const { forecast } = proved.result;
@@ -155,7 +150,7 @@ it('a key that is refused is exit 5, and an API that does not answer exit 1', as
     body: { code: 'UNAUTHORIZED', message: 'm', status: 401, defined: true },
   };
   const api = await mutantOf(sandbox, { before: () => refused });
-  const dataDir = join(folders.make(), 'data');
+  const dataDir = join(testFolder(), 'data');
   const pulling = new Pulling({ ...sandbox, baseUrl: api.baseUrl }, dataDir);
   expect(await pulling.run(['doctor', '--prove'])).toMatchObject({ code: 5, stdout: '' });
   expect(api.requests.length).toBe(1);
@@ -171,7 +166,7 @@ it('a later proof says what the API does otherwise than before', async () => {
     await api.close();
     return ran.stdout;
   };
-  const dataDir = join(folders.make(), 'data');
+  const dataDir = join(testFolder(), 'data');
   mkdirSync(dataDir);
   const [zero] = mutants.filter(({ id }) => id === 'page_base');
   expect(await text()).not.toContain('differently');

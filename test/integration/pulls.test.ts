@@ -6,12 +6,10 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { differences, expectedTables, madeUpTables } from '../support/oracle.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 import { analysisTables } from '../support/version-tables.js';
 
 const modelsDir = join(sqlDir, 'models');
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 /**
  * What a run costs that finds nothing new: whoami, each list in one page, the bucket of archived stories, and a second
@@ -32,7 +30,7 @@ describe('pull after pull', () => {
   let pulling: Pulling;
   beforeAll(async () => {
     sandbox = await startTown({ sizes: town });
-    pulling = Pulling.into(folders, sandbox);
+    pulling = Pulling.into(sandbox);
   });
   afterAll(() => sandbox.stop());
 
@@ -46,7 +44,7 @@ describe('pull after pull', () => {
 
   // The judges of the simulation rely on it.
   it('the comparison with the API misses no table and no column', async () => {
-    const spoiled = folders.make();
+    const spoiled = testFolder();
     copyFileSync(join(pulling.dataDir, 'signals.duckdb'), join(spoiled, 'signals.duckdb'));
     const tables = await spoil(sandbox, join(spoiled, 'signals.duckdb'));
     const found = await differences(sandbox, spoiled, { most: Number.POSITIVE_INFINITY });

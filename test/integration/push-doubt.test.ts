@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import { Queue } from '../../src/push/queue.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { type PlainAnswer, PlainApi, plainCompany, plainTopic, uuid } from '../support/plain-api.js';
 import type { Pulling } from '../support/pulling.js';
 import { enqueue, type Pushed, push, type Wish } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** Requests whose outcome the program cannot know, and what it does until it has read it. */
 
@@ -15,7 +15,6 @@ type Plain = Record<string, unknown>;
 /** What one attempt meets: an answer instead of the API's, or the API, whose answer is lost or changed on the way. */
 type Step = PlainAnswer | 'never arrives' | 'answer is lost' | 'answer';
 
-const folders = new Folders();
 let api: PlainApi;
 let pulling: Pulling<PlainApi>;
 /** What the API applied, in order. */
@@ -31,7 +30,7 @@ beforeEach(async () => {
     topics: [plainTopic(1), plainTopic(2)],
     companies: [plainCompany(1), plainCompany(2)],
   });
-  pulling = api.pulling(folders);
+  pulling = api.pulling();
   applied = [];
   answers = new Map();
   script = [];
@@ -54,7 +53,6 @@ beforeEach(async () => {
   );
 });
 afterEach(() => api.stop());
-afterAll(() => folders.remove());
 
 function apply(path: string, body: Plain): PlainAnswer {
   applied.push(body);
@@ -82,7 +80,6 @@ const refusal = (status: number, headers: Record<string, string> = {}): PlainAns
 });
 const raise: Wish = { topic: uuid('t', 1), wanted: { priority: 'high' }, base: { priority: 'default' } };
 const rename: Wish = { company: '1', wanted: { name: 'New' }, base: { name: 'Company 1' } };
-const revert = () => set(topic(), { priority: 'default' });
 const statusOf = ({ report }: Pushed) => report.changes.at(-1)?.status;
 const errorOf = ({ report }: Pushed) => report.changes.at(-1)?.error ?? '';
 
@@ -149,77 +146,30 @@ describe('a request that was applied, and whose answer was lost', () => {
   });
 });
 
-/** Ways in which the API may, or may not, show that somebody changed the entity back. */
-const traces: [string, () => void][] = [
-  ['updatedAt', revert],
-  ['nothing', () => Object.assign(topic(), { priority: 'default', updatedAt: undefined })],
-];
-
-describe('a request that was applied, and that somebody changed back before it was read', () => {
-  it.each(traces)('is a conflict, and not sent again: %s shows it', async (shown, change) => {
-    if (shown === 'nothing') topic().updatedAt = undefined;
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['answer is lost'];
-    meanwhile = change;
-    const pushes = [await push(pulling)];
-    script = [];
-    pushes.push(await push(pulling));
-    const [last] = pushes.filter(({ report }) => report.changes.length > 0).slice(-1) as [Pushed];
-    expect(statusOf(last)).toBe('conflict');
-    expect(errorOf(last)).toMatch(/changed it back|may repeat the first/);
-    expect(applied).toHaveLength(1);
-    expect(topic().priority).toBe('default');
-  });
-
-  it('is a conflict a day after a kill -9, too', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['answer is lost'];
-    const running = pulling.start(['push']);
-    meanwhile = () => void running.child.kill('SIGKILL');
-    await running.ended;
-    script = [];
-    revert();
-    await hoursLater(25);
-    const later = await push(pulling);
-    expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 3, status: 'conflict' });
-    expect(applied).toHaveLength(1);
-    expect(topic().priority).toBe('default');
-  });
-
-  it('each company of a request by itself', async () => {
-    await enqueue(pulling.dataDir, [
-      rename,
-      { company: '2', wanted: { is_vip: true }, base: { is_vip: false } },
-    ]);
-    script = ['answer is lost'];
-    meanwhile = () => Object.assign(company(), { name: 'Company 1' });
-    await push(pulling);
-    script = [];
-    await push(pulling);
-    const { stdout } = await pulling.run(['changes', 'list', '--json']);
-    const states = Object.fromEntries(
-      (JSON.parse(stdout).changes as { entityId: string; status: string }[]).map((one) => [
-        one.entityId,
-        one.status,
-      ]),
-    );
-    expect(states).toEqual({ 1: 'conflict', 2: 'applied' });
-    expect(company()).toMatchObject({ name: 'Company 1' });
-    expect(applied).toHaveLength(1);
-  });
+it('a request that was applied, and that somebody changed back unseen before it was read, is a conflict, and not sent again', async () => {
+  topic().updatedAt = undefined;
+  await enqueue(pulling.dataDir, [raise]);
+  script = ['answer is lost'];
+  meanwhile = () => Object.assign(topic(), { priority: 'default' });
+  const pushes = [await push(pulling)];
+  script = [];
+  pushes.push(await push(pulling));
+  const [last] = pushes.filter(({ report }) => report.changes.length > 0).slice(-1) as [Pushed];
+  expect(statusOf(last)).toBe('conflict');
+  expect(errorOf(last)).toMatch(/changed it back|may repeat the first/);
+  expect(applied).toHaveLength(1);
+  expect(topic().priority).toBe('default');
 });
 
-describe('a request that never arrived', () => {
-  it('is sent a day later, when nothing happened since', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['never arrives'];
-    expect(statusOf(await push(pulling))).toBe('sending');
-    await hoursLater(25);
-    script = [];
-    const later = await push(pulling);
-    expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 0, status: 'applied' });
-    expect(applied).toEqual([{ priority: 'high' }]);
-  });
+it('a request that never arrived is sent a day later, when nothing happened since', async () => {
+  await enqueue(pulling.dataDir, [raise]);
+  script = ['never arrives'];
+  expect(statusOf(await push(pulling))).toBe('sending');
+  await hoursLater(25);
+  script = [];
+  const later = await push(pulling);
+  expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 0, status: 'applied' });
+  expect(applied).toEqual([{ priority: 'high' }]);
 });
 
 describe('an API that leaves archivedAt out', () => {
@@ -241,7 +191,7 @@ describe('an API that leaves archivedAt out', () => {
   });
 
   async function imported(lines: string): Promise<void> {
-    const file = join(folders.make(), 'list.csv');
+    const file = join(testFolder(), 'list.csv');
     writeFileSync(file, `topic_id,archived,archived_reason\n${lines}\n`);
     expect(await pulling.run(['changes', 'import', file, '--yes'])).toMatchObject({ code: 0 });
   }
@@ -266,21 +216,19 @@ describe('an API that leaves archivedAt out', () => {
   });
 });
 
-describe('changes retry --overwrite', () => {
-  it('replaces exactly the value that the conflict showed', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    set(topic(), { priority: 'very_low' });
-    const conflict = await push(pulling);
-    expect(statusOf(conflict)).toBe('conflict');
-    const id = conflict.report.changes[0]?.id ?? '';
-    await pulling.run(['changes', 'retry', id, '--overwrite']);
-    set(topic(), { priority: 'low' });
-    const again = await push(pulling);
-    expect({ code: again.code, status: statusOf(again) }).toEqual({ code: 3, status: 'conflict' });
-    expect(errorOf(again)).toContain('priority is now low, was very_low');
-    expect(applied).toEqual([]);
-    await pulling.run(['changes', 'retry', id, '--overwrite']);
-    expect(statusOf(await push(pulling))).toBe('applied');
-    expect(topic().priority).toBe('high');
-  });
+it('changes retry --overwrite replaces exactly the value that the conflict showed', async () => {
+  await enqueue(pulling.dataDir, [raise]);
+  set(topic(), { priority: 'very_low' });
+  const conflict = await push(pulling);
+  expect(statusOf(conflict)).toBe('conflict');
+  const id = conflict.report.changes[0]?.id ?? '';
+  await pulling.run(['changes', 'retry', id, '--overwrite']);
+  set(topic(), { priority: 'low' });
+  const again = await push(pulling);
+  expect({ code: again.code, status: statusOf(again) }).toEqual({ code: 3, status: 'conflict' });
+  expect(errorOf(again)).toContain('priority is now low, was very_low');
+  expect(applied).toEqual([]);
+  await pulling.run(['changes', 'retry', id, '--overwrite']);
+  expect(statusOf(await push(pulling))).toBe('applied');
+  expect(topic().priority).toBe('high');
 });

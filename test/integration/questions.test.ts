@@ -1,36 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
-
-// What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sync.js'));
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Pulling, townOfFile } from '../support/pulling.js';
 
 /**
  * Fifteen questions of analysts. Each answer of the views is compared with arithmetic over what the API itself answers, by code
  * that knows none of our tables.
  */
 
-const folders = new Folders();
-let sandbox: Sandbox;
+const { sandbox } = await townOfFile({ holds: 'nothing' });
 let pulling: Pulling;
 let org: Organization;
 
 beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = Pulling.into(folders, sandbox, {
+  pulling = Pulling.into(sandbox, {
     analysis: { serviceLevels: [{ name: 'all', firstReplyHours: 6, nextReplyHours: 9 }] },
   });
   expect((await pulling.run(['sync'])).code).toBe(0);
   org = await organization();
 });
-afterAll(async () => {
-  folders.remove();
-  await sandbox.stop();
-});
 
-const ask = <Row>(sql: string) => read(pulling.dataDir, ({ rows }) => rows<Row>(sql));
+const ask = <Row>(sql: string) => pulling.rows<Row>(sql);
 
 interface Message {
   id: string;

@@ -2,33 +2,26 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, program } from '../support/signalhouse.js';
+import { describe, expect, test } from 'vitest';
+import { townOfFile } from '../support/pulling.js';
+import { program } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sql.js'));
 void (() => import('../../src/cli/commands/mcp.js'));
 
-const folders = new Folders();
-let pulling: Pulling;
-let file: string;
-let bytes: Buffer;
-/** What is in the data directory. */
-let names: string[];
-beforeAll(async () => {
-  const sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-  await sandbox.stop();
-  file = join(pulling.dataDir, 'signals.duckdb');
-  bytes = readFileSync(file);
-  // Commands that record what they did add these.
-  names = [...readdirSync(pulling.dataDir), 'spending.log', 'changes.journal', 'audit.journal', 'reports'];
-});
-afterAll(() => folders.remove());
+const { pulling } = await townOfFile();
+const file = join(pulling.dataDir, 'signals.duckdb');
+const bytes = readFileSync(file);
+/** What is in the data directory; commands that record what they did add the last ones. */
+const names = [
+  ...readdirSync(pulling.dataDir),
+  ...['spending.log', 'changes.journal', 'audit.journal', 'reports'],
+];
 
 function inFile(sql: string): string {
-  const path = join(folders.make(), 'query.sql');
+  const path = join(testFolder(), 'query.sql');
   writeFileSync(path, sql);
   return path;
 }
@@ -56,9 +49,9 @@ describe.each(['sql', 'export', 'import', 'sheet'] as const)('%s', (command) => 
   const argsOf = (sql: string) =>
     ({
       sql: ['sql', sql],
-      export: ['export', '--query', sql, '--out', join(folders.make(), 'out.csv')],
+      export: ['export', '--query', sql, '--out', join(testFolder(), 'out.csv')],
       import: ['changes', 'import', '--sql', sql],
-      sheet: ['changes', 'sheet', '--query', inFile(sql), '--out', join(folders.make(), 'out.xlsx')],
+      sheet: ['changes', 'sheet', '--query', inFile(sql), '--out', join(testFolder(), 'out.xlsx')],
     })[command];
 
   test('runs nothing that writes or reads another file, and says what may run', async () => {
@@ -73,7 +66,7 @@ describe.each(['sql', 'export', 'import', 'sheet'] as const)('%s', (command) => 
 
 test('a condition of a sheet cannot carry another statement', async () => {
   const condition = `true); COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false); SELECT id FROM topics WHERE (true`;
-  const args = ['changes', 'sheet', '--where', condition, '--out', join(folders.make(), 'out.xlsx')];
+  const args = ['changes', 'sheet', '--where', condition, '--out', join(testFolder(), 'out.xlsx')];
   expect((await pulling.run(args)).code).toBe(2);
   expectUntouched();
 });
@@ -109,7 +102,7 @@ describe('files that a command writes', () => {
     ['changes sheet', (out: string) => ['changes', 'sheet', '--out', `${out}.xlsx`]],
     ['changes sheet as CSV', (out: string) => ['changes', 'sheet', '--out', `${out}.csv`]],
   ])('can be read by this user alone: %s', async (_, args) => {
-    const folder = folders.make();
+    const folder = testFolder();
     const modes = () =>
       readdirSync(folder, { recursive: true, withFileTypes: true }).map((one) => {
         const { mode } = statSync(join(one.parentPath, one.name));
@@ -122,7 +115,7 @@ describe('files that a command writes', () => {
   });
 
   test('also where a file is replaced that others could read', async () => {
-    const out = join(folders.make(), 'out.csv');
+    const out = join(testFolder(), 'out.csv');
     writeFileSync(out, 'x', { mode: 0o644 });
     expect((await pulling.run(['export', 'people', '--out', out, '--force'])).code).toBe(0);
     expect(statSync(out).mode & 0o777).toBe(0o600);

@@ -5,38 +5,29 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../support/expected/row.js';
-import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, program } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { program } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/report.js'));
 void (() => import('../../src/cli/commands/mcp.js'));
 
-const folders = new Folders();
-let pulling: Pulling;
-let dir: string;
-let html: string;
+// In these weeks some topics grow, and a company falls silent.
+const { pulling } = await townOfFile({ sizes: { weeks: 16 } });
+const dir = testFolder();
 const since = '2026-10-01';
-
+let html: string;
 beforeAll(async () => {
-  // In these weeks some topics grow, and a company falls silent.
-  const sandbox = await startTown({ sizes: { weeks: 16 } });
-  pulling = await Pulling.filled(folders, sandbox);
-  await sandbox.stop();
-  dir = folders.make();
   const { code, stdout } = await make(['--since', since, '--json']);
-  expect([code, JSON.parse(stdout)]).toMatchObject([
-    0,
-    { path: join(dir, 'report.html'), since: '2026-10-01T00:00:00.000Z' },
-  ]);
-  html = readFileSync(join(dir, 'report.html'), 'utf8');
+  const path = join(dir, 'report.html');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { path, since: '2026-10-01T00:00:00.000Z' }]);
+  html = readFileSync(path, 'utf8');
 });
-afterAll(() => folders.remove());
 
 const make = (args: string[], out = join(dir, 'report.html')) =>
   pulling.run(['report', '--out', out, ...args]);
-const rows = (sql: string) => read(pulling.dataDir, (reader) => reader.rows(sql));
+const rows = (sql: string) => pulling.rows(sql);
 
 /** The cells of the table with this caption, as a person reads them; numbers without their commas. */
 function tableOf(caption: string): string[][] {
@@ -83,32 +74,6 @@ describe('the numbers of the report are those of the views', () => {
     expect(tableOf('Waiting conversations').map((row) => row.slice(1))).toEqual(expected);
   });
 
-  it('companies at risk', async () => {
-    const all = await rows('FROM company_health');
-    const waiting = (await rows('SELECT last_company_id AS id FROM awaiting_reply')).map(({ id }) => id);
-    const atRisk = all.filter(
-      (one) =>
-        (['fading', 'silent'].includes(String(one.trend)) &&
-          Number(one.messages) > 0 &&
-          (Number(one.open_topics) > 0 || waiting.includes(one.company_id))) ||
-        (one.is_vip === true && waiting.includes(one.company_id)),
-    );
-    const counted = atRisk.length === 1 ? 'company' : 'companies';
-    expect(html).toContain(`<strong>${atRisk.length}</strong> ${counted} at risk`);
-    const shown = tableOf('Companies at risk').map(([name, , why = '', messages]) => [
-      ...[name, why.split(/[:;]| for /)[0], messages],
-    ]);
-    const reasons = atRisk.map(
-      ({ name, trend, messages_last_28_days: now, messages_28_days_before: before }) => {
-        const why =
-          { silent: 'silent', new: 'new', growing: 'grew' }[String(trend)] ?? `${now}, was ${before}`;
-        return [name, why, String(now)];
-      },
-    );
-    expect(reasons).toEqual(expect.arrayContaining(shown));
-    expect(shown).toHaveLength(Math.min(12, atRisk.length));
-  });
-
   it('what changed since the date', async () => {
     const [expected] = await rows(`SELECT
       (SELECT count(*) FROM topics WHERE created_at >= '${since}' AND deleted_at IS NULL) AS opened,
@@ -136,10 +101,8 @@ describe('the command', () => {
   });
 
   it.each([
-    ['a directory', '.', [], 'is a directory'],
     ['a file in a folder that is not there', 'none/r.html', [], 'folder'],
     ['a day that there is not', 'r.html', ['--since', '2026-02-30'], '--since'],
-    ['what is no date', 'r.html', ['--since', 'yesterday'], '2026-11-20'],
   ])('refuses %s', async (_, out, more, said) => {
     const { code, stderr } = await make(more, join(dir, out));
     expect(code).toBe(2);
@@ -147,7 +110,7 @@ describe('the command', () => {
   });
 
   it('says what to do before the first sync', async () => {
-    const empty = join(folders.make(), 'data');
+    const empty = join(testFolder(), 'data');
     mkdirSync(empty);
     const { code, stderr } = await make(['--data-dir', empty]);
     expect(code).toBe(1);
@@ -218,13 +181,7 @@ describe('the assistant', () => {
   it.each([
     ['two statements', 'SELECT 1; SELECT 2', '2 statements'],
     ['none', '-- nothing', ''],
-    ['a write', 'DROP TABLE topics', 'What may run is SELECT'],
-    ['a write after a read', "SELECT 1; COPY topics TO 'x.csv'", '2 statements'],
     ['another file', "FROM read_csv('/etc/passwd')", 'disabled by configuration'],
-    ['another file by its name', "FROM '/etc/passwd'", ''],
-    ['a file to write', "COPY topics TO '/tmp/x.csv'", 'nothing is written'],
-    ['another database', "ATTACH '/tmp/other.duckdb'", ''],
-    ['an extension', 'INSTALL httpfs', ''],
     ['a setting', "SET memory_limit = '64GB'", 'no setting changes'],
     ['what is not SQL', 'SELEKT 1', 'syntax'],
   ])('refuses %s', async (_, sql, said) => {
@@ -260,7 +217,7 @@ describe('the assistant', () => {
 });
 
 it('the assistant says what to do before the first sync, prints nothing else, and ends with its input', async () => {
-  const dataDir = join(folders.make(), 'data');
+  const dataDir = join(testFolder(), 'data');
   const initialize = {
     ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },

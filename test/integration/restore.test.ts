@@ -1,9 +1,14 @@
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
 import { loadBatch } from '../support/load-batch.js';
+import { putWarehouse } from '../support/migrated.js';
+import { read } from '../support/published.js';
+import { runOn } from '../support/pulling.js';
+import { signalhouse } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 import { doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
@@ -25,33 +30,12 @@ async function filled(): Promise<string> {
 
 async function topicsOf(dir: string) {
   const warehouse = await open(dir);
-  try {
-    const topics = await warehouse.all<{ id: string }>('SELECT id FROM topics ORDER BY id');
-    // And it takes the next batch.
-    await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 'next', 2)] }));
-    return { topics: topics.map(({ id }) => id), restored: warehouse.restored };
-  } finally {
-    await warehouse.close();
-  }
+  const topics = await warehouse.all<{ id: string }>('SELECT id FROM topics ORDER BY id');
+  // And it takes the next batch.
+  await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 'next', 2)] }));
+  await warehouse.close();
+  return { topics: topics.map(({ id }) => id), restored: warehouse.restored };
 }
-
-test.each([
-  ['garbage', (path: string) => writeFileSync(path, 'not a database '.repeat(1000))],
-  ['a file that lost its end', (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2))],
-])('%s in place of the live file is moved aside, and the snapshot takes its place', async (_, spoil) => {
-  const dir = await filled();
-  spoil(worker(dir));
-  const spoiled = readFileSync(worker(dir));
-  const { topics, restored } = await topicsOf(dir);
-  expect(topics).toEqual(['published']);
-  expect(restored?.snapshotFrom).toBeInstanceOf(Date);
-  expect(restored?.reason).not.toBe('');
-  expect(broken(dir)).toHaveLength(1);
-  expect(readFileSync(restored?.movedTo ?? '').equals(spoiled)).toBe(true);
-  expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([]);
-  // The next start has nothing to repair.
-  expect((await topicsOf(dir)).restored).toBeNull();
-});
 
 test('without a snapshot, or with a broken one, the warehouse starts empty and reports it', async () => {
   const dir = await filled();
@@ -97,4 +81,41 @@ test('a file of a newer DuckDB is not touched', async () => {
   });
   expect(readFileSync(worker(dir)).equals(bytes)).toBe(true);
   expect(broken(dir)).toEqual([]);
+});
+
+const run = (dataDir: string, ...args: string[]) =>
+  signalhouse(args, { env: { SIGNALHOUSE_DATA_DIR: dataDir } });
+
+test('the warehouse of a newer program is refused with instructions, which lead back', async () => {
+  const dataDir = join(testFolder(), 'data');
+  await putWarehouse(dataDir);
+  const warehouse = await open(dataDir);
+  await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' })] }));
+  await warehouse.close();
+  const saved = join(testFolder(), 'signals.duckdb');
+  expect((await run(dataDir, 'rebuild')).code).toBe(0);
+  copyFileSync(join(dataDir, 'signals.duckdb'), saved);
+  const contents = await read(dataDir, (reader) => reader.table('topics'));
+  expect(contents).toHaveLength(1);
+
+  await runOn(
+    join(dataDir, 'worker.duckdb'),
+    `CREATE TABLE ops.more (id VARCHAR);
+    INSERT INTO ops.migrations SELECT max(version) + 1, '9999_more.sql', 'x', now() FROM ops.migrations`,
+  );
+  const bytes = readFileSync(join(dataDir, 'worker.duckdb'));
+  const refused = await run(dataDir, 'rebuild');
+  expect(refused.code).toBe(1);
+  const said = refused.stderr.replace(/\s+/g, ' ');
+  expect(said).toContain('written by a newer program: it has migration 9999_more.sql');
+  expect(said).toContain('restore the signals.duckdb that was saved before the upgrade');
+  expect(readFileSync(join(dataDir, 'worker.duckdb')).equals(bytes)).toBe(true);
+
+  // As docs/operations.md says.
+  const elsewhere = testFolder();
+  for (const name of ['worker.duckdb', 'worker.duckdb.wal', 'signals.duckdb'])
+    if (existsSync(join(dataDir, name))) renameSync(join(dataDir, name), join(elsewhere, name));
+  copyFileSync(saved, join(dataDir, 'signals.duckdb'));
+  expect((await run(dataDir, 'rebuild')).code).toBe(0);
+  expect(await read(dataDir, (reader) => reader.table('topics'))).toEqual(contents);
 });

@@ -1,25 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { expect, test } from 'vitest';
 import { placesOf } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { Pulling, townOfFile } from '../support/pulling.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/retention.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { weeks: 60 } });
-});
-afterAll(async () => {
-  folders.remove();
-  await sandbox.stop();
-});
+const { sandbox } = await townOfFile({ holds: 'nothing', sizes: { weeks: 60 } });
 
 test('old content is counted first, dropped by the next sync, and not stored again, although the API still has it', async () => {
-  const pulling = Pulling.into(folders, sandbox);
+  const pulling = Pulling.into(sandbox);
   expect((await pulling.run(['sync'])).code).toBe(0);
   const months = ['--messages-months', '3', '--people-months', '3'];
   const preview = JSON.parse((await pulling.run(['retention', ...months, '--json'])).stdout);
@@ -29,27 +19,21 @@ test('old content is counted first, dropped by the next sync, and not stored aga
   );
   expect(preview.messages).toBe(messages.length);
   expect(messages.length).toBeGreaterThan(20);
-  const seen = await read(pulling.dataDir, ({ rows }) =>
-    rows<{ id: string; display_name: string; is_old: boolean }>(
-      `SELECT id, display_name, last_seen_at < '${before.people}' AS is_old FROM people WHERE deleted_at IS NULL`,
-    ),
+  const seen = await pulling.rows<{ id: string; display_name: string; is_old: boolean }>(
+    `SELECT id, display_name, last_seen_at < '${before.people}' AS is_old FROM people WHERE deleted_at IS NULL`,
   );
   const old = seen.filter((one) => one.is_old);
   expect(preview.people).toBeGreaterThanOrEqual(old.length);
   expect(old.length).toBeGreaterThan(0);
 
   const counts = (one: Pulling) =>
-    read(one.dataDir, ({ rows }) =>
-      rows<object>(
-        `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM people) AS people,
-                (SELECT sum(messages) FROM backlog) AS written`,
-      ),
-    );
+    one.rows<object>(`SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM people) AS people,
+                (SELECT sum(messages) FROM backlog) AS written`);
   const all = await counts(pulling);
   const settings = { retention: { messagesMonths: 3, peopleMonths: 3, deletedContentDays: 'never' } };
   pulling.set(settings);
   // What is stored is dropped; what comes is dropped on arrival.
-  for (const one of [pulling, Pulling.into(folders, sandbox, settings)]) {
+  for (const one of [pulling, Pulling.into(sandbox, settings)]) {
     expect((await one.run(['sync'])).code).toBe(0);
     await read(one.dataDir, async ({ rows }) => {
       const left = `SELECT id FROM messages WHERE created_at < '${before.messages}' AND (content IS NOT NULL OR title IS NOT NULL)`;

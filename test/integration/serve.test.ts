@@ -1,24 +1,16 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { StatusReport } from '../../src/app/status.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, townOfFile } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';
-import { Folders, type Running, signalhouse, start } from '../support/signalhouse.js';
+import { printed, signalhouse, start } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
-const folders = new Folders();
 const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startTown({ sizes });
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
+const { sandbox } = await townOfFile({ holds: 'nothing', sizes });
 
 const token = 'a-token-of-a-good-length';
 /** Never by itself within this test. */
@@ -26,7 +18,7 @@ const yearly = { cron: '0 0 1 1 *', catchUp: false };
 
 describe('serve', () => {
   it('pulls on schedule, shows it, takes orders behind its token, and lets others work beside it', async () => {
-    const pulling = Pulling.into(folders, sandbox, {
+    const pulling = Pulling.into(sandbox, {
       serve: {
         jobs: [
           // Often, with room between for what waits its turn, on a slow machine too.
@@ -123,42 +115,34 @@ describe('serve', () => {
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
   });
 
-  it('takes a key that was replaced in its file, without a restart, and never logs either', async () => {
-    const jobs = [{ name: 'nightly', run: 'sync', cron: yearly.cron }];
-    const pulling = Pulling.into(folders, sandbox, { serve: { jobs } });
-    const keyFile = join(pulling.dataDir, '..', 'rotated-key');
-    writeFileSync(keyFile, 'svc_revoked');
-    const served = await serve(pulling, [], {
-      SIGNALHOUSE_SERVE_TOKEN: token,
-      ...{ SIGNALHOUSE_API_KEY: '', SIGNALHOUSE_API_KEY_FILE: keyFile },
+  it('takes over changed settings, of the file and at SIGHUP, and refuses wrong ones as a whole', async () => {
+    const jobs = (...names: string[]) => ({
+      serve: { jobs: names.map((name) => ({ name, run: 'sync', ...yearly })) },
     });
-    const ended = (count: number) =>
-      until(
-        () => statusOf(served),
-        ({ schedule }) => schedule.history.length === count,
-      );
-    expect((await ended(1)).schedule.history[0]).toMatchObject({ outcome: 'failed', exitCode: 5 });
-    const told = await pulling.run(['status']);
-    expect([told.code, told.stdout]).toEqual([3, expect.stringContaining('NOTHING YET')]);
-    writeFileSync(keyFile, 'svc_sandbox');
-    const authorization = `Bearer ${token}`;
-    // The run that ended may still be busy for a moment.
-    await until(
-      () => fetch(`${served.url}/jobs/nightly/run`, { method: 'POST', headers: { authorization } }),
-      ({ status }) => status === 202,
-    );
-    expect((await ended(2)).schedule.history[0]).toMatchObject({ outcome: 'done' });
-    const { stderr } = await terminate(served);
-    expect(stderr).not.toMatch(/svc_revoked|svc_sandbox/);
-  });
-
-  it('a port that is taken is named', async () => {
-    const pulling = Pulling.into(folders, sandbox, { serve: { jobs: [] } });
+    const pulling = Pulling.into(sandbox, jobs('one'));
     const served = await serve(pulling);
-    const port = new URL(served.url).port;
-    const other = await pulling.start(['serve', '--port', port]).ended;
-    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('serve.port')]);
-    expect((await terminate(served)).code).toBe(0);
+    let log = '';
+    served.running.child.stderr?.on('data', (text: string) => {
+      log += text;
+    });
+    const page = () => read(served, '/').catch(() => '');
+    expect(await page()).toContain('>one<');
+
+    // Of a wrong file, nothing is taken over.
+    pulling.set({ serve: { ...jobs('two').serve, prot: 1 } });
+    served.running.child.kill('SIGHUP');
+    await until(
+      async () => log,
+      (text) => text.includes('the settings are not taken over'),
+    );
+    expect(log).toContain('serve.prot');
+    expect(await page()).toContain('>one<');
+
+    pulling.set(jobs('three'));
+    await until(page, (text) => text.includes('>three<'));
+    expect(await page()).not.toContain('>one<');
+    const { code } = await terminate(served);
+    expect(code).toBe(0);
   });
 });
 
@@ -167,7 +151,7 @@ describe('a signal in the middle of a job', () => {
     const slow = await startTown({ sizes, latencyMs: [40, 60] });
     try {
       const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }];
-      const pulling = Pulling.into(folders, slow, { serve: { jobs } });
+      const pulling = Pulling.into(slow, { serve: { jobs } });
       const served = await serve(pulling);
       await until(
         async () => slow.stats().requests,
@@ -194,21 +178,9 @@ describe('a signal in the middle of a job', () => {
   });
 });
 
-/** What a program has printed when it has printed this. */
-function printed({ child, ended }: Running, enough: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    child.stdout?.on('data', (part: string) => {
-      text += part;
-      if (text.includes(enough)) resolve(text);
-    });
-    void ended.then(({ stderr }) => reject(new Error(`it ended: ${stderr}`)));
-  });
-}
-
 describe('what is printed at the start', () => {
   it('of serve beyond this machine: where it listens, and that there is no login', async () => {
-    const pulling = Pulling.into(folders, sandbox, {
+    const pulling = Pulling.into(sandbox, {
       serve: { jobs: [{ name: 'never', run: 'export', ...yearly }] },
     });
     for (const [host, isOpen] of [
@@ -229,7 +201,7 @@ describe('what is printed at the start', () => {
   it('of a sandbox with another rate limit: the settings that a client needs to match it', async () => {
     const small = ['--topics', '2', '--people', '2', '--companies', '1', '--messages', '5'];
     const of = async (settings: object) => {
-      const file = join(folders.make(), 'sandbox.yaml');
+      const file = join(testFolder(), 'sandbox.yaml');
       writeFileSync(file, stringify(settings));
       const running = start(['sandbox', '--port', '0', ...small, '--settings', file]);
       const text = await printed(running, 'Ctrl-C');
@@ -243,7 +215,7 @@ describe('what is printed at the start', () => {
   });
 
   it('of a sandbox whose settings are not valid: what is wrong with each', async () => {
-    const file = join(folders.make(), 'sandbox.yaml');
+    const file = join(testFolder(), 'sandbox.yaml');
     writeFileSync(
       file,
       stringify({ rate: { requests: 0 }, latencyMs: [80, 20], faults: [{ kind: 'none' }] }),

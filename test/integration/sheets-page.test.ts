@@ -3,21 +3,16 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { afterEach, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
-import type { Pulling } from '../support/pulling.js';
-import { other, townForPushes } from '../support/pushing.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, other } from '../support/pushing.js';
 import { type Served, serve, terminate, until } from '../support/serving.js';
 import { people, textOf, Visitor } from '../support/visiting.js';
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let topics: StoredTopic[];
-townForPushes({ holds: 'everything' }, (made) => {
-  ({ sandbox, pulling, topics } = made);
-});
+const { sandbox, pulling } = await townOfFile();
+const topics = changeable(sandbox);
 
 /** Never by itself within a test. */
 const yearly = { cron: '0 0 1 1 *', catchUp: false };
@@ -44,10 +39,7 @@ const changed = (...some: StoredTopic[]) =>
 /** Sets the priority of some topics in a sheet that was downloaded. */
 async function edited(bytes: Uint8Array, ids: readonly string[], to: string): Promise<Uint8Array> {
   const grid = await readSheet({ bytes, name: 'topics.xlsx' });
-  const [id, priority] = ['topic_id', 'priority'].map((name) => grid.columns.indexOf(name)) as [
-    number,
-    number,
-  ];
+  const [id = -1, priority] = ['topic_id', 'priority'].map((name) => grid.columns.indexOf(name));
   const rows = grid.rows.map((row) => ({
     ...row,
     cells: row.cells.map((cell, at) => (at === priority && ids.includes(String(row.cells[id])) ? to : cell)),
@@ -73,20 +65,22 @@ async function start(url: string, job: string): Promise<void> {
   expect((await fetch(`${url}/jobs/${job}/run`, { method: 'POST', headers })).status).toBe(202);
 }
 
+/** Looks at a page until it says this. */
+const shows = (visitor: Visitor, path: string, says: string) =>
+  until(
+    () => visitor.get(path),
+    (page) => textOf(page).includes(says),
+  );
+
 const bytesOf = async (answer: Response) => new Uint8Array(await answer.arrayBuffer());
 
 it('lets only those in who log in, and programs where they always went', async () => {
   const { url, running } = await served();
   const stranger = new Visitor(url);
-  for (const path of ['/', '/runs', '/report', '/sheets', '/sheets/download', '/nothing-here?a=1'].slice(
-    0,
-    5,
-  )) {
-    const answer = await stranger.ask(path);
-    expect([answer.status, answer.headers.get('location')]).toEqual([
-      303,
-      `/login?next=${encodeURIComponent(path)}`,
-    ]);
+  for (const path of ['/', '/runs', '/report', '/sheets', '/sheets/download']) {
+    const { status, headers } = await stranger.ask(path);
+    const login = `/login?next=${encodeURIComponent(path)}`;
+    expect([status, headers.get('location')]).toEqual([303, login]);
   }
   expect((await stranger.ask('/status.json')).status).toBe(401);
   await until(
@@ -106,27 +100,18 @@ it('lets only those in who log in, and programs where they always went', async (
   expect(status).toBe(401);
   expect(wrong).toContain('The name or the password is wrong.');
 
-  for (const next of [
-    'https://evil.example/',
-    '//evil.example',
-    '/.//evil.example',
-    '/\\evil.example',
-    '/\t/evil.example',
-  ])
-    expect(
-      await (async () => {
-        const page = await stranger.get(`/login?next=${encodeURIComponent(next)}`);
-        return /name="next" value="([^"]*)"/.exec(page)?.[1];
-      })(),
-    ).toBe('/sheets');
+  const elsewhere = ['https://evil.example/', '//evil.example', '/.//evil.example', '/\\evil.example'];
+  for (const next of [...elsewhere, '/\t/evil.example']) {
+    const page = await stranger.get(`/login?next=${encodeURIComponent(next)}`);
+    expect(page).toContain('name="next" value="/sheets"');
+  }
 
   // A session that somebody else chose is worth nothing, and that of a login has a cookie that no script reads.
   await stranger.get('/login?next=/runs');
   const form = new FormData();
-  form.set('token', /name="token" value="([^"]*)"/.exec(stranger.page)?.[1] ?? '');
-  form.set('name', 'ANNA');
-  form.set('password', 'correct horse battery');
-  form.set('next', '/runs');
+  const issued = /name="token" value="([^"]*)"/.exec(stranger.page)?.[1] ?? '';
+  const fields = { token: issued, name: 'ANNA', password: 'correct horse battery', next: '/runs' };
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
   const answer = await stranger.ask('/login', { method: 'POST', body: form });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/runs']);
   const [cookie = ''] = answer.headers.getSetCookie();
@@ -196,10 +181,7 @@ it('from the download to the undo, by the name of who did it', async () => {
 
   await anna.get(path);
   await anna.press('confirm');
-  await until(
-    () => anna.get(path),
-    (page) => textOf(page).includes('applied 1'),
-  );
+  await shows(anna, path, 'applied 1');
   expect(priorityOf(one)).toBe(to);
   const change = await pulling.run(['changes', 'list', '--source', 'mine.xlsx', '--json']);
   expect(JSON.parse(change.stdout)).toMatchObject({
@@ -220,10 +202,7 @@ it('from the download to the undo, by the name of who did it', async () => {
   expect(priorityOf(one)).toBe(to);
   await ben.press('confirm');
   const undone = ben.path;
-  await until(
-    () => ben.get(undone),
-    (page) => textOf(page).includes('applied 1'),
-  );
+  await shows(ben, undone, 'applied 1');
   expect(priorityOf(one)).toBe(before);
   expect(textOf(await ben.get('/sheets'))).toMatch(/Undo of mine\.xlsx ben .* mine\.xlsx anna /);
 
@@ -247,10 +226,7 @@ it('leaves wrong rows out, says which, and refuses files that are not sheets', a
   expect(shown).toContain('Row 4, topic_id "no-such-topic"');
   const { path } = anna;
   await anna.press('confirm');
-  await until(
-    () => anna.get(path),
-    (page) => textOf(page).includes('applied 1'),
-  );
+  await shows(anna, path, 'applied 1');
   expect(textOf(anna.page)).toMatch(/applied 1 2 rows left out/);
 
   const wrong: [name: string, bytes: Uint8Array | string, says: RegExp][] = [
@@ -295,10 +271,7 @@ it('two people at once are both told, and neither wins by being later', async ()
     [anna, paths[0], 'ben'],
     [ben, paths[1], 'anna'],
   ] as const) {
-    await until(
-      () => visitor.get(path ?? ''),
-      (page) => /conflict 1/.test(textOf(page)),
-    );
+    await shows(visitor, path ?? '', 'conflict 1');
     expect(textOf(visitor.page)).toMatch(new RegExp(`${who} wants priority`));
   }
   expect(priorityOf(topic)).toBe(before);
@@ -313,10 +286,7 @@ it('two people at once are both told, and neither wins by being later', async ()
     },
     () => ben.status !== 503,
   );
-  await until(
-    () => ben.get(path),
-    (text) => textOf(text).includes('applied 1'),
-  );
+  await shows(ben, path, 'applied 1');
   expect(priorityOf(topic)).toBe(wishes[1]);
   expect(textOf(await anna.get(paths[0] ?? ''))).toContain('superseded 1');
   await terminate({ url, running });
@@ -347,10 +317,7 @@ it('a restart and a kill lose nothing that was confirmed, and repeat nothing', a
   ({ url, running } = await served());
   again = again.at(url);
   await again.logIn('anna', undefined, path);
-  await until(
-    () => again.get(path),
-    (page) => textOf(page).includes('applied 2'),
-  );
+  await shows(again, path, 'applied 2');
   await terminate({ url, running });
 
   // A kill right before it was stored that the changes are queued: the import is made again, and queues none of them.

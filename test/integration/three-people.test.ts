@@ -1,19 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import type { Pulling } from '../support/pulling.js';
-import { DropFolder, lineOf, townForPushes } from '../support/pushing.js';
+import { townOfFile } from '../support/pulling.js';
+import { changeable, DropFolder, lineOf } from '../support/pushing.js';
 import { serve, terminate, until } from '../support/serving.js';
 import { people, Visitor } from '../support/visiting.js';
 
-let sandbox: Sandbox;
-let pulling: Pulling;
-let topics: StoredTopic[];
-townForPushes({ holds: 'everything', sizes: { topics: 560 } }, (made) => {
-  ({ sandbox, pulling, topics } = made);
-});
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 560 } });
+const topics = changeable(sandbox);
 
 const token = 'a-token-of-a-good-length';
 const sheet = (lines: readonly string[]) => `topic_id,priority\n${lines.join('')}`;
@@ -89,10 +84,7 @@ it('500 changes by three people through page, folder and command line, under fau
     async () => {
       await run('push');
       const { stdout } = await pulling.run(['changes', 'list', '--limit', '1000', '--json']);
-      const all = (JSON.parse(stdout) as Listed).changes;
-      process.stderr.write(`${all.length} ${all.filter((c) => c.status === 'applied').length} ${all.filter((c) => c.status === 'conflict').length} ${all.filter((c) => c.status === 'queued').length} ${all.filter((c) => c.status === 'sending').length}
-`);
-      return all;
+      return (JSON.parse(stdout) as Listed).changes;
     },
     (changes) =>
       changes.length >= 500 && changes.every(({ status }) => status !== 'queued' && status !== 'sending'),

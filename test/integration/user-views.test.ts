@@ -1,33 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import { beforeEach, expect, test } from 'vitest';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { tryUserViews, type UserView } from '../../src/warehouse/user-views.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { townOfFile } from '../support/pulling.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/warehouse/user-views-process.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-let views: string;
-beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-  views = join(pulling.dataDir, 'views');
-});
+const { pulling } = await townOfFile();
+const views = join(pulling.dataDir, 'views');
 beforeEach(() => {
   rmSync(views, { recursive: true, force: true });
   mkdirSync(views);
-});
-afterAll(async () => {
-  folders.remove();
-  await sandbox.stop();
 });
 
 const put = (files: Record<string, string | Uint8Array>) => {
@@ -49,17 +37,15 @@ test('files of views/ are in every snapshot; one that fails is left out, and nam
   expect(summary.stdout.replaceAll(/\s+/g, ' ')).toContain(
     'views/broken.sql is left out of signals.duckdb: Catalog Error',
   );
-  await read(pulling.dataDir, async ({ rows }) => {
-    expect(
-      await rows('SELECT topics = (SELECT count(*) FROM urgent) AS same FROM "20_urgent_count"'),
-    ).toEqual([{ same: true }]);
-    expect(await rows('SELECT half(3) AS half, count(*) AS topics FROM first_topics(2)')).toEqual([
-      { half: 1.5, topics: 2 },
-    ]);
-    expect(await rows("SELECT comment FROM duckdb_views() WHERE view_name = 'urgent'")).toEqual([
-      { comment: 'What is urgent; now' },
-    ]);
-  });
+  const ask = (sql: string) => pulling.rows(sql);
+  expect(await ask('SELECT topics = (SELECT count(*) FROM urgent) AS same FROM "20_urgent_count"')).toEqual([
+    { same: true },
+  ]);
+  expect(await ask('SELECT half(3) AS half, count(*) AS topics FROM first_topics(2)')).toEqual([
+    { half: 1.5, topics: 2 },
+  ]);
+  const comment = 'What is urgent; now';
+  expect(await ask("SELECT comment FROM duckdb_views() WHERE view_name = 'urgent'")).toEqual([{ comment }]);
 
   const { contents } = JSON.parse((await pulling.run(['status', '--json'])).stdout);
   expect(contents.userViews).toEqual([
@@ -71,7 +57,7 @@ test('files of views/ are in every snapshot; one that fails is left out, and nam
   expect((await pulling.run(['status'])).stdout).toContain('broken.sql: LEFT OUT: Catalog Error');
 
   // Exporting everything is a job of the night, which a view that fails or never ends must not stop.
-  const out = join(folders.make(), 'all');
+  const out = join(testFolder(), 'all');
   expect((await pulling.run(['export', '--all', '--out', out])).code).toBe(0);
   expect(readdirSync(out)).toContain('backlog.parquet');
   expect(readdirSync(out)).not.toContain('urgent.parquet');
@@ -81,14 +67,9 @@ test('files of views/ are in every snapshot; one that fails is left out, and nam
   rmSync(join(pulling.dataDir, 'worker.duckdb'));
   pulling.isBroken = true;
   expect((await pulling.run(['rebuild'])).code).toBe(0);
-  await read(pulling.dataDir, async ({ rows }) => {
-    expect(
-      await rows("SELECT view_name FROM duckdb_views() WHERE view_name IN ('urgent', 'user_views')"),
-    ).toEqual([]);
-    expect(await rows("SELECT function_name FROM duckdb_functions() WHERE function_name = 'half'")).toEqual(
-      [],
-    );
-  });
+  const left = "SELECT view_name AS name FROM duckdb_views() WHERE view_name IN ('urgent', 'user_views')";
+  const macros = "SELECT function_name AS name FROM duckdb_functions() WHERE function_name = 'half'";
+  expect(await ask(`${left} UNION ALL ${macros}`)).toEqual([]);
 });
 
 test('a hostile file is left out as a whole, and nothing else is affected', async () => {
@@ -120,7 +101,7 @@ test('a hostile file is left out as a whole, and nothing else is affected', asyn
   });
   mkdirSync(join(views, 'u_folder.sql'));
   symlinkSync('nowhere', join(views, 'v_link.sql'));
-  const elsewhere = join(folders.make(), 'password');
+  const elsewhere = join(testFolder(), 'password');
   writeFileSync(elsewhere, 'hunter2\n');
   symlinkSync(elsewhere, join(views, 'x_link.sql'));
   execFileSync('mkfifo', [join(views, 'w_pipe.sql')]);

@@ -9,45 +9,29 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { VerifyReport } from '../../src/app/verify.js';
 import { isAlive } from '../../src/base/processes.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
-import { Pulling, runOn, startTown } from '../support/pulling.js';
+import { Pulling, runOn, townOfFile } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';
-import { Folders, type Ran } from '../support/signalhouse.js';
+import type { Ran } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/verify.js'));
 void (() => import('../../src/warehouse/verify-process.js'));
 
-const folders = new Folders();
-let sandbox: Sandbox;
-let pulling: Pulling;
-
-beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
-});
+const { sandbox, pulling } = await townOfFile();
 
 /** A data directory of its own, as the first pull left it. */
-function copied(settings: object = {}): Pulling {
-  const copy = Pulling.into(folders, sandbox, settings);
-  cpSync(pulling.dataDir, copy.dataDir, { recursive: true });
-  return copy;
-}
+const copied = (settings: object = {}) => Pulling.filled(sandbox, settings);
 
 const reportOf = ({ stdout }: Ran): VerifyReport => JSON.parse(stdout);
 const statusJson = async (of: Pulling) => JSON.parse((await of.run(['status', '--json'])).stdout);
 const hidden = (of: Pulling) => readdirSync(of.dataDir).filter((name) => name.startsWith('.'));
 
 test('a restored and rebuilt copy is equal, while another process holds the warehouse, and status says so', async () => {
-  const own = copied();
+  const own = await copied();
   const holder = await DuckDBInstance.create(join(own.dataDir, 'worker.duckdb'));
   const before = statSync(join(own.dataDir, 'worker.duckdb')).mtimeMs;
   try {
@@ -68,22 +52,25 @@ test('a restored and rebuilt copy is equal, while another process holds the ware
   );
 });
 
-test('a row that was changed, removed or added behind its back is found and named', async () => {
-  const own = copied();
-  const [[[topic]], , [[message]]] = (await runOn(
+test('a row that was changed, removed or added behind its back, and a document that was, are found and named', async () => {
+  const own = await copied();
+  const [[[topic]], , [[message]], , , , [[other]]] = (await runOn(
     join(own.dataDir, 'signals.duckdb'),
     'SELECT min(id) FROM topics',
     "UPDATE topics SET title = 'other' WHERE id = (SELECT min(id) FROM topics)",
     'SELECT min(id) FROM messages',
     'DELETE FROM messages WHERE id = (SELECT min(id) FROM messages)',
     "INSERT INTO companies BY NAME SELECT * REPLACE ('added' AS id) FROM companies LIMIT 1",
+    `UPDATE raw.documents SET body = json_merge_patch(body, '{"content":"other"}')
+      WHERE endpoint = 'messages' AND id = (SELECT max(id) FROM messages)`,
+    'SELECT max(id) FROM messages',
     'CHECKPOINT',
-  )) as [[[string]], unknown, [[string]]];
+  )) as [[[string]], unknown, [[string]], unknown, unknown, unknown, [[string]]];
   const ran = await own.run(['verify', '--json']);
   expect(ran).toMatchObject({ code: 3, stderr: '' });
   expect(reportOf(ran).differences).toEqual([
     { table: 'companies', missing: 1, more: 0, different: 0, keys: ['added'] },
-    { table: 'messages', missing: 0, more: 1, different: 0, keys: [message] },
+    { table: 'messages', missing: 0, more: 1, different: 1, keys: [message, other] },
     { table: 'topics', missing: 0, more: 0, different: 1, keys: [topic] },
   ]);
   expect((await own.run(['verify'])).stdout).toContain(topic);
@@ -94,28 +81,18 @@ test('a row that was changed, removed or added behind its back is found and name
   expect((await own.run(['verify'])).code).toBe(0);
 });
 
-test('a document that was changed is found in its table, and a damaged file cannot be restored', async () => {
-  const own = copied();
+test('a damaged file cannot be restored', async () => {
+  const own = await copied();
   const file = join(own.dataDir, 'signals.duckdb');
-  await runOn(
-    file,
-    `UPDATE raw.documents SET body = json_merge_patch(body, '{"content":"other"}')
-      WHERE endpoint = 'messages' AND id = (SELECT min(id) FROM messages)`,
-    'CHECKPOINT',
-  );
-  expect(reportOf(await own.run(['verify', '--json'])).differences).toMatchObject([
-    { table: 'messages', different: 1 },
-  ]);
   truncateSync(file, Math.floor(statSync(file).size / 2));
   const damaged = await own.run(['verify']);
-  expect(damaged).toMatchObject({ code: 1, stdout: '' });
-  expect(damaged.stderr).toContain('signals.duckdb');
+  expect(damaged).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('signals.duckdb') });
   expect(JSON.parse(readFileSync(join(own.dataDir, 'verify.json'), 'utf8')).outcome).toBe('failed');
   expect(hidden(own)).toEqual([]);
 });
 
 test('where a published file is masked, the full snapshot is restored', async () => {
-  const own = copied({ publish: { profile: 'analysts' } });
+  const own = await copied({ publish: { profile: 'analysts' } });
   expect((await own.run(['rebuild'])).code).toBe(0);
   expect(reportOf(await own.run(['verify', '--json']))).toMatchObject({
     file: 'recovery.duckdb',
@@ -141,7 +118,7 @@ test.runIf(canMount)('without room it says how much is needed and free before it
 });
 
 test('a kill leaves nothing behind, of this process at once and of both with the next command', async () => {
-  const own = copied();
+  const own = await copied();
   const begun = async () => {
     const { child, ended } = own.start(['verify']);
     // The folder of the process that makes the copy; the first process has one while it looks at the file.
@@ -177,7 +154,7 @@ test('a kill leaves nothing behind, of this process at once and of both with the
 });
 
 test('serve rehearses after a run, once a week, and tells when a copy differs', async () => {
-  const own = copied({ serve: { jobs: [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }] } });
+  const own = await copied({ serve: { jobs: [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }] } });
   await own.edit("UPDATE messages SET content = 'other' WHERE id = (SELECT min(id) FROM messages)");
   const served = await serve(own);
   const { schedule } = await until(
@@ -201,7 +178,7 @@ test.each([
   ['of six days ago', 6, false],
   ['of eight days ago', 8, true],
 ])('serve takes a rehearsal %s for what it is', async (_, days, isDue) => {
-  const own = copied();
+  const own = await copied();
   const file = join(own.dataDir, 'verify.json');
   const at = new Date(Date.now() - days * 24 * 3_600_000).toISOString();
   writeFileSync(file, JSON.stringify({ at, seconds: 1, outcome: 'equal', problem: null, differences: [] }));

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
 import { loadBatch } from '../support/load-batch.js';
-import { at, doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
+import { at, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 /** Messages that do not compress, as a batch. */
 function messages(night: number, count: number, bytes: number) {
@@ -80,28 +80,6 @@ test('a log that needs more memory than the limit is read back, and the file is 
   expect(opened.restored).toBeNull();
   expect(await opened.all('SELECT count(*) AS n FROM main.wide')).toEqual([{ n: 80 }]);
   await opened.close();
-});
-
-test('rebuild gives the same tables when one does not fit into the memory, and when a piece of it does not', async () => {
-  const dataDir = await ready();
-  const filling = await open(dataDir);
-  const number = 80_000;
-  for (let from = 0; from < number; from += 10_000) {
-    const documents = Array.from({ length: 10_000 }, (_, index) => {
-      const id = `g${from + index}`;
-      const body = { group: { id, title: `Group ${id} `.repeat(4) }, topic: { topicId: 't1', title: 'T' } };
-      return doc('company_groups', id, 1, body, `c${index % 50}`);
-    });
-    await loadBatch(filling, batchOf(`${runId}${from}`, { documents }));
-  }
-  await filling.run("UPDATE groups SET topic_id = 'spoilt' WHERE id < 'g5'");
-  await filling.close();
-  // With 64 MB and more, it fits whole.
-  const small = await open(dataDir, { memoryLimit: '32MB', mostMemory: 32_000_000, threads: 1 });
-  expect((await small.rebuild()).rows).toMatchObject({ groups: number, group_companies: number });
-  expect(await small.all("SELECT count(*) AS n FROM groups WHERE topic_id = 'spoilt'")).toEqual([{ n: 0 }]);
-  expect(await small.checkKeys()).toEqual([]);
-  await small.close();
 });
 
 const blockSize = 262_144;

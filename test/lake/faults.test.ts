@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { extensionVersion } from '../../src/warehouse/store/extensions.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 import { kinds, obstacle, TestLake } from './support/lake.js';
 import { losingProxy } from './support/proxy.js';
 import { type Organization, organization, removeOrganizations, Worker } from './support/worker.js';
@@ -11,9 +11,7 @@ import { type Organization, organization, removeOrganizations, Worker } from './
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/lake.js'));
 
-const folders = new Folders();
 afterAll(() => {
-  folders.remove();
   removeOrganizations();
 });
 
@@ -76,7 +74,7 @@ describe.each(kinds)('a lake in the format %s', (kind) => {
     'with extensions of another DuckDB is refused with the way to get the right ones',
     async () => {
       const lake = await TestLake.make(kind);
-      const directory = folders.make();
+      const directory = testFolder();
       for (const name of ['httpfs', 'avro', 'iceberg', 'ducklake', 'postgres_scanner']) {
         const bytes = readFileSync(
           join(inject('lakeServices').extensions, `${name}.duckdb_extension`),
@@ -150,7 +148,7 @@ describe.each(kinds)('a lake in the format %s', (kind) => {
     const lake = await TestLake.make(kind);
     const sandbox = await startTown({ sizes: { seed: 9 } });
     try {
-      const pulling = Pulling.into(folders, sandbox, lake.settings());
+      const pulling = Pulling.into(sandbox, lake.settings());
       const wrong = { ...lake.env, AWS_SECRET_ACCESS_KEY: 'wrongsecret12345' };
       const failed = await pulling.start(['sync', '--lake', '--json'], wrong).ended;
       // The sync itself is well; only the lake is not.

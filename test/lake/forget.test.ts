@@ -1,15 +1,11 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { identifier, literal } from '../../src/warehouse/sql.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
 import { kinds, obstacle, type Rows, TestLake } from './support/lake.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/forget.js'));
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 /** The strings that some column of some table of a namespace has. */
 async function found(
@@ -36,7 +32,7 @@ describe.each(kinds)('a person who is forgotten', (kind) => {
     const sandbox = await startTown({ sizes: { seed: 5 } });
     try {
       const lake = await TestLake.make(kind);
-      const pulling = Pulling.into(folders, sandbox, lake.settings());
+      const pulling = Pulling.into(sandbox, lake.settings());
       Object.assign(pulling.env, lake.env);
       const synced = await pulling.run(['sync', '--lake', '--json']);
       expect(synced.code).toBe(0);

@@ -4,22 +4,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
 import { type Served, statusOf, terminate, until } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** The alerts in deploy/prometheus with a real Prometheus, which scrapes a real serve through everything that can go wrong. */
 
 const folder = fileURLToPath(new URL('../../deploy/', import.meta.url));
 const rulesFile = `${folder}prometheus/signalhouse.rules.yml`;
 const hasPrometheus = ['prometheus', 'promtool'].every((name) => spawnSync(name, ['--version']).status === 0);
-const folders = new Folders();
-afterAll(() => folders.remove());
 beforeEach(({ skip }) => skip(!hasPrometheus, 'no promtool here: install the package prometheus'));
 
 describe('promtool', () => {
@@ -77,7 +75,7 @@ class Prometheus {
   }
 
   static async start(target: number): Promise<Prometheus> {
-    const dir = folders.make();
+    const dir = testFolder();
     const port = await freePort();
     writeFileSync(join(dir, 'signalhouse.rules.yml'), hastyRules());
     const config = readFileSync(`${folder}prometheus/prometheus.yml`, 'utf8')
@@ -163,7 +161,7 @@ describe('with a real Prometheus', () => {
     const yearly = { cron: '0 0 1 1 *', catchUp: false };
     const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *', catchUp: false };
     const short = { name: 'short', run: 'sync', maxRequests: 12, ...yearly };
-    const pulling = Pulling.into(folders, town, { serve: { port, jobs: [{ ...nightly, catchUp: true }] } });
+    const pulling = Pulling.into(town, { serve: { port, jobs: [{ ...nightly, catchUp: true }] } });
 
     // The last night that succeeded was 27 hours ago, by the clocks of the service and of this machine.
     const behindMs = 27 * 3_600_000;

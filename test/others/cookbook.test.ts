@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { withSandboxData } from '../../scripts/docs-cookbook.mjs';
 import { recipesIn } from '../../src/assistant/server.js';
 import { runInProcess } from '../support/in-process.js';
-import { Folders, program } from '../support/signalhouse.js';
+import { program } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // The queries of the cookbook in the programs that analysts use, on one warehouse: all give the answers of our own `sql`.
 
@@ -27,8 +28,7 @@ const recipes = recipesIn(cookbook).map(({ name, text }) => ({
 
 type Answers = Record<string, unknown[][]>;
 
-const folders = new Folders();
-const dir = folders.make();
+const dir = testFolder();
 const dataDir = join(dir, 'data');
 const published = join(dataDir, 'signals.duckdb');
 const queries = join(dir, 'queries');
@@ -45,7 +45,6 @@ beforeAll(async () => {
     expected[name] = (JSON.parse(stdout) as object[]).map((row) => Object.values(row));
   }
 });
-afterAll(() => folders.remove());
 
 /** Runs a program to its end, in UTC, and gives what it printed. */
 function run(command: string, args: readonly string[], cwd = dir, env: Record<string, string> = {}): string {

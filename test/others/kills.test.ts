@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { killedAt, type Moment } from '../support/killed-at.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /**
  * A process that is really killed, at one point of each kind: what the operating system and DuckDB leave behind is not
@@ -51,19 +51,17 @@ const killPoints: readonly KillPoint[] = [
 
 /** Small batches, so that there is a second and a third one. */
 const tuning = { batch: { megabytes: 5, answers: 5, seconds: 5 }, concurrency: 2 };
-const folders = new Folders();
 let sandbox: Sandbox;
 let yesterday: Pulling;
 beforeAll(async () => {
   const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
   sandbox = await startTown({ sizes });
-  yesterday = Pulling.into(folders, sandbox);
+  yesterday = Pulling.into(sandbox);
   expect(await yesterday.sync()).toMatchObject({ code: 0 });
   sandbox.advance(3, { activeTopics: 0.8, edits: 0.05, archives: 0.2 });
 });
 afterAll(async () => {
   await sandbox.stop();
-  folders.remove();
 });
 
 /** What may stand in a data directory between two runs. */
@@ -72,7 +70,7 @@ const isLive = (name: string) => /^worker\.duckdb(\.wal.*)?$/.test(name);
 
 /** When each child was fetched, as the next run would see it: in a copy, so that the file stays as the kill left it. */
 async function fetchedIn(dataDir: string): Promise<Map<string, number>> {
-  const copy = folders.make();
+  const copy = testFolder();
   for (const name of readdirSync(dataDir).filter(isLive)) copyFileSync(join(dataDir, name), join(copy, name));
   const warehouse = await openWarehouse({ dataDir: copy, memoryLimit: '256MB', threads: 1 });
   expect(warehouse.restored).toBeNull();
@@ -92,7 +90,7 @@ const published = (dataDir: string) => {
 it.each(killPoints)(
   'kill -9 from $from, $name: no file breaks, and what was committed is not fetched again',
   async ({ from, at, compacts }) => {
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox);
     pulling.isBroken = from === 'garbage';
     const { dataDir } = pulling;
     if (from !== 'nothing') cpSync(yesterday.dataDir, dataDir, { recursive: true });

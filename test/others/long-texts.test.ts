@@ -9,7 +9,7 @@ import { dayShape } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** docs/operations.md, Sizing: on a machine with memory to spare, where garbage is collected late. */
 const documentedPeak = 640e6;
@@ -26,12 +26,10 @@ const peakMemory = fileURLToPath(new URL('./peak-memory.mjs', import.meta.url));
 /** A day on which nothing else happens. */
 const quiet = Object.fromEntries(Object.keys(dayShape.shape).map((name) => [name, 0]));
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
 afterAll(async () => {
   await sandbox.stop();
-  folders.remove();
 });
 
 /** Text that nothing can compress much. */
@@ -43,7 +41,7 @@ function text(bytes: number): string {
 
 /** Runs a command as a process of its own; returns what it printed, and the most memory that it had. */
 async function run(args: readonly string[]): Promise<{ code: number | null; stdout: string; peak: number }> {
-  const file = join(folders.make(), 'peak');
+  const file = join(testFolder(), 'peak');
   const env = { ...asInTheImage, NODE_OPTIONS: `--import ${peakMemory}`, PEAK_MEMORY_FILE: file };
   const { code, stdout } = await pulling.start(args, env).ended;
   expect(readdirSync(pulling.dataDir).filter((name) => name.includes('broken'))).toEqual([]);
@@ -55,7 +53,7 @@ it(`${nights} nights with 10 MB of long messages each: memory stays as documente
     sizes: { topics: 12, people: 12, companies: 3, messages: 60, stories: 2 },
     maxPageSize: 5,
   });
-  pulling = Pulling.into(folders, sandbox, {
+  pulling = Pulling.into(sandbox, {
     warehouse: { memoryLimit: '128MB' },
   });
   const { world } = sandbox;

@@ -8,13 +8,12 @@ import { Random } from '../../src/sandbox/world/random.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { changeable, enqueue, other, push, raise } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 /** Machines that are lost while they push, and come back from what restic keeps in an object store. */
 
 const hasRestic = spawnSync('restic', ['version']).status === 0;
 const script = fileURLToPath(new URL('../../scripts/lake-services.sh', import.meta.url));
-const folders = new Folders();
 /** The environment of restic. */
 let restic: Record<string, string>;
 let services: string;
@@ -22,7 +21,7 @@ let services: string;
 beforeEach(({ skip }) => skip(!hasRestic, 'no restic here: install the package restic'));
 beforeAll(() => {
   if (!hasRestic) return;
-  services = folders.make();
+  services = testFolder();
   const started = spawnSync('bash', [script, 's3', services], { encoding: 'utf8' });
   const [address, keyId, secret] = started.stdout.trim().split(' ');
   // Where the S3 server cannot be had, a folder takes its place.
@@ -37,7 +36,6 @@ beforeAll(() => {
 });
 afterAll(() => {
   if (services !== undefined) spawnSync('bash', [script, 'down', services]);
-  folders.remove();
 });
 
 function run(...args: string[]): string {
@@ -51,7 +49,7 @@ function run(...args: string[]): string {
 
 /** The script of docs/operations.md, with the variables that it reads from a file. */
 function backupScript(): string {
-  const path = join(folders.make(), 'backup.sh');
+  const path = join(testFolder(), 'backup.sh');
   const exported = Object.entries(restic).map(([name, value]) => `export ${name}='${value}'`);
   const lines = [
     '#!/bin/sh -e',
@@ -71,7 +69,7 @@ it.each([3, 11, 29])(
     const sandbox = await startTown({ sizes: { seed, topics: 30 } });
     try {
       const settings = { publish: { after: [[backupScript()]] } };
-      const lost = Pulling.into(folders, sandbox, settings);
+      const lost = Pulling.into(sandbox, settings);
       expect(await lost.sync()).toMatchObject({ code: 0 });
       const chosen = changeable(sandbox).slice(0, 12);
       const wanted = new Map(chosen.map(({ id, priority }) => [id, other(priority)]));
@@ -89,9 +87,9 @@ it.each([3, 11, 29])(
       const first = queued.find(({ entityId }) => entityId === back?.id)?.base.priority;
       if (back) sandbox.change({ kind: 'patchTopic', topicId: back.id, fields: { priority: first } });
 
-      const target = folders.make();
+      const target = testFolder();
       run('restore', 'latest', '--target', target);
-      const fresh = Pulling.into(folders, sandbox);
+      const fresh = Pulling.into(sandbox);
       const restored = await fresh.run(['restore', join(target, lost.dataDir), '--json']);
       expect({ code: restored.code, stderr: restored.stderr }).toEqual({ code: 0, stderr: '' });
       expect(JSON.parse(restored.stdout)).toMatchObject({

@@ -1,17 +1,14 @@
 import { type ExecFileException, execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/start.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 
 // The sandbox's OpenAPI description says what it enforces: Schemathesis makes requests from it, valid and not, and compares
 // the answers with it.
 
 const release = 'schemathesis==4.32.0';
 const sizes = { topics: 30, people: 40, companies: 10, messages: 400, channels: 4, stories: 6, templates: 3 };
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 function run(command: string, args: readonly string[], cwd: string): Promise<{ code: number; text: string }> {
   return new Promise((resolve) => {
@@ -25,7 +22,7 @@ function run(command: string, args: readonly string[], cwd: string): Promise<{ c
 const canInstall = spawnSync('python3', ['-c', 'import ensurepip']).status === 0;
 
 it.skipIf(!canInstall)('Schemathesis finds no failure in the sandbox', async () => {
-  const dir = folders.make();
+  const dir = testFolder();
   expect(await run('python3', ['-m', 'venv', dir], dir)).toMatchObject({ code: 0 });
   const python = join(dir, 'bin/python');
   expect(await run(python, ['-m', 'pip', 'install', '--quiet', release], dir)).toMatchObject({ code: 0 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Pulling, startTown } from '../support/pulling.js';
 import { queueOf } from '../support/pushing.js';
-import { Folders, signalhouse } from '../support/signalhouse.js';
+import { signalhouse } from '../support/signalhouse.js';
 
 // Our workbooks as another implementation of the format reads them, and edits them.
 
@@ -75,21 +75,21 @@ at = {cell.value: cell.column for cell in sheet[1]}
 sheet.cell(2, at['priority']).value = 'default'
 book.save(sys.argv[2])`;
 
+import { testFolder } from '../support/test-folders.js';
+
 describe.skipIf(!hasOpenpyxl())('a sheet in openpyxl', () => {
-  const folders = new Folders();
   let town: Awaited<ReturnType<typeof startTown>>;
   let pulling: Pulling;
   let cwd: string;
   beforeAll(async () => {
     town = await startTown({ sizes: { topics: 24, people: 12, messages: 80, stories: 1 } });
-    pulling = Pulling.into(folders, town);
-    cwd = folders.make();
+    pulling = Pulling.into(town);
+    cwd = testFolder();
     const { code } = await pulling.sync(['--only', 'topics,companies']);
     if (code !== 0) throw new Error('the warehouse of this test could not be filled');
   });
   afterAll(async () => {
     await town?.stop();
-    folders.remove();
   });
   const run = (...args: string[]) => signalhouse(args, { cwd, env: pulling.env });
 

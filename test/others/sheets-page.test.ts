@@ -8,10 +8,8 @@ import { writeGrid } from '../../src/sheet/write.js';
 import { faint, keepPicture, launchChromium, noChromium, tooWide } from '../support/chromium.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
 import { type Served, serve, terminate } from '../support/serving.js';
-import { Folders } from '../support/signalhouse.js';
 import { password, people } from '../support/visiting.js';
 
-const folders = new Folders();
 let browser: Browser | undefined;
 let sandbox: Sandbox;
 let pulling: Pulling;
@@ -20,7 +18,7 @@ let served: Served;
 beforeAll(async () => {
   browser = await launchChromium();
   sandbox = await startTown({ sizes: town });
-  pulling = await Pulling.filled(folders, sandbox);
+  pulling = await Pulling.filled(sandbox);
   const yearly = { cron: '0 0 1 1 *', catchUp: false };
   const jobs = [{ name: 'decisions', run: 'push', ...yearly }];
   pulling.set({ serve: { users: await people(), jobs } });
@@ -30,7 +28,6 @@ afterAll(async () => {
   await browser?.close();
   await terminate(served);
   await sandbox.stop();
-  folders.remove();
 });
 beforeEach(({ skip }) => skip(!browser, noChromium));
 

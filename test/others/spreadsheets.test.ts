@@ -14,17 +14,14 @@ import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { putWarehouse } from '../support/migrated.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { changeable, other, push } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import { testFolder } from '../support/test-folders.js';
 import { table } from '../unit/sheet/support.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
 
 let sandbox: Sandbox;
 let pulling: Pulling;
 beforeAll(async () => {
   sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
+  pulling = await Pulling.filled(sandbox);
 });
 afterAll(() => sandbox.stop());
 
@@ -39,7 +36,7 @@ function soffice(): string | undefined {
 
 /** LibreOffice without a window, with a profile of its own. */
 class Office {
-  readonly dir = folders.make();
+  readonly dir = testFolder();
 
   /** Opens a file and saves it in another format; gives the folder. */
   saved(file: string, format: string, ...more: string[]): string {
@@ -210,7 +207,7 @@ describe.skipIf(soffice() === undefined)('LibreOffice', () => {
 test('a sheet of 20,000 rows is imported within 300 MB', async () => {
   const topics = changeable(sandbox);
   const text = 'What the customer says about it, and what they would like to have instead. '.repeat(5);
-  const path = join(folders.make(), 'large.xlsx');
+  const path = join(testFolder(), 'large.xlsx');
   await writeSheet(path, {
     name: 'Topics',
     columns: ['topic_id', 'title', 'summary', 'priority', 'lifecycle_state', 'votes', 'seen'].map((key) => ({
@@ -232,7 +229,7 @@ async function metered(
   pulling: Pulling,
   args: readonly string[],
 ): Promise<{ report: ImportReport; megabytes: number }> {
-  const meter = join(folders.make(), 'meter.mjs');
+  const meter = join(testFolder(), 'meter.mjs');
   writeFileSync(meter, `process.on('exit', () => console.error('maxRSS', process.resourceUsage().maxRSS));`);
   const env = { NODE_OPTIONS: `--import ${pathToFileURL(meter).href}` };
   const { code, stdout, stderr } = await pulling.start(args, env).ended;
@@ -244,7 +241,7 @@ async function metered(
 }
 
 test('20,000 changes are queued within 350 MB', async () => {
-  const large = Pulling.into(folders, sandbox);
+  const large = Pulling.into(sandbox);
   await putWarehouse(large.dataDir);
   const warehouse = await openWarehouse({ dataDir: large.dataDir, memoryLimit: '256MB', threads: 1 });
   await warehouse.transaction((tx) =>
@@ -255,7 +252,7 @@ test('20,000 changes are queued within 350 MB', async () => {
   );
   await warehouse.publish();
   await warehouse.close();
-  const path = join(folders.make(), 'all.xlsx');
+  const path = join(testFolder(), 'all.xlsx');
   expect((await large.run(['changes', 'sheet', '--out', path])).code).toBe(0);
   const grid = await readSheet({ path });
   const at = grid.columns.indexOf('priority');

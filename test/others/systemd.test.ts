@@ -2,20 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { Folders } from '../support/signalhouse.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { testFolder } from '../support/test-folders.js';
 
 const folder = fileURLToPath(new URL('../../deploy/systemd/', import.meta.url));
 const services = ['signalhouse-sync.service', 'signalhouse-serve.service', 'signalhouse@acme.service'];
 const timers = ['signalhouse-sync.timer', 'signalhouse@acme.timer'];
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
-const folders = new Folders();
-afterAll(() => folders.remove());
 beforeEach(({ skip }) => skip(!hasSystemd, 'no systemd-analyze here: install the package systemd'));
 
 /** The root of a machine on which the units are installed as docs/operations.md says. */
 function machine(): string {
-  const root = folders.make();
+  const root = testFolder();
   const units = join(root, 'etc/systemd/system');
   mkdirSync(units, { recursive: true });
   for (const name of readdirSync(folder).filter((one) => /^signalhouse[-@]/.test(one)))

@@ -1,6 +1,5 @@
 import { Pulling } from './pulling.js';
 import { type RawServer, rawServer, type Seen } from './raw-server.js';
-import type { Folders } from './signalhouse.js';
 
 type Plain = Record<string, unknown>;
 /** What a test answers in place of the default: `body` as JSON, or `text` as it is; `destroy` breaks the connection. */
@@ -89,8 +88,8 @@ export class PlainApi {
   }
 
   /** A data directory for this API. */
-  pulling(folders: Pick<Folders, 'make'>, settings: object = {}): Pulling<PlainApi> {
-    return Pulling.into(folders, this, settings);
+  pulling(settings: object = {}): Pulling<PlainApi> {
+    return Pulling.into(this, settings);
   }
 
   /** What Pulling counts; this API has no routes by name. */

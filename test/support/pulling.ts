@@ -3,14 +3,17 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { inject } from 'vitest';
+import { afterAll, beforeEach, expect, inject } from 'vitest';
 import { stringify } from 'yaml';
 import type { Tuning } from '../../src/config/load.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
+import type { Row } from './expected/row.js';
 import { type Comparison, differences } from './oracle.js';
-import { type Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
+import { read } from './published.js';
+import { type Ran, type Running, signalhouse, start } from './signalhouse.js';
+import { testFolder } from './test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sync.js'));
@@ -49,6 +52,27 @@ export async function startTown(options: SandboxOptions = {}): Promise<Sandbox> 
   });
   towns.set(sandbox, options);
   return sandbox;
+}
+
+/**
+ * A town for all tests of a file, which goes with them, and a data directory that holds everything of it, or nothing. What a
+ * test made wrong in the town's answers is right in the next. For the top of a file: `const { sandbox } = await townOfFile()`.
+ */
+export async function townOfFile({
+  holds = 'everything',
+  ...options
+}: SandboxOptions & { holds?: 'everything' | 'nothing' } = {}): Promise<{
+  readonly sandbox: Sandbox;
+  readonly pulling: Pulling;
+}> {
+  const sandbox = await startTown(options);
+  afterAll(() => sandbox.stop());
+  beforeEach(() => {
+    sandbox.clearFaults();
+    sandbox.resetStats();
+  });
+  const pulling = holds === 'everything' ? await Pulling.filled(sandbox) : Pulling.into(sandbox);
+  return { sandbox, pulling };
 }
 
 const towns = new WeakMap<Sandbox, SandboxOptions>();
@@ -99,6 +123,8 @@ export class Pulling<Api extends Pulled = Sandbox> {
   isBroken = false;
   /** Other values for what the program chooses itself. */
   tuning: Tuning | undefined;
+  /** Where its commands run. */
+  cwd: string | undefined;
   readonly env: Record<string, string>;
 
   constructor(
@@ -119,21 +145,17 @@ export class Pulling<Api extends Pulled = Sandbox> {
   }
 
   /** A new data directory for the sandbox. */
-  static into<Api extends Pulled>(
-    folders: Pick<Folders, 'make'>,
-    sandbox: Api,
-    settings: object = {},
-  ): Pulling<Api> {
-    return new Pulling(sandbox, join(folders.make(), 'data'), settings);
+  static into<Api extends Pulled>(sandbox: Api, settings: object = {}): Pulling<Api> {
+    return new Pulling(sandbox, join(testFolder(), 'data'), settings);
   }
 
   /**
    * A data directory that holds everything of the sandbox, which did not change since it started. The same options give
    * the same organization, so only the first test of a run pulls it.
    */
-  static async filled(folders: Pick<Folders, 'make'>, sandbox: Sandbox): Promise<Pulling> {
+  static async filled(sandbox: Sandbox, settings: object = {}): Promise<Pulling> {
     const template = await firstPull(towns.get(sandbox) ?? {});
-    const pulling = Pulling.into(folders, sandbox);
+    const pulling = Pulling.into(sandbox, settings);
     cpSync(template, pulling.dataDir, { recursive: true });
     return pulling;
   }
@@ -158,12 +180,24 @@ export class Pulling<Api extends Pulled = Sandbox> {
 
   /** Starts a command as a process of its own. */
   start(args: readonly string[], env: Record<string, string> = {}): Running {
-    return start(args, { env: { ...this.env, ...env }, tuning: this.tuning });
+    return start(args, { env: { ...this.env, ...env }, tuning: this.tuning, cwd: this.cwd });
   }
 
   /** Runs a command to its end. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-    return signalhouse(args, { env: { ...this.env, ...env }, tuning: this.tuning });
+    return signalhouse(args, { env: { ...this.env, ...env }, tuning: this.tuning, cwd: this.cwd });
+  }
+
+  /** What a command prints with `--json`, without a word on stderr. */
+  async json<T>(args: readonly string[], code = 0): Promise<T> {
+    const ran = await this.run([...args, '--json']);
+    expect({ args, code: ran.code, stderr: ran.stderr }).toEqual({ args, code, stderr: '' });
+    return JSON.parse(ran.stdout) as T;
+  }
+
+  /** The rows of a query in the published file, or in another one of the data directory. */
+  rows<T = Row>(sql: string, file?: string): Promise<T[]> {
+    return read(this.dataDir, ({ rows }) => rows<T>(sql), file);
   }
 
   /** What the published file says otherwise than the API. */

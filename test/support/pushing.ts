@@ -1,79 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
 import type { Change, Values } from '../../src/push/change.js';
 import { type NewChange, Queue, readQueue } from '../../src/push/queue.js';
 import type { PushPreview, PushReport } from '../../src/push/run.js';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/start.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { putWarehouse } from './migrated.js';
-import { Pulling, startTown } from './pulling.js';
-import { Folders, type Ran, signalhouse } from './signalhouse.js';
+import type { Pulling } from './pulling.js';
+import type { Ran } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/push.js'));
-
-/** What the tests of a file share: a town, its data directory, and the topics that a push can change. */
-interface Town {
-  readonly sandbox: Sandbox;
-  readonly pulling: Pulling;
-  readonly topics: StoredTopic[];
-  readonly folders: Folders;
-}
-
-/** Starts a town for all tests of a file; the data directory holds this much of it. */
-export function townForPushes(
-  { holds, ...options }: SandboxOptions & { holds: 'everything' | 'topics' | 'nothing' },
-  take: (made: Town) => void,
-): void {
-  const folders = new Folders();
-  let sandbox: Sandbox | undefined;
-  beforeAll(async () => {
-    sandbox = await startTown(options);
-    const pulling =
-      holds === 'everything' ? await Pulling.filled(folders, sandbox) : Pulling.into(folders, sandbox);
-    if (holds === 'topics') {
-      const { code } = await pulling.sync(['--only', 'topics', '--max-requests', '40']);
-      expect(code).toBe(0);
-    }
-    take({ sandbox, pulling, topics: changeable(sandbox), folders });
-  });
-  beforeEach(() => {
-    sandbox?.clearFaults();
-    sandbox?.resetStats();
-  });
-  afterAll(async () => {
-    await sandbox?.stop();
-    folders.remove();
-  });
-}
-
-/** A terminal in a folder of files to import. */
-export class ImportFolder {
-  constructor(
-    readonly pulling: Pulling,
-    readonly path: string,
-  ) {}
-
-  run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-    return signalhouse(args, { cwd: this.path, env: { ...this.pulling.env, ...env } });
-  }
-
-  /** What a command prints with `--json`, without a word on stderr. */
-  async json<T>(args: readonly string[], code = 0): Promise<T> {
-    const ran = await this.run([...args, '--json']);
-    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
-    return JSON.parse(ran.stdout) as T;
-  }
-
-  /** Writes a sheet of topic ids and priorities; `more` are further columns. */
-  write(name: string, lines: readonly string[], more = ''): void {
-    writeFileSync(join(this.path, name), `topic_id,priority${more}\n${lines.join('\n')}\n`);
-  }
-}
 
 /** The drop folder of a data directory. */
 export class DropFolder {
@@ -168,7 +108,7 @@ export async function dryRun(pulling: Pulling, args: readonly string[] = []): Pr
 }
 
 /** The JSON that a push printed. */
-export function reportOf<T = PushReport>(ran: Ran): Pushed<T> {
+function reportOf<T = PushReport>(ran: Ran): Pushed<T> {
   try {
     return { ...ran, report: JSON.parse(ran.stdout) as T };
   } catch {

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../src/serve/schedule/record.js';
 import type { Pulling } from './pulling.js';
-import type { Running } from './signalhouse.js';
+import { printed, type Running } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/serve.js'));
@@ -12,7 +12,7 @@ export interface Served {
 
 /** Starts `serve` on a free port. */
 export async function serve(
-  pulling: Pulling,
+  pulling: Pick<Pulling, 'start'>,
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ) {
@@ -20,14 +20,7 @@ export async function serve(
     SIGNALHOUSE_LOG_LEVEL: 'info',
     ...env,
   });
-  const url = await new Promise<string>((resolve, reject) => {
-    let printed = '';
-    running.child.stdout?.on('data', (text: string) => {
-      printed += text;
-      if (printed.includes('}')) resolve((JSON.parse(printed) as { url: string }).url);
-    });
-    void running.ended.then(({ stderr }) => reject(new Error(`serve ended: ${stderr}`)));
-  });
+  const { url } = JSON.parse(await printed(running, '}')) as { url: string };
   return { running, url } satisfies Served;
 }
 

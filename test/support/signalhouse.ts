@@ -1,7 +1,4 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Tuning } from '../../src/config/load.js';
 import { canRunInProcess, runInProcess } from './in-process.js';
@@ -21,7 +18,7 @@ export interface Ran {
 export interface RunOptions {
   /** On top of an environment without any SIGNALHOUSE_ variable. */
   readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   readonly stdin?: string;
   /** Other values for what the program chooses itself. */
   readonly tuning?: Tuning | undefined;
@@ -60,6 +57,22 @@ export function endOf(child: ChildProcessWithoutNullStreams, stdin = ''): Promis
   });
 }
 
+/** What a program has printed once that has this in it. */
+export function printed(
+  { child, ended }: Running,
+  enough: string,
+  from: 'stdout' | 'stderr' = 'stdout',
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child[from]?.on('data', (part: string) => {
+      text += part;
+      if (text.includes(enough)) resolve(text);
+    });
+    void ended.then(({ stderr }) => reject(new Error(`it ended without "${enough}": ${stderr}`)));
+  });
+}
+
 /** Runs a command to its end, in a process of its own only where it has to be (see canRunInProcess). */
 export function signalhouse(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   return canRunInProcess(args, options)
@@ -72,70 +85,4 @@ function environment({ env, tuning }: RunOptions): NodeJS.ProcessEnv {
     ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|NODE_OPTIONS$)/.test(name),
   );
   return { ...Object.fromEntries(own), ...env, ...(tuning && { TUNING: JSON.stringify(tuning) }) };
-}
-
-/** A folder of its own for each test file; `remove` takes all of them away. */
-export class Folders {
-  readonly #made: string[] = [];
-
-  make(): string {
-    const path = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-    this.#made.push(path);
-    return path;
-  }
-
-  remove(): void {
-    for (const path of this.#made) rmSync(path, { recursive: true, force: true });
-  }
-}
-
-/** A sandbox in a process of its own, with what points the program at it. */
-export interface SandboxProcess {
-  readonly origin: string;
-  readonly env: Readonly<Record<string, string>>;
-  stop(): Promise<Ran>;
-}
-
-/** Small. */
-const small = ['--topics', '12', '--people', '30', '--companies', '6', '--messages', '200'];
-
-/** Without a limit that a test could reach. */
-const settings = { rate: { requests: 100_000, windowMs: 1_000 }, sizes: { channels: 4 } };
-
-export async function startSandboxProcess(args: readonly string[] = []): Promise<SandboxProcess> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-  const file = join(folder, 'sandbox.json');
-  writeFileSync(file, JSON.stringify(settings));
-  const { child, ended } = start([
-    ...['sandbox', '--port', '0', '--json', '--settings', file],
-    ...small,
-    ...args,
-  ]);
-  void ended.then(() => rmSync(folder, { recursive: true, force: true }));
-  const ready = new Promise<{ baseUrl: string; origin: string; apiKey: string }>((resolve, reject) => {
-    let printed = '';
-    child.stdout?.on('data', (text: string) => {
-      printed += text;
-      try {
-        resolve(JSON.parse(printed));
-      } catch {
-        // Not all of it has come yet.
-      }
-    });
-    void ended.then(({ stderr }) => reject(new Error(`the sandbox ended: ${stderr}`)));
-  });
-  const { baseUrl, origin, apiKey } = await ready;
-  return {
-    origin,
-    env: {
-      SIGNALHOUSE_BASE_URL: baseUrl,
-      SIGNALHOUSE_API_KEY: apiKey,
-      SIGNALHOUSE_RATE_LIMIT_REQUESTS: '100000',
-      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-    },
-    stop() {
-      child.kill('SIGTERM');
-      return ended;
-    },
-  };
 }

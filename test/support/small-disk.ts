@@ -1,17 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Folders } from './signalhouse.js';
+import { testFolder } from './test-folders.js';
 
 /** A disk in memory that can be filled up to its last bytes, and emptied again. */
 export class SmallDisk {
-  readonly #folders = new Folders();
-  readonly #root: string;
+  readonly #root = testFolder();
   /** Where files can be put. */
   readonly path: string;
 
   constructor(megabytes: number) {
-    this.#root = this.#folders.make();
     this.path = join(this.#root, 'files');
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', this.#root], {
       stdio: 'pipe',
@@ -31,7 +29,6 @@ export class SmallDisk {
 
   remove(): void {
     execFileSync('umount', ['-l', this.#root], { stdio: 'pipe' });
-    this.#folders.remove();
   }
 }
 

@@ -13,7 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { stringify } from 'yaml';
 import { Pulling, startTown } from '../../support/pulling.js';
-import { Folders, type Ran, type Running, start } from '../../support/signalhouse.js';
+import { type Ran, type Running, start } from '../../support/signalhouse.js';
+import { testFolder } from '../../support/test-folders.js';
 import type { TestLake } from './lake.js';
 
 /** What `lake publish --json` prints, as far as the tests read it. */
@@ -32,7 +33,6 @@ export interface Organization {
   readonly today: string;
 }
 
-const folders = new Folders();
 const organizations = new Map<number, Promise<Organization>>();
 
 /** An organization of which two days were pulled; the same one for every test of the run that names the same seed. */
@@ -44,7 +44,6 @@ export function organization(seed: number): Promise<Organization> {
 
 export function removeOrganizations(): void {
   organizations.clear();
-  folders.remove();
 }
 
 /** Pulled by the first file that needs it; the others, in this process or in another, wait for that. */
@@ -92,7 +91,7 @@ async function synced(pulling: Pulling): Promise<void> {
 
 /** A data directory that publishes to a lake. Tests replace its published file instead of pulling a day each time. */
 export class Worker {
-  readonly dataDir = join(folders.make(), 'data');
+  readonly dataDir = join(testFolder(), 'data');
   readonly #env: Readonly<Record<string, string>>;
 
   constructor(
