@@ -130,11 +130,15 @@ export function isShown({ messages, groups, authors, topics }: World, { kind, ..
   return kind !== 'addMessage' || (authors.get(String(of.authorId))?.personId ?? null) !== null;
 }
 
-/** What a change is about: topics, people and companies, also those of its conversation and of its author. */
+/** What a change is about: topics, people and companies, also those of its conversation, of its author and of its account before. */
 export function concernedBy({ messages, groups, authors }: World, { kind: _, ...of }: Change): string[] {
   const groupId = String(of.groupId ?? messages.get(String(of.messageId))?.groupId ?? '');
   const authorId = of.authorId ?? messages.get(String(of.messageId))?.authorId;
   const own = [of.topicId, of.personId, of.companyId, of.targetId, of.successorId, of.sourceIds].flat();
-  const all = [...own, groups.get(groupId)?.topicId, authors.get(String(authorId))?.personId];
+  const account = [...authors.values()].find(
+    ({ sourceName, sourceAuthorId }) => sourceName === of.platform && sourceAuthorId === of.platformId,
+  );
+  const writer = authors.get(String(authorId));
+  const all = [...own, groups.get(groupId)?.topicId, writer?.personId, account?.personId];
   return all.flatMap((id) => (typeof id === 'string' ? id : []));
 }

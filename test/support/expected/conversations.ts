@@ -13,13 +13,17 @@ interface Membership {
   readonly byPerson: readonly { group: string; person: string }[];
 }
 
-export function conversationTables(renderer: Renderer): ExpectedTable[] {
+/** `ofDissolved`: conversations and messages that only topics have which were dissolved since, and keep what they had. */
+export function conversationTables(
+  renderer: Renderer,
+  ofDissolved: ReadonlySet<unknown> = new Set(),
+): ExpectedTable[] {
   const membership = membershipOf(renderer);
   const byEntity = new Set([...membership.byCompany, ...membership.byPerson].map(({ group }) => group));
   const ids = new Set([...membership.byTopic.keys(), ...byEntity]);
   const groups = [...ids].map((id) => getOrThrow(renderer.world.groups, 'group', id));
   const messages = groups.flatMap((group) => messagesOf(renderer, group));
-  const lastFetched = new LastFetched(renderer);
+  const lastFetched = new LastFetched(renderer, ofDissolved);
   return [
     groupTable(renderer, groups, membership, byEntity, lastFetched),
     topicGroups(renderer, groups, membership, byEntity),
@@ -41,7 +45,10 @@ export function conversationTables(renderer: Renderer): ExpectedTable[] {
 class LastFetched {
   readonly #someWereDissolved: boolean;
 
-  constructor(readonly renderer: Renderer) {
+  constructor(
+    readonly renderer: Renderer,
+    readonly ofDissolved: ReadonlySet<unknown>,
+  ) {
     this.#someWereDissolved = [...renderer.world.topics.values()].some(
       ({ graphStatus, successorTopicId }) => graphStatus === 'superseded' && successorTopicId === null,
     );
@@ -50,13 +57,14 @@ class LastFetched {
   group(id: unknown): Row | null {
     const { groups, topics } = this.renderer.world;
     const group = groups.get(String(id));
-    if (!group) return null;
+    if (!group) return this.ofDissolved.has(id) ? {} : null;
     if (group.topicId !== null) return topics.get(group.topicId)?.migrated ? {} : null;
     return this.#someWereDissolved && group.similarityAtAssignment !== null ? {} : null;
   }
 
   message(id: unknown): Row | null {
-    return this.group(this.renderer.world.messages.get(String(id))?.groupId);
+    const message = this.renderer.world.messages.get(String(id));
+    return message || !this.ofDissolved.has(id) ? this.group(message?.groupId) : {};
   }
 }
 
