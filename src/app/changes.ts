@@ -249,11 +249,11 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   return async (sheet, by, followMerges) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
-    // Rows that make no sense block nobody: they are read before anything is locked.
     const from: ImportFrom =
       sheet.kind === 'csv'
         ? { bytes: Buffer.from(sheet.text), name: overHttp }
-        : { source: fromRecords(sheet.rows, overHttp) };
+        : // Read before anything is locked: rows that make no sense block nobody.
+          { source: fromRecords(sheet.rows, overHttp) };
     return exclusively('an import', async () => {
       const { queued, problems, rows } = await importChanges(setup, from, options);
       const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>

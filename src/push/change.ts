@@ -107,7 +107,18 @@ export type Change = {
 
 /** What an update may set. */
 export type Patch = Partial<
-  Omit<Change, 'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'undoes'>
+  Omit<
+    Change,
+    | 'id'
+    | 'revision'
+    | 'status'
+    | 'entityType'
+    | 'entityId'
+    | 'requestedBy'
+    | 'requestedReason'
+    | 'queuedAt'
+    | 'undoes'
+  >
 >;
 
 export type Value = string | boolean | null;

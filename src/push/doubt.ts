@@ -205,9 +205,6 @@ export function isKeyRemembered(
   return (latest ?? clock.now()) - firstSentAt < keyLifetimeMs;
 }
 
-/** What reading a history needs. */
-type HistoryContext = Pick<PushContext, 'api' | 'stop' | 'clock'>;
-
 /** Whether these ids are all that the request would change: a company that is settled must not be changed once more. */
 function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
   if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
@@ -238,6 +235,9 @@ async function sinceSending(context: PushContext, change: Change, remote: Values
   if (Object.keys(change.wanted).some((name) => leftWanted(change, name, records))) return 'changed since';
   return isTelling ? 'nothing since' : 'unknown';
 }
+
+/** What reading a history needs, and judging its times. */
+type HistoryContext = Pick<PushContext, 'api' | 'stop' | 'clock'>;
 
 /**
  * The conflicts of queued changes of one entity that may have been sent already: those of a queue that was restored from a
@@ -276,9 +276,6 @@ export async function restoredConflicts(
 export function isRestored({ firstSentAt }: Change): boolean {
   return firstSentAt !== null;
 }
-
-/** One that was restored, and is to be sent as any other. */
-export const surelyUnsent = { firstSentAt: null, remoteBefore: null };
 
 /**
  * Whether anything was done to the fields of a change since the backup that it comes from. Only times of the API are compared,

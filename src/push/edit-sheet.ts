@@ -202,7 +202,10 @@ const urgentFirst = {
   company: 'is_vip DESC NULLS LAST, message_count DESC NULLS LAST, id',
 } as const;
 
-/** Builds the query for the selected rows; by default, the topics of the backlog, or every company. Raises UsageError when the user's SQL is wrong or lacks the id. */
+/**
+ * Builds the query for the selected rows; by default, the topics of the backlog, or every company. Raises UsageError when the
+ * user's SQL is wrong or lacks the id.
+ */
 async function selectRows(
   snapshot: Snapshot,
   sheetTable: SheetTable,

@@ -327,8 +327,10 @@ export function isMerged({ source, target }: PairIds, remote: RemotePair): boole
 }
 
 async function readBoth(context: MergeContext, { source, target }: PairIds): Promise<RemotePair> {
-  const remote = await readPerson(context, source.id);
-  return { source: remote, target: await readPerson(context, target.id) };
+  return {
+    source: await readPerson(context, source.id),
+    target: await readPerson(context, target.id),
+  };
 }
 
 /** What the API has of a person, with what their history says of merges: a service may go on answering who was merged. */

@@ -6,7 +6,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, entityTypes, type Status } from './change.js';
 import { type Comparison, compare, deliveryOf, type OnConflict, type Outcome, pathOf } from './compare.js';
 import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
-import { isRestored, restoredConflicts, surelyUnsent } from './doubt.js';
+import { restoredConflicts } from './doubt.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
 import { readRemotes } from './remote.js';
@@ -243,8 +243,7 @@ export async function previewPush(
         decided.push(...conflicts.map(asDecided));
         const left = changes.filter((one) => conflicts.every(({ change }) => change !== one));
         if (left.length === 0) continue;
-        const unsent = left.map((one) => (isRestored(one) ? { ...one, ...surelyUnsent } : one));
-        const comparison = compare(unsent, remote, onConflict);
+        const comparison = compare(left, remote, onConflict);
         decided.push(...comparison.decided.map(asDecided));
         if (comparison.send) sending.push(comparison);
       }

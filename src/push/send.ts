@@ -10,7 +10,7 @@ import type { Change, EntityType, Status } from './change.js';
 import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
 import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { isRestored, mustSendAgain, neverSent, restoredConflicts, surelyUnsent } from './doubt.js';
+import { isRestored, mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
 import type { Queue } from './queue.js';
 import { readRemotes, refresh } from './remote.js';
 
@@ -132,7 +132,8 @@ export class Sender {
       }
       const conflicts = remote.values ? await restoredConflicts(this.context, all, remote.values) : [];
       for (const { change, status, patch } of conflicts) queue.move([change], status, patch);
-      if (remote.values) queue.update(queue.still(all, 'queued').filter(isRestored), surelyUnsent);
+      if (remote.values)
+        queue.update(queue.still(all, 'queued').filter(isRestored), { ...neverSent, remoteBefore: null });
       const changes = queue.still(all, 'queued');
       if (changes.length === 0) continue;
       const comparison = compare(changes, remote, onConflict);

@@ -158,10 +158,8 @@ export async function previewOf(
   });
   const stored = await storedCounts(store);
   const costs = entityTypes.map((type) => costOf(type, ofType(type), stored[type]));
-  const [writes, reads] = [0, 1].map((at) => costs.reduce((sum, cost) => sum + (cost[at] ?? 0), 0)) as [
-    number,
-    number,
-  ];
+  const sumOf = (part: 'writes' | 'reads') => costs.reduce((sum, cost) => sum + cost[part], 0);
+  const [writes, reads] = [sumOf('writes'), sumOf('reads')];
   const requests = { writes, reads, total: writes + reads };
   const totals = {
     changes: planned.length,
@@ -173,11 +171,11 @@ export async function previewOf(
 }
 
 /** Writes, and reads before them: of each by itself, or of the list's pages where that is cheaper and has the fields. */
-function costOf(entityType: EntityType, planned: readonly PlannedChange[], stored: number): [number, number] {
+function costOf(entityType: EntityType, planned: readonly PlannedChange[], stored: number) {
   const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
   const pages = Math.max(1, Math.ceil(stored / usualPageSize));
   const reads = planned.length - listed.length + Math.min(listed.length, pages);
-  return [Math.ceil(planned.length / perRequest[entityType]), reads];
+  return { writes: Math.ceil(planned.length / perRequest[entityType]), reads };
 }
 
 function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
