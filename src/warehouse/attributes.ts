@@ -126,7 +126,7 @@ export async function matchAttributes(
   const [{ companies } = { companies: 0 }] = await session.all<{ companies: number }>(
     'SELECT count(*)::INTEGER AS companies FROM attributes_of_companies',
   );
-  const found = [...problems, ...unmatched].map((one) => ({
+  const found = [...problems, ...columns.flatMap(takenBy), ...unmatched].map((one) => ({
     ...one,
     problem: forgotten.redact(one.problem),
   }));
@@ -198,7 +198,7 @@ export async function writeAttributes(
 /** The views that carry attributes, which stand in sql/views without any. */
 export const withAttributes = {
   company_attributes: (sql: string, { file, columns }: PublishedAttributes) => {
-    const own = columns.filter(({ name }) => !isTaken(['companies', 'company_health'], name));
+    const own = columns.filter(({ name }) => !isTaken(relationsWith.company, name));
     const list = own.map(({ name }) => `, ${identifier(name)}`).join('');
     const said = own.map(
       ({ name }) =>
@@ -207,9 +207,7 @@ export const withAttributes = {
     return `${sql.replace(/AS\nSELECT[\s\S]*?;/, () => `AS\nSELECT company_id${list} FROM ${schema}.companies;`)}\n${said.join('\n')}`;
   },
   topic_attributes: (sql: string, { file, columns }: PublishedAttributes) => {
-    const own = columns.filter(
-      ({ name, type }) => type === 'DOUBLE' && !isTaken(['topics', 'backlog'], name),
-    );
+    const own = columns.filter(({ name, type }) => type === 'DOUBLE' && !isTaken(relationsWith.topic, name));
     const list = own.map(({ name }) => `, sum(own.${identifier(name)}) AS ${identifier(name)}`).join('');
     const said = own.map(
       ({ name }) =>
@@ -235,6 +233,21 @@ function isTaken(relations: readonly string[], column: string): boolean {
   const { tables, views } = kindsOfColumns();
   return relations.some((name) => Object.hasOwn(tables[name] ?? views[name] ?? {}, column));
 }
+
+/** What is wrong with a column of the name of another one: no view can show both. A name is there for who reads the file. */
+function takenBy({ name, type }: AttributeColumn): AttributeProblem[] {
+  if (name === 'name') return [];
+  const taken = [
+    ...(isTaken(relationsWith.company, name) ? ['company_health'] : []),
+    ...(type === 'DOUBLE' && isTaken(relationsWith.topic, name) ? ['backlog'] : []),
+  ];
+  if (taken.length === 0) return [];
+  const problem = `the column ${name} is in attributes.companies alone: ${taken.join(' and ')} has one of that name`;
+  return [{ row: null, problem }];
+}
+
+/** What shows attributes beside columns of its own. */
+const relationsWith = { company: ['companies', 'company_health'], topic: ['topics', 'backlog'] } as const;
 
 const mostTold = 5;
 
