@@ -32,12 +32,23 @@ export const id = (kind: Kind) =>
 /** Ids of people and companies as the paths of `/people/{personId}/history` and company identities demand them. */
 export const digits = z.string().regex(/^\d+$/);
 
+/** What DuckDB reads as a time (raw.moment in sql/migrations): anything else would be NULL, and a deleted message alive. */
+const dateTimeForm =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
+
+/** Whether the month has the day: there is no 30th of February, and no year 0. */
+function isDay(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
+  return year > 0 && (day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate());
+}
+
 const dateTimeOf = (kind: Kind) =>
   holding(
     kind,
     z
       .string()
-      .regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/)
+      .regex(dateTimeForm)
+      .refine(isDay, { message: 'is no day of the calendar' })
       .meta({ format: 'date-time' }),
   );
 

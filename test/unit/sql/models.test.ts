@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { dateTime } from '../../../src/contract/fields.js';
 import { type Doc, instant, openStand, type Stand } from './stand.js';
 
 // Which of several documents decides. That every field arrives in its column, the tests against the sandbox show, which
@@ -48,9 +49,15 @@ test.each([
   ['-86400', '1969-12-31T00:00:00.000Z'],
   ['1e300', null],
   ['2026-13-02T03:04:05Z', null],
+  ['2026-02-30T03:04:05Z', null],
+  ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59.000Z'],
+  ['2016-12-31T23:59:60Z', null],
+  ['2026-01-02T25:04:05Z', null],
   ['soon', null],
   ['', null],
 ])('the moment %s is %s', async (said, meant) => {
   const [row] = await stand.all(`SELECT raw.moment('${said}') AS at_utc`);
   expect(row).toEqual({ at_utc: meant === null ? null : new Date(meant) });
+  // What would be NULL is rejected, and so is a record with it.
+  if (meant === null) expect(dateTime.safeParse(said).success).toBe(false);
 });
