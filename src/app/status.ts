@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode, messageOf, type Problem, problemText } from '../base/errors.js';
@@ -10,7 +9,7 @@ import type { Job } from '../serve/schedule/job.js';
 import { type RunRecord, type ScheduleView, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import { readFacts } from './facts.js';
-import { type Setup, spendingLogPath } from './setup.js';
+import type { Setup } from './setup.js';
 
 export { type OrganizationLine, worstFirst as inOrder } from '../serve/page/organizations.js';
 
@@ -43,7 +42,7 @@ export function scheduleFile(dataDir: string): string {
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
  * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever
- * published, when no run is at work that will.
+ * published, unless a run is at work that will: a mistyped folder or a lost volume must not look well.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
@@ -52,7 +51,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
   const { contents } = facts;
   const isMissed =
     contents === null
-      ? facts.holder === null && wasTried(setup, facts)
+      ? facts.holder === null
       : freshness.some(({ state }) => state === 'stale' || state === 'never') ||
         contents.estimates.some(isOverBound);
   return {
@@ -62,11 +61,6 @@ export async function status(setup: Setup): Promise<StatusReport> {
     jobs: await nextRuns(setup, now),
     exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,
   };
-}
-
-/** Whether a run was tried: one that ended before it could open the warehouse leaves no other trace. */
-function wasTried({ config: { dataDir } }: Setup, { files }: Facts): boolean {
-  return files.worker !== null || existsSync(spendingLogPath(dataDir));
 }
 
 /**

@@ -120,9 +120,9 @@ describe('status', () => {
     expect(long).toEqual([]);
   });
 
-  it('of nothing is no error', async () => {
+  it('of nothing is not well: the folder may be mistyped, or its volume lost', async () => {
     const { code, stdout } = await signalhouse(['status'], { cwd: testFolder() });
-    expect(code).toBe(0);
+    expect(code).toBe(3);
     expect(stdout).toContain('nothing yet');
   });
 });
