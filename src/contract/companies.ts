@@ -136,7 +136,7 @@ export const companyResources = {
     maxAgeDays: 30,
     changeFields: activityFields,
     members: { list: 'people', parent: '$.company.id', fields: activityFields },
-    removedWithParent: false,
+    removedWithParent: true,
   },
   company_groups: {
     parent: 'companies',
