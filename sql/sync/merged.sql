@@ -1,5 +1,5 @@
--- The deleted entities that were merged into a survivor. The survivor's own history names them even when theirs is gone;
--- where theirs is still answered, it names the survivor.
+-- The entities that were merged into a survivor and are deleted, or not listed any more: some services go on answering them
+-- by id. The survivor's own history names them even when theirs is gone; where theirs is still answered, it names the survivor.
 --
 --   $presence  the kind of document that says what is deleted, e.g. 'topic_presence'
 --   $merges    the kind of document that holds the merges of a history, e.g. 'topic_merges'
@@ -28,7 +28,7 @@ SELECT
 FROM raw.documents AS deleted
 JOIN named ON named.merged_id = deleted.id
 WHERE deleted.endpoint = $presence
-  AND (deleted.body ->> '$.deletedAt') IS NOT NULL
+  AND ((deleted.body ->> '$.deletedAt') IS NOT NULL OR (deleted.body ->> '$.unlistedSince') IS NOT NULL)
 GROUP BY deleted.id, deleted.body
 HAVING merged_into_id IS DISTINCT FROM (deleted.body ->> '$.mergedIntoId')
 ORDER BY deleted.id

@@ -12,7 +12,7 @@ import { fetchChild } from './fetch-child.js';
 import { isHistory } from './histories.js';
 import { stageAnswer } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
-import { present } from './tombstones.js';
+import { present, tombstone } from './tombstones.js';
 
 const mergedSql = sqlFile('sync/merged');
 const unexplainedSql = sqlFile('sync/unexplained');
@@ -37,7 +37,7 @@ function sourcesOf({ children }: Resources): Source[] {
 }
 
 /**
- * Marks deleted entities that were merged with the survivor's id. The survivor's history names them; where none does,
+ * Marks entities that were merged with the survivor's id, also those that are answered by id and only left their list. The survivor's history names them; where none does,
  * the entity's own history is fetched, once, since some services keep answering it, and then the histories of those who
  * may be the survivor. A run that ends before leaves that to the next.
  */
@@ -98,14 +98,19 @@ async function survivors(
 
 async function markMerged(context: Context, { history, presence }: Source): Promise<void> {
   const { merges } = history.answer;
-  const rows = await context.store.all<{ id: string; deleted_at: string; merged_into_id: string }>(
+  const rows = await context.store.all<{ id: string; deleted_at: string | null; merged_into_id: string }>(
     mergedSql,
     { presence, merges: merges.kind, sources: merges.sources, target: merges.target },
   );
   if (rows.length === 0) return;
-  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+  const arrivedAt = arrivalNow(context.clock);
+  for (const { id, deleted_at } of rows)
+    if (deleted_at === null)
+      await tombstone(context, history.list, presence, { id, arrivedAt, reason: 'merged' });
+  const staging = new Staging(arrivedAt, context.schemaDrift);
   for (const row of rows) {
-    const merged = { deletedAt: row.deleted_at, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
+    const deletedAt = row.deleted_at ?? arrivedAt.at.toISOString();
+    const merged = { deletedAt, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
     staging.document(presence, { id: row.id, parentId: null }, { ...present, ...merged });
   }
   await context.batcher.add(staging);

@@ -281,7 +281,8 @@ async function isMergedInto(
   }
 }
 
-async function tombstone(
+/** Stages that an item is gone, and takes out what goes with it. */
+export async function tombstone(
   context: Context,
   list: List,
   presence: string,
