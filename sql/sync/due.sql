@@ -6,6 +6,8 @@
 --   $list             the kind of document that the list's items are, e.g. 'topics'
 --   $presence         the kind of document that says what is deleted, not listed any more or not answered by id; '' where
 --                     there is none
+--   $detail           the child that answers for one item by its id: of an item that is not listed any more, it is what is
+--                     known, and is asked for by itself (sql/sync/unlisted.sql)
 --   $change_fields    the JSON paths of the list item's fields whose change makes this child due
 --   $member_list      the list whose items are counted in this child, '' for most; $member_parent is the JSON path of their
 --                     field that names the parent, $member_fields are those whose change makes this child due
@@ -33,7 +35,8 @@
 WITH presence AS NOT MATERIALIZED (
   SELECT
     id,
-    (body ->> '$.deletedAt') IS NOT NULL OR (body ->> '$.unlistedSince') IS NOT NULL AS is_unlisted,
+    (body ->> '$.deletedAt') IS NOT NULL AS is_deleted,
+    (body ->> '$.unlistedSince') AS unlisted_since,
     (body ->> '$.detailUnavailableReason') IS NOT NULL AS is_unanswered
   FROM raw.documents
   WHERE endpoint = $presence
@@ -46,18 +49,30 @@ members AS (
   WHERE endpoint = $member_list
   GROUP BY entity_id
 ),
+items AS NOT MATERIALIZED (
+  SELECT listed.id, coalesce(own.body, listed.body) AS body, unlisted.unlisted_since
+  FROM raw.documents AS listed
+  LEFT JOIN presence AS unlisted ON unlisted.id = listed.id AND unlisted.unlisted_since IS NOT NULL
+  LEFT JOIN (
+    SELECT id, body
+    FROM raw.documents
+    WHERE endpoint = $detail AND id IN (SELECT id FROM presence WHERE unlisted_since IS NOT NULL)
+  ) AS own ON own.id = listed.id
+  WHERE listed.endpoint = $list AND hash(listed.id) % $parts = $part AND ($entity_ids::VARCHAR[] IS NULL OR listed.id IN (SELECT unnest($entity_ids::VARCHAR[])))
+),
 parents AS (
   SELECT
     items.id AS entity_id,
     body,
+    -- What left the list is read once more, whatever else changed.
+    coalesce(unlisted_since, '') AS unlisted_since,
     json_extract_string(body, $change_fields) || CASE WHEN $member_list <> '' THEN [digest] ELSE [] END AS change_values,
     (body ->> $moved_at::VARCHAR) AS moved_at,
     -- The last message moved it: any other change that this child shows came before that.
     coalesce((body ->> $moved_at::VARCHAR) = (body ->> $last_message_at::VARCHAR), false) AS is_explained,
     json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS ranking
-  FROM raw.documents AS items
+  FROM items
   LEFT JOIN members ON members.entity_id = items.id
-  WHERE items.endpoint = $list AND hash(items.id) % $parts = $part AND ($entity_ids::VARCHAR[] IS NULL OR items.id IN (SELECT unnest($entity_ids::VARCHAR[])))
 ),
 -- Conversations, where an answer has pages of them: those stored, or a guess from the messages that the list counts.
 conversations AS (
@@ -78,12 +93,13 @@ touched AS (
 compared AS (
   SELECT
     parents.entity_id,
-    md5(to_json(parents.change_values)::VARCHAR) AS values_fingerprint,
+    md5(to_json(parents.change_values)::VARCHAR || parents.unlisted_since) AS values_fingerprint,
     values_fingerprint || coalesce(' ' || parents.moved_at, '') AS fingerprint,
     parents.is_explained,
     parents.moved_at,
     CASE
-      WHEN parents.entity_id IN (SELECT id FROM presence WHERE is_unlisted) THEN 'unlisted'
+      WHEN parents.entity_id IN (SELECT id FROM presence WHERE is_deleted) THEN 'deleted'
+      WHEN parents.unlisted_since <> '' AND $child = $detail THEN 'unlisted'
       {{not_requested}}
     END AS not_requested,
     coverage.fingerprint AS stored_fingerprint,

@@ -123,6 +123,8 @@ const touchedSql = {
   joined: sqlFile('sync/touched/joined'),
   leftTopic: sqlFile('sync/touched/left_topic'),
   accounts: sqlFile('sync/touched/accounts'),
+  returned: sqlFile('sync/touched/returned'),
+  employees: sqlFile('sync/touched/employees'),
 };
 const futureTimesSql = sqlFile('sync/future_times');
 const clampTimesSql = sqlFile('sync/clamp_times');
@@ -272,14 +274,14 @@ export function dueQuery(
   return {
     sql: substitute(dueSql, {
       not_requested: branches.join('\n'),
-      touched: touched.branches.map((branch) => `UNION ALL\n${branch}`).join(''),
+      touched: touched.map((branch) => `UNION ALL\n${branch}`).join(''),
     }),
     params: {
       ...params,
-      ...touched.params,
       child: child.name,
       list: child.list.name,
       presence: child.list.presence ?? '',
+      detail: child.list.detail,
       change_fields: child.changeFields,
       member_list: child.members?.list ?? '',
       member_parent: child.members?.parent ?? null,
@@ -323,7 +325,8 @@ interface Branches {
 
 /** Why the child of an item is not requested, whatever changes. */
 export type NotRequested =
-  /** The item is deleted, or exists and is not listed any more. */
+  | 'deleted'
+  /** The item exists and is not listed any more, and its detail is asked for at growing intervals (tombstones.ts). */
   | 'unlisted'
   /** The path takes ids of digits only. */
   | 'id_not_digits'
@@ -339,13 +342,14 @@ export type NotRequested =
   | 'company_unknown';
 
 /** The branches of the UNION of what changes the child although no field of its parent's list item shows it. */
-function touchedBy({ name, list }: Child): Branches {
+function touchedBy({ name, list }: Child): string[] {
   const branches: string[] = [];
   if (list.presence !== null) branches.push(touchedSql.merged);
   if (name === 'company_groups') branches.push(touchedSql.joined);
   if (name === 'company_groups' || name === 'person_groups') branches.push(touchedSql.leftTopic);
-  if (name === 'topic_people') branches.push(touchedSql.accounts);
-  return { branches, params: list.presence === null ? {} : { detail: list.detail } };
+  if (name === 'topic_people') branches.push(touchedSql.accounts, touchedSql.returned);
+  if (name === 'person') branches.push(touchedSql.employees);
+  return branches;
 }
 
 /** The branches of the CASE that says why a child is not requested. */

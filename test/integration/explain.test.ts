@@ -52,7 +52,7 @@ describe('explain', () => {
     const { presence, children, timeline } = await explained('topic', gone.id);
     expect(presence).toMatchObject({ deletedReason: 'not_found', scanVerified: true });
     expect(presence?.evidence).toMatchObject({ path: `/topics/${gone.id}`, status: 404 });
-    expect(children.map(({ isDue, why }) => [isDue, why])).toEqual(children.map(() => [false, 'unlisted']));
+    expect(children.map(({ isDue, why }) => [isDue, why])).toEqual(children.map(() => [false, 'deleted']));
     expect(timeline.map(({ kind }) => kind)).toContain('deleted');
   });
 

@@ -1,6 +1,6 @@
 -- Companies, or people, with a conversation that left its topic for none: the topic's own list, which is as long as the topic
 -- says, was fetched later and does not have it. (One that another topic's list has had since is in that topic, whatever a
--- company or person names.)
+-- company or person names.) And those with a conversation of a topic that was found to be gone since.
 --
 --   $child  the child, e.g. 'company_groups'
 SELECT named.parent_id, own.answer_no
@@ -20,3 +20,11 @@ JOIN (
 ANTI JOIN (SELECT id, parent_id, answer_no FROM raw.documents WHERE endpoint = 'topic_groups') AS listed
   ON listed.id = named.id AND (listed.parent_id = groups.topic_id OR listed.answer_no > named.answer_no)
 WHERE named.endpoint = $child AND topics.deleted_at IS NULL
+UNION ALL
+SELECT named.parent_id, own.answer_no
+FROM raw.documents AS named
+JOIN main.groups ON groups.id = named.id
+JOIN main.topics ON topics.id = groups.topic_id
+JOIN ops.coverage AS own
+  ON own.endpoint = 'topic_groups' AND own.entity_id = groups.topic_id AND own.answer_no > named.answer_no
+WHERE named.endpoint = $child AND topics.deleted_at IS NOT NULL

@@ -212,17 +212,73 @@ describe('due', () => {
     expect(await swept(10.1)).toBe(300);
   });
 
-  test('nothing is due of an item that is deleted or not listed any more', async () => {
+  test('nothing is due of an item that is deleted; the conversations of a migrated topic answer as its detail does', async () => {
     await load([
-      ...['there', 'gone', 'unlisted', 'unavailable'].map((id) => item('topics', id)),
+      ...['there', 'gone', 'unavailable'].map((id) => item('topics', id)),
       item('topic_presence', 'gone', { deletedAt: '2026-01-01T00:00:00Z' }),
-      item('topic_presence', 'unlisted', { deletedAt: null, unlistedSince: '2026-01-01T00:00:00Z' }),
       item('topic_presence', 'unavailable', { detailUnavailableReason: 'archived_in_v1_to_v2_migration' }),
     ]);
     const found = brief(await dueOf('topic', 'topic_groups', 'topic_people'));
-    expect(found.filter((line) => /gone|unlisted/.test(line))).toEqual([]);
-    // A migrated topic still names its people; its conversations answer as its detail does.
+    expect(found.filter((line) => line.startsWith('gone'))).toEqual([]);
     expect(found.filter((line) => line.startsWith('unavailable'))).toHaveLength(2);
+  });
+
+  test('of an item that left its list: when it left, when its detail changes, and when it is old; not its detail', async () => {
+    const lists = (count: number) => item('topics', 'left', { eventCount: count });
+    const detail = (count: number) => item('topic', 'left', { eventCount: count });
+    const left = item('topic_presence', 'left', { deletedAt: null, unlistedSince: '2026-01-01T00:00:00Z' });
+    const found = () => dueOf('topic', 'topic_groups');
+    const fetched = async (more: Partial<Coverage> = {}) => {
+      const [{ fingerprint = '' } = {}] = await dueOf('topic_groups');
+      await load([], [covered('topic_groups', 'left', { fingerprint, ...more })]);
+    };
+    await load([lists(1), detail(1)]);
+    await fetched();
+    expect(brief(await dueOf('topic_groups'))).toEqual([]);
+    await load([left]);
+    expect(brief(await found())).toEqual(['left changed']);
+    await fetched();
+    expect(await found()).toEqual([]);
+    await load([detail(2)]);
+    const [task] = await found();
+    expect(task).toMatchObject({ entityId: 'left', reason: 'changed' });
+    // What its list counted says nothing any more about what an answer should have.
+    expect(JSON.parse(task?.counters ?? '{}')).toMatchObject({
+      '$.eventCount': '2',
+      '$.totalGroupCount': null,
+    });
+    await fetched({ fetchedAt: daysAgo(15) });
+    expect(brief(await found())).toEqual(['left sweep']);
+  });
+
+  test('what went with a tombstone is fetched again where it is back', async () => {
+    const covers = (endpoint: ChildName, id: string, fingerprint: string | undefined) =>
+      covered(endpoint, id, { fingerprint: fingerprint ?? '', answerNo: 2 });
+    await load([item('topics', 'talk'), item('people', '1'), item('people', '2')]);
+    const [people, persons] = [await fingerprints('topic_people'), await fingerprints('person')];
+    await load(
+      [
+        // The answers about the topic and about the person 1 came before that about the person 2.
+        { ...item('topic_persons', '1'), parentId: 'talk', answerNo: 1 },
+        { ...item('person_companies', '7'), parentId: '1', answerNo: 1 },
+        { ...item('person_companies', '8'), parentId: '2', answerNo: 3 },
+      ],
+      [
+        covers('topic_people', 'talk', people.get('talk')),
+        ...['1', '2'].map((id) => covers('person', id, persons.get(id))),
+      ],
+    );
+    expect(brief(await dueOf('topic_people', 'person'))).toEqual(['2 changed']);
+    await load([
+      { ...item('topic_persons', '2'), parentId: 'talk', answerNo: 3 },
+      { ...item('company_employees', '2'), parentId: '8', answerNo: 3 },
+    ]);
+    expect(brief(await dueOf('topic_people', 'person'))).toEqual(['talk changed']);
+    await load([
+      item('company_presence', '9', { deletedAt: '2026-01-01T00:00:00Z' }),
+      { ...item('person_companies', '9'), parentId: '1', answerNo: 4 },
+    ]);
+    expect(brief(await dueOf('person'))).toEqual([]);
   });
 
   test('conversations of people: only of people without a listed company, once that is known', async () => {

@@ -145,7 +145,7 @@ const cases: Readonly<Record<string, Case>> = {
     ...{
       child: 'topic',
       item: topic,
-      why: 'unlisted',
+      why: 'deleted',
       more: presence({ deletedAt: '2026-02-01T00:00:00Z' }),
     },
     text: /^not requested: it is deleted/,
@@ -157,7 +157,7 @@ const cases: Readonly<Record<string, Case>> = {
       why: 'unlisted',
       more: presence({ unlistedSince: '2026-02-01T00:00:00Z' }),
     },
-    ...{ asked: {}, text: /^not requested: it is deleted, or not in its list/ },
+    ...{ asked: {}, text: /^not requested: it is not in its list any more/ },
   },
   'archived in the migration': {
     ...{ child: 'topic_groups', item: topic, why: 'migrated' },
