@@ -30,7 +30,7 @@ export const restore = command({
 
 function restoreText(report: RestoreReport): string {
   const { outcome, from, to, organization, asOf, ageMinutes, changes, mayHaveBeenSent, movedTo } = report;
-  const age = `${moment(new Date(asOf))} (${duration(ageMinutes * 60_000)} ago)`;
+  const age = `${moment(asOf)} (${duration(ageMinutes * 60_000)} ago)`;
   const notes = [...report.notes];
   if (mayHaveBeenSent > 0)
     notes.push(

@@ -8,6 +8,7 @@ import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
 import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
 import { lakeAfterSyncText } from '../text/lake.js';
+import { paragraphs } from '../text/layout.js';
 import { inboxText, pushSummary } from '../text/push.js';
 import { planSummary, syncSummary } from '../text/sync.js';
 
@@ -68,7 +69,7 @@ function summaryOf(report: Synced): string {
     parts.unshift(inboxText(inbox), push ? pushSummary(push) : `The push FAILED: ${pushFailure}`);
   }
   if (report.lake) parts.push(lakeAfterSyncText(report.lake));
-  return parts.filter((text) => text !== '').join('\n\n');
+  return paragraphs(parts);
 }
 
 export const plan = command({

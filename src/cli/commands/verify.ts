@@ -23,7 +23,7 @@ export const verify = command({
 });
 
 function verifyText({ file, publishedAt, tables, rows, seconds, differences }: VerifyReport): string {
-  const what = `${file} of ${moment(new Date(publishedAt))}`;
+  const what = `${file} of ${moment(publishedAt)}`;
   const effort = `${count(tables)} tables, ${count(rows)} rows, ${duration(seconds * 1000)}`;
   if (differences.length === 0) return `A restored and rebuilt copy is equal to ${what} (${effort}).`;
   const found = differences.map(({ table, missing, more, different, keys }) => {

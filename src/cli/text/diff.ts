@@ -37,7 +37,7 @@ export function diffText(report: DiffReport): string {
 
 function fileText({ path, bytes: size, publishedAt, profile }: ComparedFile): string {
   const shows = profile === 'none' ? '' : `, profile ${profile ?? 'unknown'}`;
-  return `${path} (${moment(new Date(publishedAt))}, ${bytes(size)}${shows})`;
+  return `${path} (${moment(publishedAt)}, ${bytes(size)}${shows})`;
 }
 
 function rowsText(differing: DiffReport['tables'], equal: number): string {

@@ -40,7 +40,6 @@ function oneLine(text: string): string {
 function facts(explanation: Explanation): Fact[] {
   const { row, presence, publishedAt, holder, now, lastSync, children } = explanation;
   const at = Date.parse(now);
-  const fresh = publishedAt === null ? 'never' : ago(new Date(publishedAt), at);
   const newer = holder ? `; ${holder.command} (process ${holder.pid}) is working on a newer one` : '';
   const noDetail = presence?.detailUnavailableReason ?? null;
   const leftDue = counted(lastSync?.leftDue ?? 0, 'fetch', 'fetches');
@@ -51,7 +50,7 @@ function facts(explanation: Explanation): Fact[] {
     row === null ? ['row', 'none: its record was rejected (below)'] : ['state', stateOf(row)],
     ['in its list', presence && presenceText(presence, row, at)],
     ['no detail', noDetail && `listed, but answered 404 by id: ${noDetail}`],
-    ['as published', `${fresh}${newer}`],
+    ['as published', `${ago(publishedAt, at)}${newer}`],
     ['last sync', lastSync?.stoppedBy ? `stopped (${lastSync.stoppedBy}) with ${leftDue} left due` : null],
     [
       'gave up',
@@ -87,21 +86,19 @@ function presenceText(
   const { deletedAt, deletedReason, unlistedSince, itemAt, evidence, scanAt, scanVerified, scanIds } =
     presence;
   if (deletedAt === null && unlistedSince === null)
-    return itemAt === null
-      ? 'no list had it yet'
-      : `yes; its item last changed ${ago(new Date(itemAt), now)}`;
+    return itemAt === null ? 'no list had it yet' : `yes; its item last changed ${ago(itemAt, now)}`;
   const merged = row?.merged_into_id ? `, merged into ${row.merged_into_id}` : '';
   const what =
     deletedAt === null
-      ? `no, since ${moment(new Date(unlistedSince ?? now))}, but it is answered by id`
-      : `no: deleted, found ${moment(new Date(deletedAt))} (${deletedReason ?? 'no reason given'})${merged}`;
+      ? `no, since ${moment(unlistedSince ?? now)}, but it is answered by id`
+      : `no: deleted, found ${moment(deletedAt)} (${deletedReason ?? 'no reason given'})${merged}`;
   const proofs: string[] = [];
   if (evidence) {
     const { method, path, status, at } = evidence;
-    proofs.push(`${method} ${path} answered ${status} at ${moment(new Date(at))}`);
+    proofs.push(`${method} ${path} answered ${status} at ${moment(at)}`);
   }
   if (scanAt !== null) {
-    const scan = `${scanVerified ? 'verified ' : ''}scan of ${moment(new Date(scanAt))}`;
+    const scan = `${scanVerified ? 'verified ' : ''}scan of ${moment(scanAt)}`;
     proofs.push(`the ${scan} (${counted(scanIds ?? 0, 'id')}) did not have it`);
   }
   return proofs.length === 0 ? what : `${what}. Evidence: ${proofs.join('; ')}`;
@@ -130,7 +127,7 @@ export function childText(child: AskedChild, now: number): string {
     measured === null
       ? ''
       : `: ${resource} changes unannounced once in ${count(Math.round(measured.daysBetween))} days by ${counted(measured.checks, 'check')}, so it is read every ${days} days`;
-  const latest = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}${reason}`;
+  const latest = sweepAt === null ? '' : `; again at the latest ${moment(sweepAt)}${reason}`;
   const texts: Record<DueCode, string> = {
     never_requested: 'it was never requested',
     no_answer: `the last request failed, ${asked}`,
@@ -138,7 +135,7 @@ export function childText(child: AskedChild, now: number): string {
     changed: `${changesText(child)} since it was fetched, ${asked}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
-    old: `older than its ${days} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}${reason}`,
+    old: `older than its ${days} days allow, ${asked}; it was due ${moment(sweepAt ?? now)}${reason}`,
     unchanged: `nothing changed since it was fetched, ${asked}${latest}`,
     only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${latest}`,
     refused: `refused ${asked}; requested again when it changes${latest}`,
@@ -162,7 +159,7 @@ function askedText(
   now: number,
 ): string {
   const answeredAt = at ?? lastRequest?.at;
-  const when = answeredAt ? ago(new Date(answeredAt), now) : 'at an unknown time';
+  const when = answeredAt ? ago(answeredAt, now) : 'at an unknown time';
   const answer = status === null ? '' : ` (${[status, reason].filter((one) => one !== null).join(', ')})`;
   const isRefusal = status !== null && status < 500;
   if (error === null || isRefusal) return `${when}${answer}`;
@@ -198,7 +195,7 @@ function timelineText({ timeline }: Explanation): string {
   const shown = timeline.slice(0, most);
   const more = timeline.length - shown.length;
   return pairs([
-    ...shown.map((event): Fact => [moment(new Date(event.at)), eventText(event)]),
+    ...shown.map((event): Fact => [moment(event.at), eventText(event)]),
     ['', more > 0 ? `and ${count(more)} more (--json has them all)` : null],
   ]);
 }
@@ -214,19 +211,19 @@ function eventText({ kind, by, text, fields }: TimelineEvent): string {
 function valueText(value: Json | undefined): string {
   if (value === null || value === undefined || value === '') return '(none)';
   const text = typeof value === 'string' ? oneLine(value) : JSON.stringify(value);
-  return cut(/^\d{4}-\d\d-\d\dT/.test(text) ? moment(new Date(text)) : text, 50);
+  return cut(/^\d{4}-\d\d-\d\dT/.test(text) ? moment(text) : text, 50);
 }
 
 function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['rejected'][number]): string {
   const what = id === null ? endpoint : `${endpoint} ${id}`;
-  return `${what}: ${path}: ${reason} (last seen ${moment(new Date(lastSeenAt))})`;
+  return `${what}: ${path}: ${reason} (last seen ${moment(lastSeenAt)})`;
 }
 
 function requestsText({ requests, id }: Explanation): string {
   const { newest, total } = requests;
   if (newest.length === 0) return 'none is recorded (requests are kept for 30 days)';
   const rows = newest.slice(0, mostRequests).map(({ at, method, path, status, ms, error }) => [
-    moment(new Date(at)),
+    moment(at),
     // The id is above, and would push what follows it out of the line.
     `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
     status === null ? (error ?? 'no answer') : String(status),
@@ -241,7 +238,7 @@ function runsText({ runs, requests }: Explanation): string {
   const rows = runs
     .slice(0, mostRequests)
     .map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
-      startedAt === null ? runId : moment(new Date(startedAt)),
+      startedAt === null ? runId : moment(startedAt),
       command,
       outcome,
       startedAt === null || endedAt === null ? null : duration(Date.parse(endedAt) - Date.parse(startedAt)),

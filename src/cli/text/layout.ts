@@ -185,6 +185,11 @@ export function sections(parts: readonly Section[]): string {
   return parts.flatMap(([heading, body]) => (body ? `${heading}\n${indent(body)}` : [])).join('\n\n');
 }
 
+/** Texts with an empty line between them; empty ones are left out. */
+export function paragraphs(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
 /** Indents every line that is not empty by two spaces. */
 export function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');

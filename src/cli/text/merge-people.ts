@@ -3,10 +3,11 @@ import { count, moment } from '../../base/units.js';
 import type { KnownPerson, MergeReport, Pair } from '../../push/merge-people.js';
 import { tableWidth } from '../output.js';
 import { list, printable, table, wide, wrap } from './layout.js';
+import { nameOf } from './sync.js';
 
 /** Both people side by side, why they are probably the same, and what a merge does. */
 export function pairText({ source, target, score, reasons }: Pair): string {
-  const at = (iso: string | null) => (iso === null ? null : moment(new Date(iso)));
+  const at = (iso: string | null) => (iso === null ? null : moment(iso));
   const facts: [string, (one: KnownPerson) => string | number | null][] = [
     ['id', ({ id }) => id],
     ['name', ({ name }) => name],
@@ -48,10 +49,6 @@ function whole(value: string | number | null, room: number): string[] {
     const most = widthOf(line) === line.length ? room : Math.floor(room / 2);
     return line.match(new RegExp(`.{1,${most}}`, 'gu')) ?? [''];
   });
-}
-
-function nameOf({ id, name }: KnownPerson): string {
-  return name === null ? id : `${name} (${id})`;
 }
 
 /** The second confirmation. */

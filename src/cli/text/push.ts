@@ -3,14 +3,14 @@ import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
 import { changed, decisionSections, followHeading, isContested, placeOf, whoText } from './changes.js';
 import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
-import { costText, nameOf } from './sync.js';
+import { costText, nameOf, outcomeText } from './sync.js';
 
 const conflictHeading = 'Conflicts (somebody else changed the same field)';
 
 export function pushSummary(report: PushReport): string {
   const { changes, failed, notes } = report;
   return sections([
-    [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    [`Push ${report.runId}: ${outcomeText(report, 'with failures or conflicts')}`, pairs(facts(report))],
     ['Failed, by reason', countsTable('reason', 'changes', failed.byReason, { largestFirst: true })],
     [conflictHeading, conflictsText(changes)],
     ['Failed', changesText(changes, 'failed')],
@@ -20,16 +20,6 @@ export function pushSummary(report: PushReport): string {
     ...decisionSections(changes),
     ['Next steps', list(nextSteps(report))],
   ]);
-}
-
-function outcomeText({ outcome, stoppedBy }: PushReport): string {
-  const done = {
-    done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'on request'})`,
-    incomplete: 'done, but with failures or conflicts',
-    failed: 'FAILED',
-  };
-  return done[outcome];
 }
 
 function facts(report: PushReport): Fact[] {

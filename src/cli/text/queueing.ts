@@ -3,7 +3,19 @@ import type { PreparedImport } from '../../push/import/import.js';
 import type { ChangeKind, ImportProblem, ImportReport, Preview } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
 import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
-import { type Fact, indent, list, most, pairs, type Section, sections, some, table, wide } from './layout.js';
+import {
+  type Fact,
+  indent,
+  list,
+  most,
+  pairs,
+  paragraphs,
+  type Section,
+  sections,
+  some,
+  table,
+  wide,
+} from './layout.js';
 
 /** What an import would do, for the question whether to do it. `followCommand` is the import that follows merges. */
 export function previewText(prepared: PreparedImport, isFull: boolean, followCommand: string): string {
@@ -46,7 +58,7 @@ export function undoSummary(report: UndoReport, isPreviewShown: boolean, isFull:
     ['Redo it all after that', `signalhouse changes undo ${report.importId}`],
   ];
   const shownNext = report.outcome === 'queued' ? next : [];
-  if (isPreviewShown) return [head, sections(shownNext)].join('\n\n').trim();
+  if (isPreviewShown) return paragraphs([head, sections(shownNext)]);
   return sections([[head, pairs(undoFacts(report))], ...undoBody(report, isFull), ...shownNext]);
 }
 
@@ -109,7 +121,7 @@ function sendingText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'
 /** The values that show whether somebody else has changed something in between. */
 function baseText({ base }: Preview): string {
   const { file, warehouse, oldest } = base;
-  const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
+  const age = oldest === null ? '' : `, up to ${ago(oldest, Date.now()).replace(/ ago$/, '')} old`;
   const parts = [
     ...(file > 0 ? [`the values from when the sheet was written (${count(file)})`] : []),
     ...(warehouse > 0 ? [`the current values${age} (${count(warehouse)})`] : []),

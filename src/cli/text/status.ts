@@ -39,7 +39,7 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
     return [
       organization,
       doing === null ? state : `${state}, ${doing}`,
-      lastSuccessAt === null ? 'never' : ago(new Date(lastSuccessAt), now),
+      ago(lastSuccessAt, now),
       first === undefined ? '' : printable(`${first.title}: ${first.reason}`.replaceAll(/\s+/g, ' ')) + more,
     ];
   });
@@ -68,12 +68,12 @@ function facts(status: StatusReport, now: number): Fact[] {
     [
       'published',
       published && publishedAt
-        ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
+        ? `${ago(publishedAt, now)}, ${bytes(published.bytes)}: ${published.path}`
         : unpublishedText(status, now),
     ],
     ['kept', keptText(keptSnapshots)],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
-    ['verified', verified && `${ago(new Date(verified.at), now)}: ${verifiedText(verified)}`],
+    ['verified', verified && `${ago(verified.at, now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
     ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
     ['spent', spendingText(spending)],
@@ -137,7 +137,7 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
     ['resource', 'last complete', 'within', 'state'],
     wanted.map(({ resource, at, objectiveMinutes, state }) => [
       resource,
-      ago(at === null ? null : new Date(at), now),
+      ago(at, now),
       duration((objectiveMinutes ?? 0) * 60_000),
       { fresh: 'fresh', stale: 'STALE', never: 'NEVER COMPLETE', open: '' }[state],
     ]),
@@ -155,10 +155,9 @@ function estimatesText(contents: Contents | null): string {
 function jobsText({ jobs }: StatusReport): string {
   return list(
     (jobs ?? []).map(({ name, nextAt, overdueSince, last }) => {
-      const next = nextAt === null ? 'not scheduled again' : `next ${moment(new Date(nextAt))}`;
-      const late = overdueSince === null ? '' : `, OVERDUE since ${moment(new Date(overdueSince))}`;
-      const before =
-        last === null ? 'never ran' : `${last.outcome} ${moment(new Date(last.endedAt))}: ${last.message}`;
+      const next = nextAt === null ? 'not scheduled again' : `next ${moment(nextAt)}`;
+      const late = overdueSince === null ? '' : `, OVERDUE since ${moment(overdueSince)}`;
+      const before = last === null ? 'never ran' : `${last.outcome} ${moment(last.endedAt)}: ${last.message}`;
       return `${name}: ${next}${late}; ${before}`;
     }),
   );
@@ -169,7 +168,7 @@ function runsText({ runs }: Contents): string {
   return table(
     ['started', 'command', 'outcome', 'exit#', 'requests#', '429s#', 'new#', 'changed#'],
     runs.map((run) => [
-      moment(new Date(run.started_at)),
+      moment(run.started_at),
       run.command,
       run.outcome,
       ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed],
@@ -183,12 +182,11 @@ function listsText({ lists }: Contents, now: number): string | null {
   const unverified = lists.flatMap(({ endpoint, note }) =>
     note === null ? [] : `${endpoint}: the last scan is not verified; ${note}`,
   );
-  const age = (at: string | null) => ago(at === null ? null : new Date(at), now);
   const rows = lists.map((one) => [
     one.endpoint,
     one.total_count ?? one.ids,
-    age(one.read_at),
-    age(one.verified_at),
+    ago(one.read_at, now),
+    ago(one.verified_at, now),
   ]);
   const text = table(['list', 'items#', 'read', 'verified'], rows, wide);
   return unverified.length === 0 ? text : `${text}\n${list(unverified)}`;
@@ -201,8 +199,8 @@ function childrenText({ children }: Contents, now: number): string | null {
     children.map((one) => [
       one.endpoint,
       one.asked,
-      ago(new Date(one.oldest_at), now),
-      ago(new Date(one.newest_at), now),
+      ago(one.oldest_at, now),
+      ago(one.newest_at, now),
       one.failing,
     ]),
     wide,

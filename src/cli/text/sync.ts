@@ -9,11 +9,12 @@ const unreadHeading = 'Lists that changed while they were read, or were not read
 
 export function syncSummary(report: SyncReport): string {
   const { runId, outcome, requests, scans, rejected, failures, drift, notes } = report;
+  const incomplete = rejected.new + failures.length > 0 ? 'with failures' : 'incomplete';
   const differences = drift.map(
     ({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`,
   );
   return sections([
-    [`Run ${runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    [`Run ${runId}: ${outcomeText(report, incomplete)}`, pairs(facts(report))],
     ['Left due by resource', outcome === 'done' ? null : dueTable(report.leftByResource)],
     ['Requests', countsTable('endpoint', 'requests', requests.byEndpoint, { largestFirst: true })],
     ['Rows', rowsText(report)],
@@ -25,14 +26,13 @@ export function syncSummary(report: SyncReport): string {
   ]);
 }
 
-function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): string {
-  const done = {
-    done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'on request'})`,
-    incomplete: `done, but ${rejected.new + failures.length > 0 ? 'with failures' : 'incomplete'}`,
-    failed: 'FAILED',
-  };
-  return done[outcome];
+/** How a run ended; `incomplete` is what is missing from it where something is. */
+export function outcomeText(
+  { outcome, stoppedBy }: Pick<SyncReport, 'outcome' | 'stoppedBy'>,
+  incomplete: string,
+): string {
+  if (outcome === 'stopped') return `stopped (${stoppedBy ?? 'on request'})`;
+  return { done: 'done', incomplete: `done, but ${incomplete}`, failed: 'FAILED' }[outcome];
 }
 
 function facts(report: SyncReport): Fact[] {
