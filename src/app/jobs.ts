@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Api } from '../api/client.js';
 import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
 import { verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
@@ -19,7 +20,7 @@ import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { exportEverything } from './snapshot.js';
 import { verify, verifyIsDue } from './verify.js';
-import { hasWarehouse, type Observe } from './worker.js';
+import { hasWarehouse } from './worker.js';
 
 /** Receives the row counts of runs, for metrics. */
 export interface RowsSink {
@@ -39,17 +40,17 @@ export function jobRunner(
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
     const { maxRequests, maxMinutes } = job;
-    const options = { maxRequests, maxMinutes, ...signals, wait: true };
-    const observe: Observe = (api) => observed(context, new LoggedProgress(log, speedOf(api)));
+    const observe = (api: Api) => observed(context, new LoggedProgress(log, speedOf(api)));
+    const options = { maxRequests, maxMinutes, ...signals, wait: true, observe };
     switch (job.run) {
       case 'sync':
-        return rehearsed(access, context, pulledResult(await sync(access, options, observe), sink));
+        return rehearsed(access, context, pulledResult(await sync(access, options), sink));
       case 'push':
         if (!hasWarehouse(access.config.dataDir))
           return doneWith('there is no warehouse yet, so nothing is queued');
-        return pushedResult(await push(access, options, observe));
+        return pushedResult(await push(access, options));
       case 'sync+push':
-        return rehearsed(access, context, bothResult(await syncAndPush(access, options, observe), sink));
+        return rehearsed(access, context, bothResult(await syncAndPush(access, options), sink));
       case 'export':
         return exportTo(access, job, signals);
       case 'digest':

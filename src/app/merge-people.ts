@@ -11,7 +11,7 @@ import {
 import { recordMerges } from './audit.js';
 import type { Access } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
-import { type Observe, type WorkerOptions, withWorker } from './worker.js';
+import { type ObservedOptions, withWorker } from './worker.js';
 
 /** Asks for the second confirmation; `isAgain` says that it was sent before without an answer. Returns what was typed. */
 export type ConfirmMerge = (
@@ -26,14 +26,13 @@ export type ConfirmMerge = (
 export async function mergePeople(
   access: Access,
   [source, target]: readonly [source: string, target: string],
-  options: MergeRequest & WorkerOptions,
-  observe: Observe,
+  options: MergeRequest & ObservedOptions,
   show: (pair: Pair) => void,
   confirm?: ConfirmMerge,
 ): Promise<MergeReport> {
   const pair = await withFullSnapshot(access, (snapshot) => readPair(snapshot, source, target));
   show(pair);
-  return withWorker(access, options, observe, async ({ api, clock, warehouse, config }) => {
+  return withWorker(access, options, async ({ api, clock, warehouse, config }) => {
     const journal = new MergeJournal(config);
     const stop = options.stop ?? new AbortController().signal;
     const settledBefore = settledIn(journal);

@@ -25,9 +25,8 @@ import { type Followed, runAfterPublication } from './publish-after.js';
 import { type Access, connect, readingLimitsOf } from './setup.js';
 import {
   displayFor,
-  type Observe,
+  type ObservedOptions,
   refuseWithoutWarehouse,
-  type WorkerOptions,
   type WorkerParts,
   withWorker,
 } from './worker.js';
@@ -37,41 +36,44 @@ import {
 /** `signalhouse sync`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function sync(
   access: Access,
-  options: SyncOptions & WorkerOptions,
-  observe: Observe,
+  options: SyncOptions & ObservedOptions,
 ): Promise<Followed<SyncReport>> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
   return withMetricsFile(access, 'sync', () =>
-    withWorker(access, options, observe, async (parts, display) =>
-      runAfterPublication(access, await runSync(parts, options, display), options, display),
-    ),
+    withFollowers(access, options, (parts, display) => runSync(parts, options, display)),
   );
 }
 
-export async function plan(
+/** A run on a worker, and what follows its publication while the warehouse is still locked. */
+function withFollowers<R extends SyncReport | PushReport>(
   access: Access,
-  options: SyncOptions & WorkerOptions,
-  observe: Observe,
-): Promise<PlanReport> {
+  options: ObservedOptions,
+  run: (parts: WorkerParts, display: RunObserver) => Promise<R>,
+): Promise<Followed<R>> {
+  return withWorker(access, options, async (parts, display) =>
+    runAfterPublication(access, await run(parts, display), options, display),
+  );
+}
+
+/** `signalhouse plan`: what a sync with these options would fetch. */
+export async function plan(access: Access, options: SyncOptions & ObservedOptions): Promise<PlanReport> {
   selectResources(options.only);
-  return withWorker(access, options, observe, (parts, display) => runPlan(parts, options, display));
+  return withWorker(access, options, (parts, display) => runPlan(parts, options, display));
 }
 
 /** `signalhouse push`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function push(
   access: Access,
-  options: PushOptions & WorkerOptions,
-  observe: Observe,
+  options: PushOptions & ObservedOptions,
 ): Promise<Followed<PushReport>> {
   // Checked before a request is spent and before a run starts.
   if (options.result !== undefined) checkResultPath(options.result);
   return withMetricsFile(access, 'push', async () => {
     refuseWithoutWarehouse(access.config.dataDir);
-    return withWorker(access, options, observe, async (parts, display) => {
+    return withFollowers(access, options, async (parts, display) => {
       const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
-      const report = await runPush({ ...parts, queue }, options, display);
-      return runAfterPublication(access, report, options, display);
+      return runPush({ ...parts, queue }, options, display);
     });
   });
 }
@@ -79,8 +81,7 @@ export async function push(
 /** `signalhouse push --dry-run`: reads the published file and the API. It takes no lock and changes nothing. */
 export async function pushPreview(
   access: Access,
-  options: Pick<PushOptions, 'onConflict'> & WorkerOptions,
-  observe: Observe,
+  options: Pick<PushOptions, 'onConflict'> & ObservedOptions,
 ): Promise<PushPreview> {
   const { config } = access;
   refuseWithoutWarehouse(config.dataDir);
@@ -89,7 +90,7 @@ export async function pushPreview(
     scope.defer('snapshot', () => snapshot.close());
     const api = connect(access);
     scope.defer('client', () => api.close());
-    const display = displayFor(api, observe, scope);
+    const display = displayFor(api, options, scope);
     const identity = await whoAmI(api, options.stop);
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
     refuseAnother(owner ?? null, identity, config.dataDir);
@@ -108,23 +109,17 @@ export interface SyncPushReport extends SyncReport {
   readonly inbox: readonly InboxFile[];
 }
 
-type Options = SyncOptions & WorkerOptions;
+type Options = SyncOptions & ObservedOptions;
 
 /**
  * `signalhouse sync --push`, with shared caps. The drop folder and the queue come first: people's decisions are sent
  * before news is fetched, and the sync then shows their effect. An empty warehouse is filled first, because a sheet
  * cannot be compared with it.
  */
-export async function syncAndPush(
-  access: Access,
-  options: Options,
-  observe: Observe,
-): Promise<Followed<SyncPushReport>> {
+export async function syncAndPush(access: Access, options: Options): Promise<Followed<SyncPushReport>> {
   selectResources(options.only);
   return withMetricsFile(access, 'sync', () =>
-    withWorker(access, options, observe, async (parts, observer) =>
-      runAfterPublication(access, await pushAndSync(parts, options, observer), options, observer),
-    ),
+    withFollowers(access, options, (parts, display) => pushAndSync(parts, options, display)),
   );
 }
 

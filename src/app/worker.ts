@@ -33,8 +33,11 @@ export interface WorkerOptions extends Signals {
   readonly maxMinutes?: number | undefined;
 }
 
-/** Makes the display of a command from the client, whose budget it shows. */
-export type Observe = (api: Api) => ProgressDisplay;
+/** The same for a command that makes requests. */
+export interface ObservedOptions extends WorkerOptions {
+  /** Makes the display of the command from the client, whose budget it shows. */
+  readonly observe: (api: Api) => ProgressDisplay;
+}
 
 export type WorkerParts = RunParts<Config>;
 
@@ -45,8 +48,7 @@ export type WorkerParts = RunParts<Config>;
  */
 export async function withWorker<T>(
   access: Access,
-  options: WorkerOptions,
-  observe: Observe,
+  options: ObservedOptions,
   work: (parts: WorkerParts, display: ProgressDisplay) => Promise<T>,
 ): Promise<T> {
   const { config, log, programVersion } = access;
@@ -57,7 +59,7 @@ export async function withWorker<T>(
     const destroy = () => void api.destroy();
     options.kill?.addEventListener('abort', destroy, { once: true });
     scope.defer('kill', () => options.kill?.removeEventListener('abort', destroy));
-    const display = displayFor(api, observe, scope);
+    const display = displayFor(api, options, scope);
 
     const identity = await whoAmI(api, options.stop).catch((error: unknown) => {
       if (error instanceof RefusedError) scope.defer('folder', made.remove);
@@ -78,7 +80,11 @@ export async function withWorker<T>(
 }
 
 /** The display of a command, told of outages until the scope ends. */
-export function displayFor(api: Api, observe: Observe, scope: Scope): ProgressDisplay {
+export function displayFor(
+  api: Api,
+  { observe }: Pick<ObservedOptions, 'observe'>,
+  scope: Scope,
+): ProgressDisplay {
   const display = observe(api);
   scope.defer('display', () => display.close());
   scope.defer('outages', followOutages(api, display));

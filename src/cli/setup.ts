@@ -3,7 +3,7 @@ import type { Api } from '../api/client.js';
 import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, RunSignals, Setup } from '../app/setup.js';
-import type { Observe } from '../app/worker.js';
+import type { ObservedOptions } from '../app/worker.js';
 import { UsageError } from '../base/errors.js';
 import type { CheckLake, Config, loadServeConfig, Sources } from '../config/load.js';
 import type { Context } from './command.js';
@@ -120,10 +120,11 @@ async function withLog<L extends { readonly config: Config }>(
  * Runs work that signals end early, and shows its progress: on the terminal, with the client's budget and pace, or else in
  * the log.
  */
-export async function observed<T>(
-  setup: CommandSetup<Setup>,
-  work: (signals: RunSignals, observe: Observe) => Promise<T>,
+export async function observed<S extends Setup, T>(
+  loading: Promise<CommandSetup<S>>,
+  work: (setup: S, run: RunSignals & Pick<ObservedOptions, 'observe'>) => Promise<T>,
 ): Promise<T> {
+  const setup = await loading;
   const { progress, log, config } = setup;
   const { LoggedProgress, speedOf } = await import('../app/progress.js');
   const observe = (api: Api) => {
@@ -132,7 +133,7 @@ export async function observed<T>(
     progress.watch(speed);
     return progress;
   };
-  return interruptible(setup, config.shutdownSeconds, (signals) => work(signals, observe));
+  return interruptible(setup, config.shutdownSeconds, (signals) => work(setup, { ...signals, observe }));
 }
 
 /** The version of this program, from its package.json, which is beside both dist and src. */

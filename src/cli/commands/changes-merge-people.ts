@@ -2,6 +2,7 @@ import type { ConfirmMerge } from '../../app/merge-people.js';
 import { shellWord } from '../../base/command-line.js';
 import { UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
+import type { Pair } from '../../push/merge-people.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer, answerTo, canAsk, print } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
@@ -56,18 +57,11 @@ export const mergePeople = command({
       return answerTo(mergeQuestion(pair, asked));
     };
     const app = await import('../../app/merge-people.js');
-    const setup = await setUpAccess(context);
-    const report = await observed(setup, (signals, observe) =>
-      app.mergePeople(
-        setup,
-        [source, into],
-        { ...options, ...signals },
-        observe,
-        (pair) => {
-          if (!context.json) print(pairText(pair));
-        },
-        confirm === undefined ? ask : undefined,
-      ),
+    const show = (pair: Pair) => {
+      if (!context.json) print(pairText(pair));
+    };
+    const report = await observed(setUpAccess(context), (access, run) =>
+      app.mergePeople(access, [source, into], { ...options, ...run }, show, confirm ? undefined : ask),
     );
     return answer(context, report, mergeSummary, report.exitCode);
   },
