@@ -8,8 +8,7 @@ import { errorText, reported } from '../run.js';
 import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
 import { pad, printable, wrap } from '../text/layout.js';
 import { completions } from './completion.js';
-import { History } from './history.js';
-import { HistorySearch } from './history-search.js';
+import { History, HistorySearch } from './history.js';
 
 export interface PromptOptions {
   readonly format: AnswerFormat | 'auto';
