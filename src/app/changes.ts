@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
 import type { Change } from '../push/change.js';
@@ -38,11 +37,10 @@ import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { recordExport } from './audit.js';
 import type { Setup } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
+import { withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and everything else that adds changes to the queue. */
@@ -164,7 +162,7 @@ export interface ListedChanges {
 
 /** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
 export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number): Promise<ListedChanges> {
-  return withPublished(setup, async (snapshot) => {
+  return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
     const changes = await titled(snapshot, all, found.slice(0, limit));
@@ -190,7 +188,7 @@ export async function showChange(
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
   refuseMerges(setup, [id], 'Only changes of topics and companies are shown.');
-  return withPublished(setup, async (snapshot) => {
+  return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);
     const [change] = await titled(snapshot, all, found);
@@ -223,15 +221,6 @@ export async function makeSheet(
   const tables = [entityType === 'topic' ? 'topics' : 'companies'];
   recordExport(setup, { tables, format: 'sheet', rows, file }, by);
   return sheet;
-}
-
-/** Work on the published snapshot; null when nothing is published yet. */
-export async function withPublished<T>(
-  setup: Setup,
-  work: (snapshot: Snapshot | null) => Promise<T>,
-): Promise<T> {
-  if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
-  return withFullSnapshot(setup, work);
 }
 
 /** Runs work while no job runs; rejects when one does. */

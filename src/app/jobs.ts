@@ -13,12 +13,12 @@ import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
 import { sendDigest } from './digest.js';
+import { exportEverything } from './export.js';
 import { lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { afterFailures, type Followed } from './publish-after.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
-import { exportEverything } from './snapshot.js';
 import { verify, verifyIsDue } from './verify.js';
 import { hasWarehouse } from './worker.js';
 

@@ -7,9 +7,8 @@ import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { recordExport, recordRead } from './audit.js';
-import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
-import { withPublished, withSnapshot } from './snapshot.js';
+import { snapshotVersion, withSnapshot } from './snapshot.js';
 
 /** The HTML report of the published file, for the command and for `serve`. */
 
@@ -78,7 +77,7 @@ export async function makeDigest(
   { since, file }: { readonly since: Iso | null; readonly file?: string | undefined },
 ): Promise<Shown & Digest> {
   const { digestOf } = await import('../report/digest.js');
-  const data = await withPublished(setup, file, (snapshot) => readReport(snapshot, since));
+  const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since), { file });
   return { ...digestOf(data, setup.programVersion), asOf: data.header.as_of, since: data.header.since };
 }
 

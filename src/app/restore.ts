@@ -16,6 +16,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { moveFile, privateMode, syncFile, whenFull } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
+import { countBy } from '../base/group-by.js';
 import { bytes, counted } from '../base/units.js';
 import type { Change, Status } from '../push/change.js';
 import { mayHaveBeenSent } from '../push/doubt.js';
@@ -83,7 +84,11 @@ export async function restore(
   const report = {
     ...{ from, to: dataDir, organization: found.organization, asOf: found.asOf, rows: found.rows },
     ageMinutes: Math.max(0, (clock.now() - Date.parse(found.asOf)) / 60_000),
-    ...{ changes: countsOf(found.changes), mayHaveBeenSent: unsure.length, forgotten: found.forgotten },
+    ...{
+      changes: countBy(found.changes, ({ status }) => status),
+      mayHaveBeenSent: unsure.length,
+      forgotten: found.forgotten,
+    },
     ...{ files: found.files, notes },
   };
   if (dryRun) return { ...report, outcome: 'preview', movedTo: null };
@@ -121,6 +126,9 @@ interface Backup extends Omit<SnapshotFacts, 'isFull' | 'asOf'> {
   readonly notes: readonly string[];
 }
 
+const withoutJournal =
+  'there is no changes.journal: changes that were queued after the publication are not in the backup';
+
 /** Opens the full snapshot of a backup and reads its journals. Throws where one is missing, damaged, or of another warehouse. */
 async function checkBackup(setup: Setup, from: string): Promise<Backup> {
   const { config, log } = setup;
@@ -136,11 +144,7 @@ async function checkBackup(setup: Setup, from: string): Promise<Backup> {
         const folder = { dataDir: from, encryptionKey: config.encryptionKey };
         const changes = await readQueue(session, folder, log);
         const { missing } = await openForgotten(session, from);
-        const notes = hasJournal(from)
-          ? []
-          : [
-              'there is no changes.journal: changes that were queued after the publication are not in the backup',
-            ];
+        const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
         const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
         const unsure = await mayHaveBeenSent(session, changes, asOf);
         const files = filesIn(from);
@@ -159,10 +163,6 @@ async function checkBackup(setup: Setup, from: string): Promise<Backup> {
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
-}
-
-function hasJournal(dataDir: string): boolean {
-  return existsSync(journalPath(dataDir));
 }
 
 function noSnapshot(from: string): UsageError {
@@ -276,10 +276,4 @@ function refuseWithoutRoom(dataDir: string, from: string, { snapshot, files }: B
     `restoring needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was changed`,
     { hint: 'Free some space, or restore into a directory on another disk (--data-dir).' },
   );
-}
-
-function countsOf(changes: readonly Change[]): Partial<Record<Status, number>> {
-  const counts: Partial<Record<Status, number>> = {};
-  for (const { status } of changes) counts[status] = (counts[status] ?? 0) + 1;
-  return counts;
 }

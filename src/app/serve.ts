@@ -25,13 +25,12 @@ import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
-import { factsReader, readFacts, runReader } from './facts.js';
+import { factsReader, LiveSpending, readFacts, runReader } from './facts.js';
 import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { sheetsOf } from './sheets.js';
-import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
 
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { basename, extname, join } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
-import { groupBy } from '../base/group-by.js';
+import { countBy, groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { valueText } from '../base/units.js';
 import type { Change, Values } from '../push/change.js';
@@ -18,17 +18,9 @@ import type { SheetFile, Sheets } from '../serve/http/sheets.js';
 import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
 import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../warehouse/sql.js';
-import {
-  cancelChanges,
-  importChanges,
-  makeSheet,
-  retryChanges,
-  undoChanges,
-  withPublished,
-} from './changes.js';
-import { snapshotVersion } from './facts.js';
+import { cancelChanges, importChanges, makeSheet, retryChanges, undoChanges } from './changes.js';
 import type { Setup } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
+import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
 /** The page for sheets: previews without the lock, and imports and undos that are carried out once they are confirmed. */
 
@@ -107,7 +99,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     return { leftOut, leftOutCount: report.preview.rows.invalid + others.length };
   }
 
-  const queue = () => withPublished(setup, (snapshot) => readQueue(snapshot, config, log));
+  const queue = () => withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
 
   /** Raises UsageError before the first sync: there is nothing to compare a sheet with. */
   function refuseWithoutData(): void {
@@ -152,7 +144,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
   async function progressOf(id: string, all: readonly Change[]): Promise<Partial<SheetDetails>> {
     const own = all.filter(({ importId }) => importId === id);
     const undone = undoneBy(all);
-    const changes = await withPublished(setup, (snapshot) => withFacts(snapshot, own));
+    const changes = await withSnapshotIfAny(setup, (snapshot) => withFacts(snapshot, own));
     return {
       changes: changes.map(
         ({ id: changeId, title, entityId, wanted, base, status, error, note }): SheetChange => {
@@ -313,7 +305,7 @@ function lineOf(
   const now = state === 'confirmed' && own.length > 0 ? 'done' : state;
   return {
     ...{ id, name, by, at, isUndo: undoes !== null, state: now, leftOutCount, problem },
-    statuses: statusesOf(own),
+    statuses: countBy(own, ({ status }) => status),
   };
 }
 
@@ -322,13 +314,11 @@ function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
   const [first] = own as [Change];
   const { source: name, requestedBy: by, queuedAt: at, undoes } = first;
   const ended = { state: 'done', leftOutCount: 0, problem: null } as const;
-  return { ...{ id, name, by, at, isUndo: undoes.length > 0 }, ...ended, statuses: statusesOf(own) };
-}
-
-function statusesOf(changes: readonly Change[]): Record<string, number> {
-  const statuses: Record<string, number> = {};
-  for (const { status } of changes) statuses[status] = (statuses[status] ?? 0) + 1;
-  return statuses;
+  return {
+    ...{ id, name, by, at, isUndo: undoes.length > 0 },
+    ...ended,
+    statuses: countBy(own, ({ status }) => status),
+  };
 }
 
 function textOf(error: unknown): string {

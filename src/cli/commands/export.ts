@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { z } from 'zod';
+import type { ExportedSheet } from '../../app/export.js';
 import type { PersonReport } from '../../app/export-person.js';
-import type { ExportedSheet } from '../../app/export-workbook.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count, counted } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
@@ -68,12 +68,11 @@ export const exportCommand = command({
       const done = await exportPerson(setup, task.person, { out: task.out, force, wait });
       return answer(context, done, personText, done.exitCode);
     }
+    const { exportEverything, exportOne, exportWorkbook } = await import('../../app/export.js');
     if ('workbook' in task) {
-      const { exportWorkbook } = await import('../../app/export-workbook.js');
       const done = await exportWorkbook(setup, task.workbook, { out: task.out, force });
       return answer(context, done, workbookText);
     }
-    const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const done =
       'dir' in task
         ? await exportEverything(setup, task.dir, force)
