@@ -5,7 +5,7 @@ import type { ServeAccess } from '../app/serve.js';
 import type { Access, RunSignals, Setup } from '../app/setup.js';
 import type { ObservedOptions } from '../app/worker.js';
 import { UsageError } from '../base/errors.js';
-import type { CheckLake, Config, loadServeConfig, Sources } from '../config/load.js';
+import type { Config, loadServeConfig, Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress.js';
 import { interruptible } from './signals.js';
@@ -64,20 +64,15 @@ export async function setUpAccess(context: Context): Promise<CommandSetup<Access
 /** For the commands of the lake: with its secrets, and with everything that is wrong with its settings. */
 export async function setUpLake(context: Context): Promise<CommandSetup<LakeAccess>> {
   const { loadLakeConfig } = await settings();
-  const check = await lakeCheck();
-  return withLog(context, (sources) => loadLakeConfig(sources, check));
+  const { lakeProblems } = await import('../app/lake.js');
+  return withLog(context, (sources) => loadLakeConfig(sources, lakeProblems));
 }
 
 /** For `sync --lake`: the same for a command that talks to the API. */
 export async function setUpLakeAccess(context: Context): Promise<CommandSetup<LakeAccess & Access>> {
   const { loadLakeConfigWithCredentials } = await settings();
-  const check = await lakeCheck();
-  return withLog(context, (sources) => loadLakeConfigWithCredentials(sources, check));
-}
-
-async function lakeCheck(): Promise<CheckLake> {
   const { lakeProblems } = await import('../app/lake.js');
-  return ({ lake }, secrets, named) => lakeProblems(lake, secrets, named);
+  return withLog(context, (sources) => loadLakeConfigWithCredentials(sources, lakeProblems));
 }
 
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
