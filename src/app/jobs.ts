@@ -16,8 +16,7 @@ import { sendDigest } from './digest.js';
 import { exportEverything } from './export.js';
 import { lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
-import { afterFailures, type Followed } from './publish-after.js';
-import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
+import { afterFailures, type Followed, push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { verify, verifyIsDue } from './verify.js';
 import { hasWarehouse } from './worker.js';
@@ -56,7 +55,10 @@ export function jobRunner(
       case 'digest':
         return sendDigest(access, job, AbortSignal.any([signals.stop, signals.kill]));
       case 'lake':
-        return doneWith(await publishToLake(access, signals));
+        // With the secrets as they are now: keys of an object store are replaced often.
+        return doneWith(
+          lakeText(await runOnLake({ ...access, lake: access.readSecrets().lake }, 'publish', signals)),
+        );
     }
   };
 }
@@ -117,15 +119,6 @@ function droppedText(files: SyncPushReport['inbox']): string {
   });
   const counts = wrong.length > 0 ? ` (${wrong.join(', ')})` : '';
   return `, ${counted(files.length, 'file')} from the drop folder${counts}`;
-}
-
-/** With the secrets as they are now: keys of an object store are replaced often. */
-async function publishToLake(
-  access: Access & Pick<ServeConfig, 'readSecrets'>,
-  signals: RunSignals,
-): Promise<string> {
-  const { lake } = access.readSecrets();
-  return lakeText(await runOnLake({ ...access, lake }, 'publish', signals));
 }
 
 async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<JobResult> {

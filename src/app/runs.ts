@@ -1,6 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
-import type { RunObserver } from '../base/observer.js';
+import type { ProgressDisplay, RunObserver } from '../base/observer.js';
+import { runCommand } from '../base/processes.js';
 import { Scope } from '../base/scope.js';
+import type { Config } from '../config/load.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { Queue, readQueue } from '../push/queue.js';
@@ -14,15 +18,16 @@ import {
   runPush,
 } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
+import type { RunReport } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
-import { openFull } from '../warehouse/read/query.js';
+import { fullestIn, openFull } from '../warehouse/read/query.js';
+import { filesOf } from '../warehouse/store/engine.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import { withMetricsFile } from './metrics-file.js';
-import { type Followed, runAfterPublication } from './publish-after.js';
-import { type Access, connect, readingLimitsOf } from './setup.js';
+import { type Access, connect, readingLimitsOf, type Setup, type Signals } from './setup.js';
 import {
   displayFor,
   type ObservedOptions,
@@ -31,7 +36,7 @@ import {
   withWorker,
 } from './worker.js';
 
-/** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`). */
+/** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`); and the commands of `publish.after`. */
 
 /** `signalhouse sync`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function sync(
@@ -190,4 +195,90 @@ function together(sync: SyncReport, { push, failure, inbox }: Pushed): SyncPushR
     [ExitCode.refused, ExitCode.failed, ExitCode.incomplete].find((code) => codes.includes(code)) ??
     ExitCode.done;
   return { ...sync, exitCode, push, pushFailure: failure?.message ?? null, inbox };
+}
+
+/** What became of one of the commands of `publish.after`, such as one that backs up the data directory. */
+interface AfterCommand {
+  /** Its place in `publish.after`, from 1, and the program; not all of it, which may hold a secret. */
+  readonly command: string;
+  readonly seconds: number;
+  /** Null when it succeeded. */
+  readonly problem: string | null;
+}
+
+/** A report with what was run after its publication. */
+export type Followed<R> = R & { readonly afterPublication: readonly AfterCommand[] };
+
+/** How long a command may take: it holds the warehouse, and a night is not endless. */
+const limitMs = 3_600_000;
+
+/**
+ * Runs the commands after a run that has published, while the warehouse is still locked: nothing else writes to the data
+ * directory, so that the files belong together. What they print goes to the log. A failure leaves the publication as it is,
+ * is noted, and makes the run incomplete; the other commands run all the same. None is started once the run was stopped.
+ */
+async function runAfterPublication<R extends Pick<RunReport, 'published' | 'notes' | 'exitCode' | 'outcome'>>(
+  { config, log }: Pick<Setup, 'config' | 'log'>,
+  report: R,
+  { stop, kill }: Signals,
+  display: Pick<ProgressDisplay, 'phase' | 'phaseEnd'>,
+): Promise<Followed<R>> {
+  const commands = config.publish.after;
+  if (report.published === null || commands.length === 0) return { ...report, afterPublication: [] };
+  const signals = [stop, kill].filter((one) => one !== undefined);
+  const stopping = signals.length === 0 ? undefined : AbortSignal.any(signals);
+  const done: AfterCommand[] = [];
+  const notes: string[] = [];
+  let hasFailed = false;
+  for (const [index, command] of commands.entries()) {
+    const name = `publish.after ${index + 1} (${programOf(command)})`;
+    display.phase(name, null);
+    const started = performance.now();
+    const { problem, isStopped } = await runCommand(command, {
+      ...{ env: environmentOf(config), stop: stopping, limitMs },
+      onLine: (line) => log.info({ command: name }, line),
+    });
+    const seconds = (performance.now() - started) / 1000;
+    done.push({ command: name, seconds, problem });
+    if (problem === null) {
+      display.phaseEnd('done');
+      continue;
+    }
+    display.phaseEnd(problem);
+    notes.push(
+      `${name}: ${problem}${isStopped ? ', because the run was stopped; the next publication runs it' : ''}`,
+    );
+    hasFailed ||= !isStopped;
+    log[isStopped ? 'warn' : 'error']({ command: name }, `${name}: ${problem}`);
+  }
+  const followed = { ...report, notes: [...report.notes, ...notes], afterPublication: done };
+  if (!hasFailed) return followed;
+  return {
+    ...followed,
+    outcome: report.outcome === 'done' ? 'incomplete' : report.outcome,
+    exitCode: report.exitCode === ExitCode.done ? ExitCode.incomplete : report.exitCode,
+  };
+}
+
+/** The failures in one line, for the result of a job; empty where there is none. */
+export function afterFailures({ afterPublication = [] }: Partial<Followed<object>>): string {
+  return afterPublication
+    .flatMap(({ command, problem }) => (problem === null ? [] : `; ${command}: ${problem}`))
+    .join('');
+}
+
+function programOf(command: string | readonly string[]): string {
+  return (typeof command === 'string' ? command.trim().split(/\s/)[0] : command[0]) ?? '';
+}
+
+/** The paths of what belongs together. */
+function environmentOf({ dataDir, settingsFile }: Config): Record<string, string> {
+  const journals = readdirSync(dataDir).filter((name) => name.endsWith('.journal'));
+  return {
+    SIGNALHOUSE_DATA_DIR: dataDir,
+    SIGNALHOUSE_PUBLISHED: filesOf(dataDir).published,
+    SIGNALHOUSE_FULL_SNAPSHOT: fullestIn(dataDir),
+    SIGNALHOUSE_JOURNALS: journals.map((name) => join(dataDir, name)).join('\n'),
+    SIGNALHOUSE_SETTINGS: settingsFile ?? '',
+  };
 }

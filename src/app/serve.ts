@@ -33,13 +33,11 @@ import type { Access, RunSignals, Setup } from './setup.js';
 import { sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
 
+export { needsLogin } from '../serve/http/login.js';
+
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
-export interface ServeAccess extends Access {
-  readonly secrets: Secrets;
-  readonly lake: ServeConfig['lake'];
-  readonly readSecrets: ServeConfig['readSecrets'];
-}
+export type ServeAccess = Access & ServeConfig;
 
 /** One organization, or all of a list: then each has pages of its own below those of the service. */
 export interface Service {
@@ -219,35 +217,21 @@ function assemble(
   return { member, name: organization ?? '', scheduler, notifiers, metrics, facts };
 }
 
-export function hasLogin({ serve: settings }: Config): boolean {
-  return needsLogin(settings);
-}
-
-/** Everything that is wrong with notifications, and with the lake where a job publishes to it. */
+/** Everything that is wrong with notifications, and with the lake where a job publishes to it, and that no schema finds. */
 export function serveProblems(
   config: Config,
-  secrets: Secrets,
-  named: Named,
+  secrets: ServeConfig['secrets'],
+  named: (path: string) => string,
   lake: ServeConfig['lake'],
 ): readonly Problem[] {
-  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
-  return [
-    ...notificationProblems(config, secrets, named),
-    ...digestProblems(config, secrets, named),
-    ...(hasLake ? lakeProblems(config.lake, lake, named) : []),
-  ];
-}
-
-type Secrets = ServeConfig['secrets'];
-type Named = (path: string) => string;
-
-/** The problems of the settings of the channels that the schema cannot find. */
-function notificationProblems({ serve }: Config, secrets: Secrets, named: Named): Problem[] {
   const { webhookUrl, smtpPassword } = secrets;
   const problem = webhookUrl === undefined ? undefined : webhookProblem(webhookUrl);
+  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
   return [
     ...(problem === undefined ? [] : [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]),
-    ...emailProblems(serve.notify.email, smtpPassword, named),
+    ...emailProblems(config.serve.notify.email, smtpPassword, named),
+    ...digestProblems(config, secrets, named),
+    ...(hasLake ? lakeProblems(config.lake, lake, named) : []),
   ];
 }
 

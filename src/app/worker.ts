@@ -67,13 +67,10 @@ export async function withWorker<T>(
     });
     // From here on, the time is that of the service.
     const { clock } = api;
-    const timed = { ...access, clock };
-    const warehouse = await openToWrite(scope, timed, options, (owner) =>
-      refuseAnother(owner, identity, config.dataDir),
+    const guard: OpenOptions['guard'] = (owner) => refuseAnother(owner, identity, config.dataDir);
+    return writing(scope, { ...access, clock }, { ...options, guard }, (warehouse) =>
+      work({ config, api, warehouse, identity, log, clock, programVersion }, display),
     );
-    const done = await work({ config, api, warehouse, identity, log, clock, programVersion }, display);
-    await finishLearned(warehouse, timed, options);
-    return done;
   }).catch((error: unknown) => {
     throw storageFault(error, config.dataDir);
   });
@@ -98,33 +95,18 @@ export async function withWarehouse<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   refuseWithoutWarehouse(setup.config.dataDir);
-  return Scope.run(async (scope) => {
-    const warehouse = await openToWrite(scope, setup, options);
-    const done = await work(warehouse);
-    await finishLearned(warehouse, setup, options);
-    return done;
-  }).catch((error: unknown) => {
+  return Scope.run((scope) => writing(scope, setup, options, work)).catch((error: unknown) => {
     throw storageFault(error, setup.config.dataDir);
   });
 }
 
-/** Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too. */
-async function finishLearned(
-  warehouse: Warehouse,
-  { config, log, clock = systemClock }: Setup,
-  { stop }: WorkerOptions,
-): Promise<void> {
-  if (!stop?.aborted && !warehouse.forgotten.isEmpty)
-    await finishForgetting(warehouse, { config, clock, log });
-}
-
-/** Opens the warehouse until the scope ends, and completes what earlier commands left to do. */
-async function openToWrite(
+/** Opens the warehouse until the scope ends, completes what earlier commands left to do, and works. */
+async function writing<T>(
   scope: Scope,
   { config, log, clock = systemClock }: Setup,
-  options: WorkerOptions,
-  guard?: OpenOptions['guard'],
-): Promise<Warehouse> {
+  { guard, ...options }: WorkerOptions & Pick<OpenOptions, 'guard'>,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
   const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
   scope.defer('warehouse', () =>
     warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
@@ -134,7 +116,11 @@ async function openToWrite(
   await moveRecords(warehouse, config.dataDir);
   await recordMerges(warehouse, config);
   await finishForgetting(warehouse, { config, clock, log });
-  return warehouse;
+  const done = await work(warehouse);
+  // Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too.
+  if (!options.stop?.aborted && !warehouse.forgotten.isEmpty)
+    await finishForgetting(warehouse, { config, clock, log });
+  return done;
 }
 
 /** Whether to wait for the process that holds the warehouse, and until when. */

@@ -1,4 +1,4 @@
-import type { ConfirmMerge } from '../../app/merge-people.js';
+import type { ConfirmMerge } from '../../app/changes.js';
 import { shellWord } from '../../base/command-line.js';
 import { widthOf } from '../../base/display-width.js';
 import { UsageError } from '../../base/errors.js';
@@ -59,7 +59,7 @@ export const mergePeople = command({
       }
       return answerTo(mergeQuestion(pair, asked));
     };
-    const app = await import('../../app/merge-people.js');
+    const app = await import('../../app/changes.js');
     const show = (pair: Pair) => {
       if (!context.json) print(pairText(pair));
     };

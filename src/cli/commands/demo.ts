@@ -3,8 +3,7 @@ import { join, relative } from 'node:path';
 import { UsageError } from '../../base/errors.js';
 import { duration } from '../../base/units.js';
 import { command } from '../command.js';
-import { Children, DemoError } from '../demo/children.js';
-import { play, squeezed } from '../demo/play.js';
+import { Children, DemoError, play, squeezed } from '../demo/play.js';
 import { answer, print } from '../output.js';
 import { untilSignal } from '../signals.js';
 

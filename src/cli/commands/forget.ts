@@ -249,7 +249,7 @@ export const retention = command({
     peopleMonths: whole().max(1_200).optional().describe('As if retention.peopleMonths were this'),
   },
   async run(months, context) {
-    const { previewRetention } = await import('../../app/retention.js');
+    const { previewRetention } = await import('../../app/forget.js');
     const found = await previewRetention(await setUp(context), months);
     return answer(context, found, ({ before, messages, people }) => {
       const reasons = (deleted: string | null, text: string, at: string | null) =>

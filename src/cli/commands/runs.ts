@@ -7,10 +7,10 @@ import { type Context, command, limits, only, text, toggle, wait } from '../comm
 import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
 import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
-import { lakeAfterSyncText } from '../text/lake.js';
 import { paragraphs } from '../text/layout.js';
 import { inboxText, previewSummary, pushSummary } from '../text/push.js';
 import { planSummary, syncSummary } from '../text/sync.js';
+import { lakeAfterSyncText } from './lake.js';
 
 /** The commands that make a run: `sync`, `plan` and `push`. */
 

@@ -73,7 +73,9 @@ export const serve = command({
               const names = serving.members.map((one) => one.config.organization);
               const told = { url, pid: process.pid, ...(serving.isList && { organizations: names }) };
               if (isFirst)
-                answer(context, told, () => servingText(url, config.serve.host, app.hasLogin(config)));
+                answer(context, told, () =>
+                  servingText(url, config.serve.host, app.needsLogin(config.serve)),
+                );
               else log.info({ url }, 'serving with the new settings');
             }),
         );
