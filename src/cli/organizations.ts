@@ -42,13 +42,9 @@ export async function forEach<T>(
         const { result: report, exitCode } = await work(context);
         outcomes.set(organization, { organization, exitCode, report, error: null });
       } catch (error) {
-        const failure = reported(error);
-        outcomes.set(organization, {
-          organization,
-          exitCode: failure.exitCode,
-          report: null,
-          error: failure,
-        });
+        const failed = reported(error);
+        const { exitCode } = failed;
+        outcomes.set(organization, { organization, exitCode, report: null, error: failed });
       }
     });
   } finally {

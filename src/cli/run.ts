@@ -97,6 +97,7 @@ export function errorText(failure: ReportedError, columns: number, who = 'signal
   return lines.join('\n');
 }
 
+/** Text of several lines, each at most `columns` wide. */
 function paragraph(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => wrap(printable(line.replaceAll('\t', '  ')), columns));
 }

@@ -8,7 +8,7 @@ import type { KnownPerson, MergeReport, Pair } from '../../push/merge-people.js'
 import { command, text, toggle, wait } from '../command.js';
 import { answer, answerTo, canAsk, print, tableWidth } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
-import { list, printable, table, wide, wrap } from '../text/layout.js';
+import { list, printable, rowLines, table, wide, wrap } from '../text/layout.js';
 import { nameOf } from '../text/sync.js';
 
 export const mergePeople = command({
@@ -87,13 +87,7 @@ function pairText({ source, target, score, reasons }: Pair): string {
   ];
   const room = Math.max(20, Math.floor(((tableWidth() ?? 120) - 17) / 2));
   const rows = facts.flatMap(([name, of]) => {
-    const [one, other] = [source, target].map((person) => whole(of(person), room));
-    const height = Math.max(one?.length ?? 0, other?.length ?? 0);
-    return Array.from({ length: height }, (_, at) => [
-      at === 0 ? name : '',
-      one?.[at] ?? '',
-      other?.[at] ?? '',
-    ]);
+    return rowLines([[name], whole(of(source), room), whole(of(target), room)]);
   });
   const why =
     score === null

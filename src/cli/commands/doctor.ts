@@ -6,7 +6,7 @@ import { count, duration } from '../../base/units.js';
 import { type Context, command, toggle } from '../command.js';
 import { answer } from '../output.js';
 import { programVersion, setUpAccess } from '../setup.js';
-import { list, pairs, printable, sections, wrap } from '../text/layout.js';
+import { hanging, list, pairs, printable, sections, wrap } from '../text/layout.js';
 
 export const doctor = command({
   name: 'doctor',
@@ -37,9 +37,8 @@ async function runProof(context: Context): Promise<ExitCode> {
 }
 
 function line({ name, state, text, hint }: Check): string {
-  const textLines = wrap(printable(text), 56);
-  const hintLines = hint === null ? [] : wrap(printable(hint), 54).map((one) => `  ${one}`);
-  const [first = '', ...rest] = [...textLines, ...hintLines];
+  const hintLines = hint === null ? [] : hanging('  ', hint, 54);
+  const [first = '', ...rest] = [...wrap(printable(text), 56), ...hintLines];
   return [
     `${state.padEnd(4)}  ${name.padEnd(14)}  ${first}`,
     ...rest.map((one) => `${' '.repeat(22)}${one}`),

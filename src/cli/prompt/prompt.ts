@@ -6,7 +6,7 @@ import { ago, counted, duration, moment } from '../../base/units.js';
 import { type Output, pagedOutput } from '../pager.js';
 import { errorText, reported } from '../run.js';
 import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
-import { pad, printable, wrap } from '../text/layout.js';
+import { pad, printable, rowLines, wrap } from '../text/layout.js';
 import { completions } from './completion.js';
 import { History, HistorySearch } from './history.js';
 
@@ -30,10 +30,8 @@ Ctrl-C stops the statement that is running, or clears the line.
 Formats: auto, ${answerFormats.join(', ')}. Auto prints rows vertically
 whose columns do not fit. Nothing is written, and no other file is read.`;
 
-const commands =
-  String.raw`\d \dt \dv \x \timing \c \r \g \G \gx \? \q .tables .schema .mode .maxrows .timer .help .quit .exit`.split(
-    ' ',
-  );
+/** Those that leave, and those that end a statement. */
+const otherCommands = String.raw`\q .quit .exit \g \G \gx`.split(' ');
 const commandsOnTables = [String.raw`\d`, '.schema', '.tables'];
 
 /** What is typed: a line, Ctrl-C, or Ctrl-D. */
@@ -248,7 +246,6 @@ export class Prompt {
     '\\dv': (argument) => this.#alone((output) => this.#describe(['view', 'macro'], argument, output)),
     '.schema': (argument) => this.#alone((output) => this.#definition(argument, output)),
     '\\?': () => say(help),
-    '\\h': () => say(help),
     '.help': () => say(help),
     help: () => say(help),
   };
@@ -257,7 +254,7 @@ export class Prompt {
   async #command(line: string): Promise<boolean> {
     const [, name = '', argument = ''] = /^\s*(\\?[^\s;]+)\s*(.*?)\s*;?\s*$/.exec(line) ?? [];
     this.#remember(line);
-    const key = name.startsWith('.') ? name.toLowerCase() : name;
+    const key = name === '\\h' ? '\\?' : name.startsWith('.') ? name.toLowerCase() : name;
     if (['\\q', '.quit', '.exit'].includes(key)) return false;
     const run = this.#commands[key];
     if (run) await run(argument);
@@ -392,7 +389,8 @@ export class Prompt {
       const after = this.#terminal.line.slice(this.#terminal.cursor);
       return completions(this.#lines, line, after, {
         relations: this.#relations,
-        ...{ commands, commandsOnTables, formats: ['auto', ...answerFormats] },
+        commands: [...Object.keys(this.#commands), ...otherCommands],
+        ...{ commandsOnTables, formats: ['auto', ...answerFormats] },
       });
     } catch {
       return [[], line];
@@ -495,12 +493,11 @@ function relationDescription({ label, kind, comment, columns }: DescribedRelatio
   const nameWidth = widest(['column', ...rows.map(({ name }) => name)]);
   const typeWidth = Math.min(24, widest(['type', ...rows.map(({ type }) => type)]));
   const room = Math.max(leastComment, width - nameWidth - typeWidth - 4);
-  const line = (name: string, type: string, meaning: string) =>
-    `${pad(name, nameWidth)}  ${pad(type, typeWidth)}  ${meaning}`.trimEnd();
-  const lines = rows.flatMap(({ name, type, meaning }) => {
-    const [first = '', ...more] = wrap(meaning, room);
-    return [line(name, type, first), ...more.map((text) => line('', '', text))];
-  });
-  const rule = line('-'.repeat(nameWidth), '-'.repeat(typeWidth), '-'.repeat(Math.min(room, 24)));
-  return [head, '', line('column', 'type', 'meaning'), rule, ...lines].join('\n');
+  const rule = [nameWidth, typeWidth, Math.min(room, 24)].map((one) => '-'.repeat(one));
+  const lines = rows.flatMap(({ name, type, meaning }) => rowLines([[name], [type], wrap(meaning, room)]));
+  const cells = [['column', 'type', 'meaning'], rule, ...lines];
+  const texts = cells.map(([name = '', type = '', meaning = '']) =>
+    `${pad(name, nameWidth)}  ${pad(type, typeWidth)}  ${meaning}`.trimEnd(),
+  );
+  return [head, '', ...texts].join('\n');
 }

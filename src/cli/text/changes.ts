@@ -12,6 +12,7 @@ import {
   pairs,
   paragraphs,
   printable,
+  rowLines,
   type Section,
   sections,
   some,
@@ -169,10 +170,8 @@ export function previewTable(changes: readonly PreviewChange[], isFull: boolean)
     const lines = linesOfChange[index] ?? [];
     const [first = '', second, ...rest] = wrap(printable(title ?? entityId), room);
     const titles = [first, ...(second === undefined ? [] : [[second, ...rest].join(' ')])];
-    return Array.from({ length: Math.max(titles.length, lines.length) }, (_, at) => [
-      ...[cut(titles[at] ?? '', room), lines[at] ?? ''],
-      ...(hasCompanies ? [at === 0 ? companiesText(affected) : ''] : []),
-    ]);
+    const affects = hasCompanies ? [[companiesText(affected)]] : [];
+    return rowLines([titles.map((line) => cut(line, room)), lines, ...affects]);
   });
   const columns = [
     { name: shownChanges[0]?.entityType === 'company' ? 'company' : 'title', least: room },

@@ -47,19 +47,9 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
 }
 
 function facts(status: StatusReport, now: number): Fact[] {
-  const {
-    holder,
-    files,
-    foreignLogs = [],
-    keptSnapshots = [],
-    publishedAt,
-    contents,
-    spending,
-    spent,
-    verified,
-  } = status;
-  const { organization = null, left = null } = contents ?? {};
-  const { published, worker } = files;
+  const { holder, foreignLogs = [], publishedAt, spent, verified } = status;
+  const { organization = null, left = null } = status.contents ?? {};
+  const { published, worker } = status.files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
   const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
   const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
@@ -71,12 +61,12 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${ago(publishedAt, now)}, ${bytes(published.bytes)}: ${published.path}`
         : unpublishedText(status, now),
     ],
-    ['kept', keptText(keptSnapshots)],
+    ['kept', keptText(status.keptSnapshots)],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
     ['verified', verified && `${ago(verified.at, now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
     ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
-    ['spent', spendingText(spending)],
+    ['spent', spendingText(status.spending)],
     [
       'recently',
       recent > 0
@@ -88,7 +78,7 @@ function facts(status: StatusReport, now: number): Fact[] {
 }
 
 /** The days of the kept snapshots, for signalhouse diff. */
-function keptText(kept: NonNullable<StatusReport['keptSnapshots']>): string | null {
+function keptText(kept: StatusReport['keptSnapshots'] = []): string | null {
   const [newest, oldest] = [kept[0], kept.at(-1)];
   if (newest === undefined || oldest === undefined) return null;
   const days = newest === oldest ? newest.day : `${oldest.day} to ${newest.day}`;
