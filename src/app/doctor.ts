@@ -359,6 +359,7 @@ export function extensionsCheck(found: ExtensionStates, uses: readonly Extension
   const problems = states.flatMap(([name, one]) =>
     one.state === 'unusable' ? `${name}: ${one.problem}` : [],
   );
+  const isBlocking = uses.some((use) => extensionsOf[use].some((one) => found[one].state === 'unusable'));
   const here = present.length === 0 ? 'none of DuckDB on this machine' : `present: ${present.join(', ')}`;
   const absent = missing.length === 0 || present.length === 0 ? [] : [`not present: ${missing.join(', ')}`];
   const wanted = uses.flatMap((use) => {
@@ -367,8 +368,8 @@ export function extensionsCheck(found: ExtensionStates, uses: readonly Extension
   });
   const text = [here, ...absent, ...problems, ...wanted].join('; ');
   const how = howToGet('*');
-  if (problems.length > 0)
-    return uses.length > 0 ? fail(name, text, how, ExitCode.usage) : warn(name, text, how);
+  if (isBlocking) return fail(name, text, how, ExitCode.usage);
+  if (problems.length > 0) return warn(name, text, how);
   if (uses.length === 0) return ok(name, `${text} (only a lake and encryption need them)`);
   if (wanted.length === 0) return ok(name, text);
   return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${how}`);

@@ -35,6 +35,7 @@ describe('extensions', () => {
     ['those needed are here', found, ['encryption'], 'ok', 'present: httpfs'],
     ['some are missing', found, ['iceberg'], 'warn', 'iceberg needs avro, iceberg'],
     ['one is of another version', { ...found, avro }, ['iceberg'], 'fail', 'avro: /x is for DuckDB v1.5.6'],
+    ['what the settings need is here', { ...found, avro }, ['encryption'], 'warn', 'is for DuckDB v1.5.6'],
     ['one that nothing needs is of another version', { ...found, avro }, [], 'warn', 'is for DuckDB v1.5.6'],
   ] as const)('%s', (_, states, uses, state, text) => {
     const check = extensionsCheck(states, uses);
