@@ -262,20 +262,14 @@ export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   };
 }
 
-interface Edit {
-  readonly title: string;
-  readonly from: string;
-  readonly to: string;
-}
-
 /**
  * Edits a sheet of `changes sheet` for the demo: sets the priority of the first `count` topics that have another one to
  * `to`, and saves the file. Returns the edits.
  */
-export async function raisePriorities(path: string, count: number, to: string): Promise<Edit[]> {
+export async function raisePriorities(path: string, count: number, to: string) {
   const grid = await readSheet({ path });
   const column = (name: string) => grid.columns.indexOf(name);
-  const edits: Edit[] = [];
+  const edits: { readonly title: string; readonly from: string; readonly to: string }[] = [];
   const rows = grid.rows.map((row) => {
     const from = String(row.cells[column('priority')] ?? '');
     if (edits.length === count || from === to) return row;

@@ -18,7 +18,7 @@ import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
 import { bytes, counted } from '../base/units.js';
-import type { Change, Status } from '../push/change.js';
+import type { Status } from '../push/change.js';
 import { mayHaveBeenSent } from '../push/doubt.js';
 import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
 import { openForgotten } from '../warehouse/forget/records.js';
@@ -114,16 +114,21 @@ export async function restore(
 /** The snapshot until everything else is copied. */
 const marker = `${unfinished}restore`;
 
-interface Backup extends Omit<SnapshotFacts, 'isFull' | 'asOf'> {
-  /** The full snapshot. */
-  readonly snapshot: string;
-  readonly asOf: string;
-  readonly changes: readonly Change[];
-  /** The queued ones, as they have to be stored. */
-  readonly unsure: readonly Change[];
-  readonly forgotten: number;
-  readonly files: readonly string[];
-  readonly notes: readonly string[];
+type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
+
+/** A snapshot of a backup with what its journals add; null for one that is not full. `unsure` are changes as they have to be stored. */
+function readBackup({ config, log }: Setup, from: string, snapshot: string, scratch: string) {
+  return withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
+    if (!facts.isFull) return null;
+    const folder = { dataDir: from, encryptionKey: config.encryptionKey };
+    const changes = await readQueue(session, folder, log);
+    const { missing } = await openForgotten(session, from);
+    const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
+    const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
+    const unsure = await mayHaveBeenSent(session, changes, asOf);
+    const files = filesIn(from);
+    return { ...facts, snapshot, asOf, changes, unsure, forgotten: missing.length, files, notes };
+  });
 }
 
 const withoutJournal =
@@ -131,7 +136,6 @@ const withoutJournal =
 
 /** Opens the full snapshot of a backup and reads its journals. Throws where one is missing, damaged, or of another warehouse. */
 async function checkBackup(setup: Setup, from: string): Promise<Backup> {
-  const { config, log } = setup;
   const { published, recovery } = filesOf(from);
   const snapshots = [recovery, published].filter((path) => existsSync(path));
   if (snapshots.length === 0) throw noSnapshot(from);
@@ -139,17 +143,7 @@ async function checkBackup(setup: Setup, from: string): Promise<Backup> {
   try {
     const found: Backup[] = [];
     for (const snapshot of snapshots) {
-      const one = await withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
-        if (!facts.isFull) return null;
-        const folder = { dataDir: from, encryptionKey: config.encryptionKey };
-        const changes = await readQueue(session, folder, log);
-        const { missing } = await openForgotten(session, from);
-        const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
-        const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
-        const unsure = await mayHaveBeenSent(session, changes, asOf);
-        const files = filesIn(from);
-        return { ...facts, snapshot, asOf, changes, unsure, forgotten: missing.length, files, notes };
-      });
+      const one = await readBackup(setup, from, snapshot, scratch);
       if (one) found.push(one);
     }
     const [best, other] = found.sort((a, b) => (a.asOf < b.asOf ? 1 : -1));

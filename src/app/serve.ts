@@ -143,30 +143,14 @@ const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_
 /** Facts of several organizations that nobody asks for are dropped. */
 const keptMs = 600_000;
 
-interface Parts {
-  readonly member: ServeAccess;
-  readonly name: string;
-  readonly scheduler: Scheduler;
-  /** One for each way to notify people. */
-  readonly notifiers: readonly Notifier[];
-  readonly metrics: Metrics;
-  readonly facts: FactsCache;
-}
-
-/** What the organizations of a process share: the places for runs, and one reader of facts at a time. */
-interface Shared {
-  readonly turns: Turns;
-  readonly inTurn: ReturnType<typeof oneAtATime>;
-  readonly service: ServiceMetrics | undefined;
-}
-
 function assembleAll(
   members: readonly ServeAccess[],
   signals: RunSignals,
   service: ServiceMetrics | undefined,
-): Parts[] {
+) {
   const [first] = members;
   const parallel = first?.config.serve.parallel ?? 1;
+  // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = { turns: new Turns(parallel, first?.clock), inTurn: oneAtATime(), service };
   return members.map((member) => {
     try {
@@ -183,8 +167,9 @@ function assembleAll(
 function assemble(
   member: ServeAccess,
   { kill, stop }: RunSignals,
-  { turns, inTurn, service }: Shared,
-): Parts {
+  shared: { turns: Turns; inTurn: ReturnType<typeof oneAtATime>; service: ServiceMetrics | undefined },
+) {
+  const { turns, inTurn, service } = shared;
   const { config, log, clock, programVersion: version } = member;
   const organization = config.organization ?? undefined;
   const metrics = new Metrics(

@@ -105,14 +105,9 @@ export class SqlSession {
   }
 }
 
-interface Opened {
-  readonly snapshot: Snapshot;
-  /** Changes with every file that takes its place. */
-  readonly version: string | null;
-  readonly publishedAt: Date;
-}
+type Opened = Awaited<ReturnType<typeof opened>>;
 
-async function opened({ config }: Setup): Promise<Opened> {
+async function opened({ config }: Setup) {
   // Looked at before the file is opened: when it is replaced in between, the next statement opens it again.
   const version = snapshotVersion(config.dataDir);
   const { mtime = new Date() } = statSync(filesOf(config.dataDir).published, { throwIfNoEntry: false }) ?? {};

@@ -53,7 +53,7 @@ export async function withWorker<T>(
 ): Promise<T> {
   const { config, log, programVersion } = access;
   return Scope.run(async (scope) => {
-    const made = claimFolder(config.dataDir);
+    const unclaim = claimFolder(config.dataDir);
     const api = connect(access, options);
     scope.defer('client', () => api.close());
     const destroy = () => void api.destroy();
@@ -62,7 +62,7 @@ export async function withWorker<T>(
     const display = displayFor(api, options, scope);
 
     const identity = await whoAmI(api, options.stop).catch((error: unknown) => {
-      if (error instanceof RefusedError) scope.defer('folder', made.remove);
+      if (error instanceof RefusedError) scope.defer('folder', unclaim);
       throw error;
     });
     // From here on, the time is that of the service.
@@ -143,19 +143,17 @@ export function refuseWithoutWarehouse(dataDir: string): void {
 }
 
 /**
- * Creates the data directory, and the file that shows `status` that a first run was tried. `remove` removes a directory
+ * Creates the data directory, and the file that shows `status` that a first run was tried. Returns what removes a directory
  * that is new.
  */
-function claimFolder(dataDir: string): { remove: () => void } {
+function claimFolder(dataDir: string): () => void {
   const hadFolder = existsSync(dataDir);
   createDataDir(dataDir);
   if (!hasWarehouse(dataDir)) closeSync(openSync(spendingLogPath(dataDir), 'a', 0o600));
-  return {
-    remove() {
-      if (hadFolder) return;
-      rmSync(spendingLogPath(dataDir), { force: true });
-      // Fails when something else was put there meanwhile, which then stays.
-      rmdirSync(dataDir);
-    },
+  return () => {
+    if (hadFolder) return;
+    rmSync(spendingLogPath(dataDir), { force: true });
+    // Fails when something else was put there meanwhile, which then stays.
+    rmdirSync(dataDir);
   };
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { ForgetPreview, ForgetReport, forget as runForget } from '../../app/forget.js';
+import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
 import type { LakeAccess } from '../../app/lake.js';
 import type { Setup } from '../../app/setup.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
+import type { Selection } from '../../warehouse/forget/forget.js';
+import type { Request } from '../../warehouse/forget/records.js';
 import { type Context, command, text, toggle, wait, whole, words } from '../command.js';
 import { all as allOrganizations, answerAll, forEach, type Outcome } from '../organizations.js';
 import { answer, confirmed, print } from '../output.js';
@@ -49,7 +51,7 @@ export const forget = command({
     refuseNothing(type, all, emails);
     const selection = { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance };
     const request = { requestedBy: by ?? osUser(), reason: reason ?? null };
-    if (isAll) return forgetInAll(context, { selection, request, wait, dryRun, yes });
+    if (isAll) return forgetInAll(context, selection, request, { wait, dryRun, yes });
     let isShown = false;
     const confirm = async (preview: ForgetPreview) => {
       const entities = preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0);
@@ -58,29 +60,12 @@ export const forget = command({
       const what = `forget ${entitiesText(type, entities)}`;
       return confirmed(context, what, 'Remove all of this? It cannot be undone.', howToForget);
     };
-    const report = await run(
-      await setUpWithLake(context),
-      selection,
-      request,
-      { wait, dryRun },
-      yes ? undefined : confirm,
-    );
-    return answer(
-      context,
-      report,
-      () => reportText(report, isShown, inAdvance),
-      exitCodeOf(report, inAdvance),
-    );
+    const setup = await setUpWithLake(context);
+    const report = await run(setup, selection, request, { wait, dryRun }, yes ? undefined : confirm);
+    const exitCode = exitCodeOf(report, inAdvance);
+    return answer(context, report, () => reportText(report, isShown, inAdvance), exitCode);
   },
 });
-
-interface Asked {
-  readonly selection: Parameters<typeof runForget>[1];
-  readonly request: Parameters<typeof runForget>[2];
-  readonly wait: boolean;
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-}
 
 /**
  * Previews every organization, asks once, and forgets where something is held. One that fails does not stop the others: what became
@@ -88,7 +73,9 @@ interface Asked {
  */
 async function forgetInAll(
   context: Context,
-  { selection, request, wait, dryRun, yes }: Asked,
+  selection: Selection,
+  request: Request,
+  { wait, dryRun, yes }: Readonly<Record<'wait' | 'dryRun' | 'yes', boolean>>,
 ): Promise<ExitCode> {
   const { forget: run, hasWarehouse } = await import('../../app/forget.js');
   const { inAdvance } = selection;
@@ -148,7 +135,7 @@ function allCode(outcomes: readonly Outcome<ForgetReport>[], inAdvance: boolean)
   return isIncomplete || (!inAdvance && first?.unknown.some(isUnknown)) ? ExitCode.incomplete : ExitCode.done;
 }
 
-function nothing({ type, ids, emails }: Asked['selection']): ForgetReport {
+function nothing({ type, ids, emails }: Selection): ForgetReport {
   return {
     ...{ outcome: 'nothing_held', type, entities: 0, merged: 0, unknown: [...ids, ...emails] },
     ...{ rows: {}, files: [], pending: [], notReached: [] },

@@ -20,24 +20,13 @@ export const squeezed = { requests: 120, windowMs: 1_000 } as const;
 /** How many rows of the sheet are edited. */
 const edited = 3;
 
-export interface Played {
-  readonly pulls: readonly SyncReport[];
-  readonly push: PushReport;
-  readonly answers: readonly Answered[];
-  readonly report: { readonly path: string; readonly bytes: number };
-}
-
 interface Answered extends Question {
   /** As JSON has them; null where the demo printed a table instead. */
   readonly rows: unknown;
 }
 
 /** Runs the demo; `print` gets each part of its text as it happens, and is null when nobody reads it. */
-export async function play(
-  children: Children,
-  dataDir: string,
-  print: ((text: string) => void) | null,
-): Promise<Played> {
+export async function play(children: Children, dataDir: string, print: ((text: string) => void) | null) {
   const say = print ?? (() => undefined);
   say(`Starting a Product-Signals service with generated data on this machine. It
 allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
@@ -123,7 +112,7 @@ instead of a minute, so that the demo is short.`);
     return pushed;
   }
 
-  async function writeReport(): Promise<Played['report']> {
+  async function writeReport(): Promise<{ readonly path: string; readonly bytes: number }> {
     say('  $ signalhouse report --out report.html');
     const out = join(dataDir, 'report.html');
     const { path, bytes: size } = JSON.parse(await children.run(['report', '--out', out, '--json']));
