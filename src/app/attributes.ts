@@ -33,16 +33,10 @@ export async function readAttributes(dataDir: string): Promise<AttributeFile | n
   }
 }
 
-/** A column of the file and where it is. */
-interface Place {
-  readonly name: string;
-  readonly at: number;
-}
-
 /** Takes a sheet apart; what is wrong with a row or cell is told, and concerns it alone. */
 export function attributesOf(grid: Grid): Omit<AttributeFile, 'file'> {
   const problems: AttributeProblem[] = [];
-  const places: Place[] = [];
+  const places: { readonly name: string; readonly at: number }[] = [];
   for (const [at, header] of grid.columns.entries()) {
     const name = columnName(header);
     if (header === '') continue;

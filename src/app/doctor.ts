@@ -91,7 +91,7 @@ export async function examine(sources: Sources, programVersion: string): Promise
   return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
 }
 
-type Found = Omit<Access, 'credentials'> & Partial<Pick<Access, 'credentials'>>;
+type Found = Setup & Partial<Access>;
 
 function isComplete(found: Found): found is Access {
   return found.credentials !== undefined;

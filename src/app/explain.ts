@@ -12,12 +12,6 @@ import { readFiles } from '../warehouse/read/status.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 
-interface FieldChange {
-  readonly field: string;
-  readonly before: Json;
-  readonly now: Json;
-}
-
 export interface TimelineEvent {
   readonly at: Iso;
   /**
@@ -28,7 +22,7 @@ export interface TimelineEvent {
   readonly by: string | null;
   /** What happened, where the fields do not say it. */
   readonly text: string | null;
-  readonly fields: readonly FieldChange[];
+  readonly fields: readonly { readonly field: string; readonly before: Json; readonly now: Json }[];
   readonly runId: string | null;
   /** The change of ours (`signalhouse changes show ID`). */
   readonly changeId: string | null;

@@ -128,26 +128,15 @@ export async function finishForgettingInLake(access: LakeAccess, signals: Signal
   }
 }
 
-export interface RetentionPreview {
-  /** Before when each kind is too old; null where it never is. */
-  readonly before: {
-    readonly deleted: string | null;
-    readonly messages: string | null;
-    readonly people: string | null;
-  };
-  /** How many would lose their content, or their personal fields. */
-  readonly messages: number;
-  readonly people: number;
-}
-
 /**
- * What the next sync would drop by the settings of `retention`, or by other months; writes nothing. Throws StorageError when
- * nothing is published.
+ * What the next sync would drop by the settings of `retention`, or by other months: how many messages would lose their
+ * content, how many people their personal fields, and before when each kind is too old, null where it never is. Writes
+ * nothing. Throws StorageError when nothing is published.
  */
 export async function previewRetention(
   setup: Setup,
   asked: { readonly messagesMonths?: number | undefined; readonly peopleMonths?: number | undefined },
-): Promise<RetentionPreview> {
+) {
   const { config, clock = systemClock } = setup;
   const { messagesMonths = config.retention.messagesMonths, peopleMonths = config.retention.peopleMonths } =
     asked;

@@ -8,6 +8,7 @@ import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
 import type { ServeConfig } from '../config/load.js';
 import type { PushReport } from '../push/run.js';
+import type { Metrics } from '../serve/http/metrics.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
@@ -22,9 +23,7 @@ import { verify, verifyIsDue } from './verify.js';
 import { hasWarehouse } from './worker.js';
 
 /** Receives the row counts of runs, for metrics. */
-export interface RowsSink {
-  rows(table: string, counts: SyncReport['rows'][string]): void;
-}
+type RowsSink = Pick<Metrics, 'rows'>;
 
 /**
  * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;

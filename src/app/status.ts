@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Iso, iso, millis, systemClock } from '../base/clock.js';
+import { iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode, messageOf, type Problem, problemText } from '../base/errors.js';
 import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
 import { isOverBound } from '../base/freshness-estimate.js';
@@ -8,7 +8,7 @@ import { type OrganizationLine, organizationLine } from '../serve/page/organizat
 import { Agenda } from '../serve/schedule/agenda.js';
 import type { Job } from '../serve/schedule/job.js';
 import {
-  type RunRecord,
+  type JobView,
   type ScheduleMemory,
   type ScheduleView,
   scheduleMemory,
@@ -30,15 +30,7 @@ export interface StatusReport extends Facts {
 /** The last runs that `status` reports; the status page lists more. */
 const shownRuns = 5;
 
-interface NextRun {
-  readonly name: string;
-  readonly run: Job['run'];
-  /** When it starts next; null when it never does. */
-  readonly nextAt: Iso | null;
-  /** The run that was due then has not happened. */
-  readonly overdueSince: Iso | null;
-  readonly last: RunRecord | null;
-}
+type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'last'>;
 
 /** The file in which `serve` remembers its runs. */
 export function scheduleFile(dataDir: string): string {

@@ -1,11 +1,4 @@
-import {
-  ExitCode,
-  messageOf,
-  type Problem,
-  problemText,
-  SignalhouseError,
-  UsageError,
-} from '../base/errors.js';
+import { ExitCode, messageOf, problemText, SignalhouseError, UsageError } from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
 import { type Command, type Context, type Group, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
@@ -65,16 +58,10 @@ async function contextOf(
 }
 
 /** An error as a command reports it: what happened, what to do next, and every problem. */
-export interface ReportedError {
-  readonly exitCode: ExitCode;
-  readonly name: string;
-  readonly message: string;
-  readonly hint: string | null;
-  readonly problems: readonly Problem[];
-}
+export type ReportedError = ReturnType<typeof reported>;
 
 /** Classifies anything thrown. An error that is not a SignalhouseError is a failure and keeps its message. */
-export function reported(error: unknown): ReportedError {
+export function reported(error: unknown) {
   const expected = error instanceof SignalhouseError ? error : undefined;
   return {
     exitCode: expected?.exitCode ?? ExitCode.failed,

@@ -1,5 +1,6 @@
 import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
+import type { Answer } from '../../warehouse/read/query.js';
 import type { Output } from '../pager.js';
 import { leastWidth, printable, record, table } from './layout.js';
 
@@ -9,11 +10,6 @@ export type AnswerFormat = (typeof answerFormats)[number];
 /** Whether a format is for people: several answers follow each other, and they have a limit by default. */
 export function isForPeople(format: AnswerFormat | 'auto'): boolean {
   return format === 'auto' || format === 'table' || format === 'vertical';
-}
-
-interface PrintableAnswer {
-  readonly columns: readonly AnswerColumn[];
-  readonly rows: AsyncIterable<readonly Json[]>;
 }
 
 interface PrintOptions {
@@ -32,7 +28,7 @@ const pieceLength = 1 << 16;
  * many rows were printed, and whether there are more than `limit`.
  */
 export async function printAnswer(
-  { columns, rows }: PrintableAnswer,
+  { columns, rows }: Answer,
   { format, limit, output }: PrintOptions,
 ): Promise<{ printed: number; more: boolean }> {
   const form = formOf(format, columns, output.columns);
@@ -139,11 +135,7 @@ function objectOf(names: readonly string[], row: readonly Json[]): string {
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
 }
 
-/** A column of an answer: its name, and its type as DuckDB writes it. */
-interface AnswerColumn {
-  readonly name: string;
-  readonly type: string;
-}
+type AnswerColumn = Answer['columns'][number];
 
 type Row = readonly Json[];
 
