@@ -81,7 +81,10 @@ export async function examine(sources: Sources, programVersion: string): Promise
   if (access === null) return checks;
   const { config } = access;
   const folder = [...checkDataDir(config), ...checkPermissions(config), ...checkLogs(config.dataDir)];
-  const service = isComplete(access) ? await checkService(access) : { checks: [], identity: null };
+  const { credentials } = access;
+  const service = credentials
+    ? await checkService({ ...access, credentials })
+    : { checks: [], identity: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.identity, warehouse.organization, config.dataDir);
   const { lake, encryptionKey, duckdb } = config;
@@ -92,10 +95,6 @@ export async function examine(sources: Sources, programVersion: string): Promise
 }
 
 type Found = Setup & Partial<Access>;
-
-function isComplete(found: Found): found is Access {
-  return found.credentials !== undefined;
-}
 
 /** The settings and their problems. Without an address and a key, the local checks still run. */
 function settings(sources: Sources, programVersion: string): { checks: Check[]; access: Found | null } {

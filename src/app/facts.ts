@@ -121,7 +121,8 @@ export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
   let reading: Promise<StoredFacts> | undefined;
 
   async function read(): Promise<StoredFacts> {
-    const version = versionOf(setup.config.dataDir);
+    const { dataDir } = setup.config;
+    const version = `${snapshotVersion(dataDir)}, ${fileVersion(journalPath(dataDir))}`;
     if (last?.version !== version) last = { version, stored: await readStored(setup) };
     return last.stored;
   }
@@ -155,11 +156,6 @@ export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
 export function runReader(setup: Setup): (runId: string) => Promise<RunDetails | null> {
   const inTurn = oneAtATime();
   return (runId) => inTurn(() => withFullSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
-}
-
-/** A text that changes when one of the files does. */
-function versionOf(dataDir: string): string {
-  return [snapshotVersion(dataDir) ?? '-', fileVersion(journalPath(dataDir)) ?? '-'].join(', ');
 }
 
 const minuteMs = 60_000;

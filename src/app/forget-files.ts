@@ -273,7 +273,8 @@ function formsOf(text: string): string[] {
   // A name of which a part is bold, and one in two cells.
   if (plain.includes('<')) forms.push(plain.replace(/<[^<>]*>/g, ''), plain.replace(/<[^<>]*>/g, ' '));
   if (text.includes('\\')) forms.push(unescaped(text));
-  if (text.includes('%')) forms.push(withoutPercents(plain));
+  const bytesOf = (found: string) => Buffer.from(found.replaceAll('%', ''), 'hex').toString('utf8');
+  if (text.includes('%')) forms.push(plain.replace(/(?:%[0-9a-fA-F]{2})+/g, bytesOf));
   return forms;
 }
 
@@ -286,10 +287,4 @@ function withoutEntities(text: string): string {
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code <= 0x10ffff ? String.fromCodePoint(code) : found;
   });
-}
-
-function withoutPercents(text: string): string {
-  return text.replace(/(?:%[0-9a-fA-F]{2})+/g, (found) =>
-    Buffer.from(found.replaceAll('%', ''), 'hex').toString('utf8'),
-  );
 }

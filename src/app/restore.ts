@@ -97,10 +97,12 @@ export async function restore(
   refuseWithoutRoom(dataDir, from, found);
   const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   try {
-    clear(dataDir);
+    // What a killed restore has copied, and traces.
+    for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
+      rmSync(join(dataDir, name), { recursive: true, force: true });
     // A directory that has it was empty before: a restore that was killed starts over.
     copyFile(found.snapshot, join(dataDir, marker));
-    for (const name of found.files) copyInto(from, dataDir, name);
+    for (const name of found.files) copyFile(join(from, name), join(dataDir, name));
     new ChangeJournal(config, log).append(unsure);
     moveFile(join(dataDir, marker), filesOf(dataDir).recovery);
   } catch (error) {
@@ -239,20 +241,9 @@ function moveAside(dataDir: string, now: Date): string {
   return aside;
 }
 
-/** Removes what a killed restore has copied, and traces. */
-function clear(dataDir: string): void {
-  for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
-    rmSync(join(dataDir, name), { recursive: true, force: true });
-}
-
-function copyInto(from: string, dataDir: string, name: string): void {
-  const to = join(dataDir, name);
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-  copyFile(join(from, name), to);
-}
-
 /** Copies a file for this user alone, whatever a backup program made of its permissions, with its time. */
 function copyFile(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFileSync(from, to);
   chmodSync(to, privateMode);
   syncFile(to);

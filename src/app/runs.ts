@@ -231,7 +231,8 @@ async function runAfterPublication<R extends Pick<RunReport, 'published' | 'note
   const notes: string[] = [];
   let hasFailed = false;
   for (const [index, command] of commands.entries()) {
-    const name = `publish.after ${index + 1} (${programOf(command)})`;
+    const [program] = typeof command === 'string' ? command.trim().split(/\s/) : command;
+    const name = `publish.after ${index + 1} (${program ?? ''})`;
     display.phase(name, null);
     const started = performance.now();
     const { problem, isStopped } = await runCommand(command, {
@@ -265,10 +266,6 @@ export function afterFailures({ afterPublication = [] }: Partial<Followed<object
   return afterPublication
     .flatMap(({ command, problem }) => (problem === null ? [] : `; ${command}: ${problem}`))
     .join('');
-}
-
-function programOf(command: string | readonly string[]): string {
-  return (typeof command === 'string' ? command.trim().split(/\s/)[0] : command[0]) ?? '';
 }
 
 /** The paths of what belongs together. */

@@ -48,9 +48,11 @@ export async function status(setup: Setup): Promise<StatusReport> {
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
   const { contents } = facts;
   const memory = await scheduleOf(setup);
+  // A run that ended before it could open the warehouse leaves this trace alone.
+  const wasTried = facts.files.worker !== null || existsSync(spendingLogPath(setup.config.dataDir));
   const isMissed =
     contents === null
-      ? facts.holder === null && wasTried(setup, facts)
+      ? facts.holder === null && wasTried
       : freshness.some(({ state }) => state === 'stale' || state === 'never') ||
         contents.estimates.some(isOverBound);
   return {
@@ -60,11 +62,6 @@ export async function status(setup: Setup): Promise<StatusReport> {
     jobs: memory && setup.config.serve.jobs.map((job) => nextRun(job, memory, now)),
     exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,
   };
-}
-
-/** Whether a run was tried: one that ended before it could open the warehouse leaves no other trace. */
-function wasTried({ config: { dataDir } }: Setup, { files }: Facts): boolean {
-  return files.worker !== null || existsSync(spendingLogPath(dataDir));
 }
 
 /**

@@ -75,17 +75,14 @@ export function answerAll<T>(
   outcomes: readonly Outcome<T>[],
   text: (result: T) => string,
 ): ExitCode {
-  const exitCode = worstOf(outcomes);
+  const found = new Set(outcomes.map(({ exitCode }) => exitCode));
+  const exitCode = fromBad.find((code) => found.has(code)) ?? ExitCode.done;
+  const bodyOf = ({ report, error }: Outcome<T>) =>
+    report !== null ? text(report) : error !== null ? errorText(error, 100, 'FAILED: ') : '';
   return answer(
     context,
     outcomes,
-    () =>
-      sections(
-        outcomes.map(({ organization, report, error }) => [
-          organization,
-          report !== null ? text(report) : error !== null ? errorText(error, 100, 'FAILED: ') : '',
-        ]),
-      ),
+    () => sections(outcomes.map((one) => [one.organization, bodyOf(one)])),
     exitCode,
   );
 }
@@ -98,10 +95,6 @@ const fromBad: readonly ExitCode[] = [
   ExitCode.locked,
   ExitCode.incomplete,
 ];
-
-function worstOf(outcomes: readonly { readonly exitCode: ExitCode }[]): ExitCode {
-  return fromBad.find((code) => outcomes.some(({ exitCode }) => exitCode === code)) ?? ExitCode.done;
-}
 
 /** `serve.parallel`, of the first whose settings can be read: it is the same for all. */
 async function parallelOf(contexts: readonly OrganizationContext[]): Promise<number> {

@@ -79,7 +79,10 @@ export function reported(error: unknown) {
 /** The failure as text for people, at most `columns` wide where words allow it. `who` says whose error it is. */
 export function errorText(failure: ReportedError, columns: number, who = 'signalhouse: '): string {
   const lines = paragraph(`${who}${failure.message}`, columns);
-  for (const problem of failure.problems) lines.push(...indented(problemText(problem), columns));
+  for (const problem of failure.problems) {
+    const [first, ...more] = paragraph(problemText(problem), columns - 4);
+    lines.push(`  - ${first}`, ...more.map((line) => `    ${line}`));
+  }
   if (failure.hint !== null) lines.push(...paragraph(failure.hint, columns));
   return lines.join('\n');
 }
@@ -87,8 +90,4 @@ export function errorText(failure: ReportedError, columns: number, who = 'signal
 /** Text of several lines, each at most `columns` wide. */
 function paragraph(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => wrap(printable(line.replaceAll('\t', '  ')), columns));
-}
-
-function indented(text: string, columns: number): string[] {
-  return paragraph(text, columns - 4).map((line, index) => (index === 0 ? `  - ${line}` : `    ${line}`));
 }

@@ -113,8 +113,11 @@ async function untilChanged(
         log.info(`${why}: the settings are taken over as soon as no job runs`);
         changed.abort();
       },
-      (error: unknown) =>
-        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrongText(error)}`),
+      (error: unknown) => {
+        const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
+        const wrong = problems.join('; ') || messageOf(error);
+        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrong}`);
+      },
     );
   });
   try {
@@ -164,11 +167,6 @@ function contentOf(path: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function wrongText(error: unknown): string {
-  if (!(error instanceof UsageError)) return messageOf(error);
-  return error.problems.map(problemText).join('; ') || error.message;
 }
 
 /** What serves each organization. Throws one UsageError with the problems of all. */

@@ -68,7 +68,10 @@ function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[],
   }
   if (format === 'json') {
     const names = uniqueNames(columns);
-    const row = (values: Row, index: number) => `${index === 0 ? '[\n' : ',\n'}${objectOf(names, values)}`;
+    const row = (values: Row, index: number) => {
+      const object = Object.fromEntries(names.map((name, at) => [name, values[at] ?? null]));
+      return `${index === 0 ? '[\n' : ',\n'}${JSON.stringify(object)}`;
+    };
     return { head: '', row, end: (rows) => (rows === 0 ? '[]\n' : '\n]\n') };
   }
   const vertical = verticalForm(header, width);
@@ -131,10 +134,6 @@ function verticalForm(names: readonly string[], width?: number): Form {
   };
 }
 
-function objectOf(names: readonly string[], row: readonly Json[]): string {
-  return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
-}
-
 type AnswerColumn = Answer['columns'][number];
 
 type Row = readonly Json[];
@@ -146,7 +145,11 @@ const texts = /^(VARCHAR|JSON|BLOB|STRUCT|MAP|UNION)|\[\d*\]$/;
 
 /** A row as a line of CSV (RFC 4180): an empty field is NULL, a quoted one an empty text. */
 function csvLine(row: readonly Json[]): string {
-  return row.map((value) => (value === '' ? '""' : quotedWhereNeeded(textOf(value, '')))).join(',');
+  const fields = row.map((value) => {
+    const text = textOf(value, '');
+    return value === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return fields.join(',');
 }
 
 function markdownLine(row: readonly Json[]): string {
@@ -178,10 +181,6 @@ function textOf(value: Json, none: string): string {
 function verticalText(value: Json, isTerminal: boolean): string {
   if (!isTerminal || value === null || typeof value !== 'object') return textOf(value, 'NULL');
   return JSON.stringify(value, null, 1).replace(/\n */g, ' ');
-}
-
-function quotedWhereNeeded(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '|': '\\|' };

@@ -2,7 +2,7 @@ import type { Explanation, TimelineEvent } from '../../app/explain.js';
 import { cut } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
-import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
+import type { DueCode, ExplainedChild } from '../../sync/explain-due.js';
 import { decisionCommands, decisionHeading } from './changes.js';
 import { type Fact, list, pairs, sections, some, table, wide } from './layout.js';
 
@@ -14,8 +14,9 @@ export function explanationText(explanation: Explanation): string {
   const { kind, id, name, rejected, children, conflicts } = explanation;
   const due = children.filter(({ isDue }) => isDue).map(({ resource }) => resource);
   const open = rejected.filter(({ resolvedAt }) => resolvedAt === null);
+  const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${id}`;
   return sections([
-    [cut(`${title(kind)} ${id}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
+    [cut(`${title}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
     ['What a sync requests next, and why', childrenText(explanation)],
     [
       'Fetch what is due of these resources',
@@ -27,10 +28,6 @@ export function explanationText(explanation: Explanation): string {
     ['Requests, newest first', requestsText(explanation)],
     ['Runs that requested or changed it', runsText(explanation)],
   ]);
-}
-
-function title(kind: string): string {
-  return kind.charAt(0).toUpperCase() + kind.slice(1);
 }
 
 function oneLine(text: string): string {
@@ -171,14 +168,12 @@ function askedText(
 }
 
 function changesText({ changes, oneOf }: ExplainedChild): string {
-  const known = changes.map(changeText);
+  const known = changes.map(({ field, before, now, isKnown }) =>
+    isKnown ? `${field} ${before ?? '(none)'} -> ${now ?? '(none)'}` : `${field} changed`,
+  );
   if (oneOf.length > 0)
     known.push(`one of ${oneOf.join(', ')} changed (an older version fetched it, and did not store which)`);
   return known.length === 0 ? 'the fields that count were different' : known.join(', ');
-}
-
-function changeText({ field, before, now, isKnown }: ChangedField): string {
-  return isKnown ? `${field} ${before ?? '(none)'} -> ${now ?? '(none)'}` : `${field} changed`;
 }
 
 const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {

@@ -73,7 +73,10 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
         : null,
     ],
-    ['left due', left && (left.due === 0 ? 'nothing' : leftText(left))],
+    [
+      'left due',
+      left && (left.due === 0 ? 'nothing' : `${count(left.due)} (${costText(left)}) after the last sync`),
+    ],
   ];
 }
 
@@ -98,10 +101,6 @@ function unpublishedText({ holder, exitCode }: StatusReport, now: number): strin
   return exitCode === ExitCode.incomplete
     ? 'NOTHING YET: no run has succeeded; run signalhouse sync, which continues where the last one ended'
     : 'nothing yet; run signalhouse sync';
-}
-
-function leftText({ due, ...cost }: NonNullable<Contents['left']>): string {
-  return `${count(due)} (${costText(cost)}) after the last sync`;
 }
 
 function contentsOf(contents: Contents, now: number): Section[] {
