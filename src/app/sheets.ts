@@ -5,7 +5,7 @@ import { messageOf, StoppedError, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { valueText } from '../base/units.js';
-import type { Change, Values } from '../push/change.js';
+import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
 import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
@@ -115,7 +115,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
         const prepared = await prepareUndo(parts, [upload.undoes], { requestedBy: upload.by });
         const leftOut = undoLeftOut(prepared);
         return {
-          changes: prepared.changes.map(shownPreview),
+          changes: prepared.changes.map(shownChange),
           leftOut,
           leftOutCount: leftOut.length,
           notes: prepared.notes,
@@ -129,7 +129,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
       const { unchanged, duplicate, imported_before } = preview.rows;
       const leftOut = problems.map(shownProblem);
       return {
-        ...{ changes: changes.map(shownPreview), notes, refusal, leftOut },
+        ...{ changes: changes.map(shownChange), notes, refusal, leftOut },
         leftOutCount: preview.rows.invalid,
         conflicts: rows.flatMap(({ row, outcome, text }) =>
           outcome === 'conflict' ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
@@ -146,19 +146,12 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     const undone = undoneBy(all);
     const changes = await withSnapshotIfAny(setup, (snapshot) => withFacts(snapshot, own));
     return {
-      changes: changes.map(
-        ({ id: changeId, title, entityId, wanted, base, status, error, note }): SheetChange => {
-          const why = [error, note].filter((one) => one !== null).join('; ');
-          return {
-            id: changeId,
-            title: title ?? entityId,
-            fields: fieldsIn(base, wanted),
-            status,
-            isUndone: undone(changeId) !== null,
-            note: why || null,
-          };
-        },
-      ),
+      changes: changes.map((change): SheetChange => {
+        const { id: changeId, status, error, note } = change;
+        const why = [error, note].filter((one) => one !== null).join('; ') || null;
+        const isUndone = undone(changeId) !== null;
+        return { ...shownChange(change), id: changeId, status, isUndone, note: why };
+      }),
       hasResult: own.length > 0 || hasImportCopy(config, id),
     };
   }
@@ -286,15 +279,15 @@ function shownProblem({ row, column, value, problem, allowed }: ImportProblem): 
   return { what: `Row ${row}${column === null ? '' : `, ${column}`}`, why: `${cell}${problem}.${choices}` };
 }
 
-function shownPreview({ title, entityId, base, wanted, note }: PreviewChange): SheetChange {
-  const fields = fieldsIn(base, wanted);
+/** A change as the page shows it before it is queued. */
+function shownChange(
+  change: Pick<PreviewChange, 'title' | 'entityId' | 'base' | 'wanted' | 'note'>,
+): SheetChange {
+  const { title, entityId, base, wanted, note } = change;
+  const fields = Object.entries(wanted).map(([name, value]) => {
+    return { name, from: valueText(base[name]), to: valueText(value) };
+  });
   return { id: null, title: title ?? entityId, fields, status: null, isUndone: false, note };
-}
-
-function fieldsIn(base: Values, wanted: Values): SheetChange['fields'] {
-  return Object.entries(wanted).map(([name, value]) => ({
-    ...{ name, from: valueText(base[name]), to: valueText(value) },
-  }));
 }
 
 function lineOf(

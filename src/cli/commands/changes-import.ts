@@ -65,25 +65,20 @@ export const importChanges = command({
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
-    const texts = textsOf([
-      ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
-      ...(sheet === undefined ? [] : ['--sheet', sheet]),
-    ]);
+    const source = sql === undefined ? [file || '-'] : ['--sql', sql];
+    const words = [...source, ...(sheet === undefined ? [] : ['--sheet', sheet])].map(shellWord);
+    // The import that follows merges.
+    const follow = ['signalhouse', 'changes', 'import', ...words, '--follow-merges'].join(' ');
+    const texts: Texts<PreparedImport, ImportReport> = {
+      preview: (prepared, isFull) => previewText(prepared, isFull, follow),
+      summary: (report, isShown, isFull) => importSummary(report, isShown, isFull, follow),
+      countOf: ({ newChanges }) => newChanges.length,
+    };
     return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );
   },
 });
-
-/** The texts of an import; they name the command that imports the same and follows merges. */
-function textsOf(from: readonly string[]): Texts<PreparedImport, ImportReport> {
-  const follow = ['signalhouse', 'changes', 'import', ...from.map(shellWord), '--follow-merges'].join(' ');
-  return {
-    preview: (prepared, isFull) => previewText(prepared, isFull, follow),
-    summary: (report, isShown, isFull) => importSummary(report, isShown, isFull, follow),
-    countOf: ({ newChanges }) => newChanges.length,
-  };
-}
 
 function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];

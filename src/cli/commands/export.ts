@@ -140,12 +140,7 @@ function taskOf(given: Flags): Task {
 
 function personText({ outcome, who, ids, held, kept, leftOut, out, written }: PersonReport): string {
   if (outcome === 'nothing_held') return `Nothing is held of ${printable(who)}; nothing was written.`;
-  const left = leftOut.map((one): [string, string, number, string] => [
-    one.table,
-    one.column,
-    one.rows,
-    one.why,
-  ]);
+  const left = leftOut.map((one) => [one.table, one.column, one.rows, one.why]);
   return sections([
     [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
     ['Rows that forget would change', countsTable('table', 'rows', held)],

@@ -31,7 +31,7 @@ export class History {
     // A line break within quotes cannot be left out: up to there, it is kept as it was entered.
     const lines = line.split('\n');
     for (const one of lines) this.#remember(one);
-    this.#append(`${lines.join('\n')}\n`);
+    withFile(this.path, 'a', (file) => writeSync(file, `${lines.join('\n')}\n`));
   }
 
   #remember(line: string): void {
@@ -39,10 +39,6 @@ export class History {
     if (before >= 0) this.entries.splice(before, 1);
     this.entries.unshift(line);
     this.entries.splice(most);
-  }
-
-  #append(text: string): void {
-    withFile(this.path, 'a', (file) => writeSync(file, text));
   }
 }
 

@@ -239,7 +239,7 @@ export class Prompt {
     '\\timing': (argument) => this.#setTiming(argument),
     '.timer': (argument) => this.#setTiming(argument),
     '.maxrows': (argument) => this.#setLimit(argument),
-    '\\c': () => this.#alone(() => this.#reopen()),
+    '\\c': () => this.#alone(async () => undefined, true),
     '.tables': (argument) => this.#alone((output) => this.#list(argument, output)),
     '\\d': (argument) => this.#alone((output) => this.#describe(kinds, argument, output)),
     '\\dt': (argument) => this.#alone((output) => this.#describe(['table'], argument, output)),
@@ -293,10 +293,10 @@ export class Prompt {
   }
 
   /**
-   * Runs a statement or command: Ctrl-C stops it, and what is typed meanwhile is read afterwards, unless a pager has the
+   * Runs a statement or command on the newest file (`isReopening`: opened again in any case): Ctrl-C stops it, and what is typed meanwhile is read afterwards, unless a pager has the
    * keys. False when it was stopped; then lines that were typed or pasted behind it are dropped.
    */
-  async #alone(work: (output: Output) => Promise<void>): Promise<boolean> {
+  async #alone(work: (output: Output) => Promise<void>, isReopening = false): Promise<boolean> {
     let isStopped = false;
     let stopping: NodeJS.Timeout | undefined;
     const interrupt = () => this.#session.snapshot.interrupt();
@@ -320,6 +320,10 @@ export class Prompt {
     const write = async (text: string) => !isStopped && (await paged.write(text));
     let failure: unknown;
     try {
+      if (await this.#session.refresh(isReopening)) {
+        this.#relations = undefined;
+        say(`Reading the file that was published ${moment(this.#session.publishedAt)}.`);
+      }
       await work({ columns: paged.columns, isPaging: false, write, end: () => paged.end() });
     } catch (error) {
       failure = error;
@@ -333,7 +337,6 @@ export class Prompt {
   }
 
   async #answer(sql: string, format: AnswerFormat | 'auto', output: Output): Promise<void> {
-    await this.#refresh();
     const started = performance.now();
     let answers = 0;
     let rows = 0;
@@ -360,13 +363,11 @@ export class Prompt {
   }
 
   async #list(pattern: string, output: Output): Promise<void> {
-    await this.#refresh();
     const found = await this.#listed(pattern, kinds);
     await output.write(found.length === 0 ? noTable(pattern) : `${relationNames(found, columns())}\n`);
   }
 
   async #describe(kinds: readonly ListedRelation['kind'][], wanted: string, output: Output): Promise<void> {
-    await this.#refresh();
     if (wanted === '' || wanted.includes('*')) {
       const found = await this.#listed(wanted, kinds);
       await output.write(found.length === 0 ? noTable(wanted) : `${relationList(found, columns())}\n`);
@@ -377,7 +378,6 @@ export class Prompt {
   }
 
   async #definition(wanted: string, output: Output): Promise<void> {
-    await this.#refresh();
     if (wanted === '') return void (await output.write('Name a table: .schema NAME\n'));
     const found = await this.#session.definition(wanted);
     await output.write(found ? `${found.split('\n').map(printable).join('\n')}\n` : noTable(wanted));
@@ -395,20 +395,6 @@ export class Prompt {
     } catch {
       return [[], line];
     }
-  }
-
-  async #refresh(): Promise<void> {
-    if (await this.#session.refresh()) this.#reopened();
-  }
-
-  async #reopen(): Promise<void> {
-    await this.#session.refresh(true);
-    this.#reopened();
-  }
-
-  #reopened(): void {
-    this.#relations = undefined;
-    say(`Reading the file that was published ${moment(this.#session.publishedAt)}.`);
   }
 }
 

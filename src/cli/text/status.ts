@@ -16,7 +16,7 @@ import {
   table,
   wide,
 } from './layout.js';
-import { costText, failingText } from './sync.js';
+import { costText, driftText, failingText } from './sync.js';
 
 /** What is in the warehouse, for people, in 80 columns. */
 export function statusSummary(status: StatusReport, now: number): string {
@@ -104,6 +104,10 @@ function unpublishedText({ holder, exitCode }: StatusReport, now: number): strin
 }
 
 function contentsOf(contents: Contents, now: number): Section[] {
+  const rejected = contents.rejected.map(
+    ({ endpoint, records, example }) => `${endpoint}: ${counted(records, 'record')}, e.g. ${example}`,
+  );
+  const drift = contents.drift.map((one) => `${driftText(one)}, ${count(one.occurrences)} times`);
   return [
     ['Last runs', runsText(contents)],
     ['Lists', listsText(contents, now)],
@@ -112,8 +116,8 @@ function contentsOf(contents: Contents, now: number): Section[] {
     ['Rows', countsTable('table', 'rows', contents.rows)],
     ['Your views (views/*.sql)', userViewsText(contents)],
     ['Published files (publish)', publishedFilesText(contents)],
-    ['Rejected (ops.rejected_records)', rejectedText(contents)],
-    ['Differences from the documentation (ops.schema_drift)', driftText(contents)],
+    ['Rejected (ops.rejected_records)', list(rejected)],
+    ['Differences from the documentation (ops.schema_drift)', list(some(drift))],
   ];
 }
 
@@ -219,20 +223,4 @@ function publishedFilesText({ publishedFiles }: Contents): string {
         .join('; '),
     ),
   );
-}
-
-function rejectedText({ rejected }: Contents): string {
-  return list(
-    rejected.map(
-      ({ endpoint, records, example }) => `${endpoint}: ${counted(records, 'record')}, e.g. ${example}`,
-    ),
-  );
-}
-
-function driftText({ drift }: Contents): string {
-  const lines = drift.map(
-    ({ endpoint, path, kind, occurrences }) =>
-      `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}, ${count(occurrences)} times`,
-  );
-  return list(some(lines));
 }

@@ -10,9 +10,6 @@ const unreadHeading = 'Lists that changed while they were read, or were not read
 export function syncSummary(report: SyncReport): string {
   const { runId, outcome, requests, scans, rejected, failures, drift, notes } = report;
   const incomplete = rejected.new + failures.length > 0 ? 'with failures' : 'incomplete';
-  const differences = drift.map(
-    ({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`,
-  );
   return sections([
     [`Run ${runId}: ${outcomeText(report, incomplete)}`, pairs(facts(report))],
     ['Left due by resource', outcome === 'done' ? null : dueTable(report.leftByResource)],
@@ -21,9 +18,15 @@ export function syncSummary(report: SyncReport): string {
     [unreadHeading, scansText(scans)],
     ['Newly rejected', list(some(rejected.examples.map(failureText)))],
     ['Failed', failuresText(failures)],
-    ['New in the API (kept in the raw documents; see ops.schema_drift)', list(some(differences))],
+    ['New in the API (kept in the raw documents; see ops.schema_drift)', list(some(drift.map(driftText)))],
     ['Notes', list(notes)],
   ]);
+}
+
+/** A difference between the API and what is assumed of it. */
+export function driftText(drift: Readonly<Record<'endpoint' | 'path' | 'kind', string>>): string {
+  const { endpoint, path, kind } = drift;
+  return `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`;
 }
 
 /** How a run ended; `incomplete` is what is missing from it where something is. */
