@@ -136,16 +136,12 @@ export class Prompt {
     }
     if (isControl('r')) search.further(this.#lastWanted);
     else if (key.name === 'backspace' || isControl('h')) search.erase();
-    else if (isControl('g')) {
-      this.#endSearch(search.before);
-      return true;
-    } else if (key.name === 'escape') {
-      this.#endSearch(search.line, search.column);
-      return true;
-    } else if (text !== undefined && !key.ctrl && !key.meta && /^[^\p{Cc}]+$/u.test(text)) search.type(text);
+    else if (text !== undefined && !key.ctrl && !key.meta && /^[^\p{Cc}]+$/u.test(text)) search.type(text);
     else {
-      this.#endSearch(search.line, search.column);
-      return false;
+      const isAbandoned = isControl('g');
+      if (isAbandoned) this.#endSearch(search.before);
+      else this.#endSearch(search.line, search.column);
+      return isAbandoned || key.name === 'escape';
     }
     this.#showSearch(search);
     return true;
