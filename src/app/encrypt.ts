@@ -1,5 +1,5 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { rmSync } from 'node:fs';
+import { basename, relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import { reencryptImportCopies } from '../push/import/source.js';
@@ -9,6 +9,7 @@ import { isEncrypted } from '../warehouse/store/encryption.js';
 import { filesOf, logOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { filesUnder } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
 import { refuseWithoutWarehouse, type WorkerOptions, waitOf, withWarehouse } from './worker.js';
 
@@ -63,11 +64,8 @@ async function openWithOld(
 }
 
 function filesLeft(dataDir: string, key: EncryptionKey | undefined): string[] {
-  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true });
-  return files
-    .filter((file) => file.isFile() && file.name.includes('.duckdb'))
-    .map((file) => join(file.parentPath, file.name))
-    .filter((path) => isEncrypted(path) === (key === undefined))
+  return filesUnder(dataDir)
+    .filter((path) => basename(path).includes('.duckdb') && isEncrypted(path) === (key === undefined))
     .map((path) => relative(dataDir, path))
     .sort();
 }

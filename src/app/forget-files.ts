@@ -156,7 +156,8 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isFile() ? one.name : []));
 }
 
-function filesUnder(folder: string): string[] {
+/** The files in a folder and in the folders below it; none where it does not exist. */
+export function filesUnder(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true }).flatMap((one) =>
     one.isFile() ? join(one.parentPath ?? one.path, one.name) : [],

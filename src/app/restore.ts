@@ -25,7 +25,7 @@ import { openForgotten } from '../warehouse/forget/records.js';
 import { createDataDir, filesOf, unfinished } from '../warehouse/store/engine.js';
 import { freeBytes } from '../warehouse/store/faults.js';
 import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../warehouse/store/restore.js';
-import { movedAsidePrefix } from './forget-files.js';
+import { filesUnder, movedAsidePrefix } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
 import { withWarehouse } from './worker.js';
 
@@ -208,9 +208,8 @@ const left =
 
 /** The files to copy besides the snapshot, journals first. Published files are made again, as the settings here say. */
 function filesIn(from: string): string[] {
-  const names = readdirSync(from, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .map((one) => relative(from, join(one.parentPath, one.name)))
+  const names = filesUnder(from)
+    .map((path) => relative(from, path))
     .filter((name) => !left.test(name.split('/')[0] ?? ''));
   const isJournal = (name: string) => Number(/^[^/]*\.(journal|salt)$/.test(name));
   return names.sort((a, b) => isJournal(b) - isJournal(a) || (a < b ? -1 : 1));

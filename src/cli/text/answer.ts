@@ -108,7 +108,7 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
       return '';
     },
     end(rows) {
-      const cells = shown.map((row) => row.map((value) => textOf(value, 'NULL')));
+      const cells = shown.map((row) => row.map((value) => textOf(value)));
       if (!otherwise || width === undefined) return `${table(heads, cells, width)}\n`;
       const fitting = columns.map(({ name, type }, at) => {
         const longest = Math.max(0, ...cells.map((row) => widthOf(row[at] ?? '')));
@@ -172,14 +172,15 @@ function uniqueNames(columns: readonly AnswerColumn[]): string[] {
   });
 }
 
-function textOf(value: Json, none: string): string {
+/** A value as text; what has parts as JSON. */
+export function textOf(value: Json, none = 'NULL'): string {
   if (value === null) return none;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** A value beside its name; on a terminal lists get spaces, at which their lines can be broken. */
 function verticalText(value: Json, isTerminal: boolean): string {
-  if (!isTerminal || value === null || typeof value !== 'object') return textOf(value, 'NULL');
+  if (!isTerminal || value === null || typeof value !== 'object') return textOf(value);
   return JSON.stringify(value, null, 1).replace(/\n */g, ' ');
 }
 
