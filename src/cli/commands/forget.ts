@@ -90,12 +90,13 @@ async function forgetInAll(
   };
   const previews = await forEach(contexts, forgetIn(true));
   const held = previews.filter(({ report }) => report?.outcome === 'preview').map((one) => one.organization);
-  const isShown = !context.json && !dryRun;
+  let isShown = false;
   const text = (report: ForgetReport) => reportText(report, isShown, inAdvance);
   const outcomes = await (async () => {
     if (dryRun || held.length === 0) return previews;
     if (!yes) {
-      if (isShown) print(shownAll(previews));
+      if (!context.json) print(shownAll(previews));
+      isShown = true;
       const what = `forget this in ${held.join(', ')}`;
       const question = 'Remove all of this? It cannot be undone.';
       if (!(await confirmed(context, what, question, howToForget))) return previews.map(declined);
