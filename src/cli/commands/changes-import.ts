@@ -82,15 +82,13 @@ export const importChanges = command({
 
 function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];
-  if (file !== undefined && sql !== undefined)
-    problems.push({ setting: '--sql', problem: 'cannot be combined with a file' });
-  if (sheet !== undefined && sql !== undefined)
-    problems.push({ setting: '--sheet', problem: 'cannot be combined with --sql' });
+  const wrong = (setting: string, problem: string) => problems.push({ setting, problem });
+  if (file !== undefined && sql !== undefined) wrong('--sql', 'cannot be combined with a file');
+  if (sheet !== undefined && sql !== undefined) wrong('--sheet', 'cannot be combined with --sql');
   if (file === undefined && sql === undefined)
-    problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or pass --sql' });
+    wrong('file', 'is missing: name a file, - for stdin, or pass --sql');
   const isPiped = file === '' || file === '-';
-  if (isPiped && process.stdin.isTTY)
-    problems.push({ setting: 'file', problem: 'is -, but nothing is piped in' });
+  if (isPiped && process.stdin.isTTY) wrong('file', 'is -, but nothing is piped in');
   if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
   if (sql !== undefined) return { sql };
   return isPiped ? { stream: process.stdin, name: 'standard input', sheet } : { path: file as string, sheet };
