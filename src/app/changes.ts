@@ -162,15 +162,13 @@ function refuseMerges({ config }: Setup, names: readonly string[], message: stri
   throw new UsageError(message, problems, { hint: 'signalhouse changes list shows every merge of people.' });
 }
 
-export interface ListedChanges {
-  readonly total: number;
-  readonly changes: TitledChange[];
-  /** Merges of people, newest first; none where the filter is about topics, companies or files. */
-  readonly merges: PeopleMerge[];
-}
+export type ListedChanges = Awaited<ReturnType<typeof listChanges>>;
 
-/** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
-export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number): Promise<ListedChanges> {
+/**
+ * `signalhouse changes list`: the newest `limit` changes that match, and how many there are; and merges of people, newest
+ * first, none where the filter is about topics, companies or files. Takes no lock.
+ */
+export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number) {
   return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();

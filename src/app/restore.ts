@@ -71,7 +71,12 @@ export async function restore(
   refuseOverlap(from, dataDir);
   const found = await checkBackup(setup, from);
   const isFresh = isEmpty(dataDir);
-  if (!isFresh && !replace && !dryRun) throw notEmpty(dataDir);
+  if (!isFresh && !replace && !dryRun) {
+    const problem = `${dataDir} has files; nothing was changed`;
+    const hint =
+      'Restore into an empty directory (--data-dir), or pass --replace to move what is there aside.';
+    throw new UsageError('The data directory is not empty.', [{ setting: 'dataDir', problem }], { hint });
+  }
   const { unsure } = found;
   const notes = [...found.notes];
   if (dryRun && !isFresh)
@@ -138,8 +143,7 @@ const withoutJournal =
 
 /** Opens the full snapshot of a backup and reads its journals. Throws where one is missing, damaged, or of another warehouse. */
 async function checkBackup(setup: Setup, from: string): Promise<Backup> {
-  const { published, recovery } = filesOf(from);
-  const snapshots = [recovery, published].filter((path) => existsSync(path));
+  const snapshots = snapshotsIn(from);
   if (snapshots.length === 0) throw noSnapshot(from);
   const scratch = mkdtempSync(join(tmpdir(), 'signalhouse-restore-'));
   try {
@@ -149,7 +153,7 @@ async function checkBackup(setup: Setup, from: string): Promise<Backup> {
       if (one) found.push(one);
     }
     const [best, other] = found.sort((a, b) => (a.asOf < b.asOf ? 1 : -1));
-    if (!best) throw notFull(published, recovery);
+    if (!best) throw notFull(from);
     if (other?.organization && best.organization && other.organization.id !== best.organization.id)
       throw new StorageError(
         `${basename(best.snapshot)} and ${basename(other.snapshot)} in ${from} belong to different organizations (${best.organization.id}, ${other.organization.id})`,
@@ -169,28 +173,24 @@ function noSnapshot(from: string): UsageError {
     if (!statSync(inner).isDirectory()) break;
     nested = inner;
   }
-  const { published, recovery } = filesOf(nested);
-  const hint = [published, recovery].some((path) => existsSync(path))
-    ? `Pass the folder that has them: signalhouse restore ${nested}`
-    : 'Pass the folder into which the backup program restored the data directory.';
+  const hint =
+    snapshotsIn(nested).length > 0
+      ? `Pass the folder that has them: signalhouse restore ${nested}`
+      : 'Pass the folder into which the backup program restored the data directory.';
   const problem = existsSync(from) ? 'has neither signals.duckdb nor recovery.duckdb' : 'does not exist';
   return new UsageError('There is nothing to restore.', [{ setting: from, problem }], { hint });
 }
 
-function notFull(published: string, recovery: string): StorageError {
+function snapshotsIn(dataDir: string): string[] {
+  const { published, recovery } = filesOf(dataDir);
+  return [recovery, published].filter((path) => existsSync(path));
+}
+
+function notFull(from: string): StorageError {
+  const { published, recovery } = filesOf(from);
   return new StorageError(`${published} leaves out or masks a part of the data, and ${recovery} is missing`, {
     hint: 'Restore recovery.duckdb from the backup as well, and back it up where publish leaves anything out.',
   });
-}
-
-function notEmpty(dataDir: string): UsageError {
-  return new UsageError(
-    'The data directory is not empty.',
-    [{ setting: 'dataDir', problem: `${dataDir} has files; nothing was changed` }],
-    {
-      hint: 'Restore into an empty directory (--data-dir), or pass --replace to move what is there aside.',
-    },
-  );
 }
 
 function refuseOverlap(from: string, dataDir: string): void {

@@ -245,21 +245,14 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   );
 }
 
-export interface TestedChannel {
-  readonly channel: Channel['name'];
-  readonly delivered: boolean;
-  /** Why it did not arrive, or what was wrong although it did; null when all is well. */
-  readonly problem: string | null;
-}
+export type TestedChannel = Awaited<ReturnType<typeof testNotifications>>[number];
 
 /**
  * `signalhouse serve --test-notification`: how a test message to each channel of the settings ended; empty without any. A channel
- * that several organizations share is tested once.
+ * that several organizations share is tested once. `problem` is why it did not arrive, or what was wrong although it did; null
+ * when all is well.
  */
-export async function testNotifications(
-  members: readonly ServeAccess[],
-  stop: AbortSignal,
-): Promise<TestedChannel[]> {
+export async function testNotifications(members: readonly ServeAccess[], stop: AbortSignal) {
   const known = new Set<string>();
   const tests = members.flatMap((member) =>
     notifying(member).flatMap(({ name: channel, deliver }) => {
@@ -270,7 +263,7 @@ export async function testNotifications(
     }),
   );
   return Promise.all(
-    tests.map(async ({ member, channel, deliver }): Promise<TestedChannel> => {
+    tests.map(async ({ member, channel, deliver }) => {
       const { clock = systemClock } = member;
       try {
         const message = testMessage(await nameOf(member), iso(clock.now()));

@@ -12,11 +12,9 @@ import { readingLimitsOf, type Setup } from './setup.js';
 export function withSnapshot<T>(
   setup: Setup,
   work: (snapshot: Snapshot) => Promise<T>,
-  {
-    limits = readingLimitsOf(setup.config),
-    file,
-  }: { limits?: ReadingLimits; file?: string | undefined } = {},
+  options: { limits?: ReadingLimits; file?: string | undefined } = {},
 ): Promise<T> {
+  const { limits = readingLimitsOf(setup.config), file } = options;
   return working(openPublished(setup.config.dataDir, limits, file), work);
 }
 

@@ -271,17 +271,8 @@ export function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRo
 
 function attemptsText(attempts: readonly ChangeAttempt[]): string {
   if (attempts.length === 0) return '';
-  return table(
-    ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'],
-    attempts.map((one) => [
-      moment(one.at),
-      one.attempt,
-      `${one.method} ${one.path}`,
-      one.status,
-      one.ms,
-      one.error_code ?? '',
-      one.request_id ?? '',
-    ]),
-    tableWidth(),
-  );
+  const rows = attempts.map(({ at, attempt, method, path, status, ms, error_code, request_id }) => {
+    return [moment(at), attempt, `${method} ${path}`, status, ms, error_code ?? '', request_id ?? ''];
+  });
+  return table(['at', 'try', 'request', 'status', 'ms', 'error', 'request id'], rows, tableWidth());
 }

@@ -43,14 +43,9 @@ function fileText({ path, bytes: size, publishedAt, profile }: ComparedFile): st
 function rowsText(differing: DiffReport['tables'], equal: number): string {
   const rest = `${counted(equal, 'table')} without a difference`;
   if (differing.length === 0) return `nothing differs: ${rest}`;
-  const rows = differing.map((one) => [
-    one.table,
-    one.rows.old,
-    one.rows.new,
-    one.added,
-    one.removed,
-    one.changed,
-  ]);
+  const rows = differing.map(({ table: name, rows: { old, new: now }, added, removed, changed }) => {
+    return [name, old, now, added, removed, changed];
+  });
   const text = table(['table', 'old#', 'new#', 'added#', 'removed#', 'changed#'], rows, wide);
   return equal === 0 ? text : `${text}\n${rest}`;
 }

@@ -175,29 +175,19 @@ function listsText({ lists }: Contents, now: number): string | null {
   const unverified = lists.flatMap(({ endpoint, note }) =>
     note === null ? [] : `${endpoint}: the last scan is not verified; ${note}`,
   );
-  const rows = lists.map((one) => [
-    one.endpoint,
-    one.total_count ?? one.ids,
-    ago(one.read_at, now),
-    ago(one.verified_at, now),
-  ]);
+  const rows = lists.map(({ endpoint, total_count, ids, read_at, verified_at }) => {
+    return [endpoint, total_count ?? ids, ago(read_at, now), ago(verified_at, now)];
+  });
   const text = table(['list', 'items#', 'read', 'verified'], rows, wide);
   return unverified.length === 0 ? text : `${text}\n${list(unverified)}`;
 }
 
 function childrenText({ children }: Contents, now: number): string | null {
   if (children.length === 0) return null;
-  return table(
-    ['endpoint', 'fetched#', 'oldest', 'newest', 'failing#'],
-    children.map((one) => [
-      one.endpoint,
-      one.asked,
-      ago(one.oldest_at, now),
-      ago(one.newest_at, now),
-      one.failing,
-    ]),
-    wide,
-  );
+  const rows = children.map(({ endpoint, asked, oldest_at, newest_at, failing }) => {
+    return [endpoint, asked, ago(oldest_at, now), ago(newest_at, now), failing];
+  });
+  return table(['endpoint', 'fetched#', 'oldest', 'newest', 'failing#'], rows, wide);
 }
 
 function userViewsText({ userViews }: Contents): string {

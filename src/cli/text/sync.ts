@@ -56,13 +56,7 @@ export function nameOf({ name, id }: { readonly name: string | null; readonly id
 }
 
 /** What requests cost: how many there are, and how long they take at the budget. */
-export function costText({
-  requests,
-  minutes,
-}: {
-  readonly requests: number;
-  readonly minutes: number;
-}): string {
+export function costText({ requests, minutes }: Pick<SyncReport['left'], 'requests' | 'minutes'>): string {
   return `${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
 }
 
