@@ -13,8 +13,6 @@ import type { Setup, Signals } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
-export { hasWarehouse } from './worker.js';
-
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
 
 export interface ForgetPreview extends Omit<ForgetPlan, 'fingerprints' | 'found'> {

@@ -19,12 +19,6 @@ interface Shown {
   readonly since: Iso | null;
 }
 
-interface Report extends Shown {
-  readonly html: string;
-  /** What a browser may do with it, for the header Content-Security-Policy. */
-  readonly policy: string;
-}
-
 interface WriteOptions {
   readonly out: string;
   readonly since: Iso | null;
@@ -115,7 +109,9 @@ function notWritten(problem: string, path: string): UsageError {
   return new UsageError('The report cannot be written.', [found]);
 }
 
-async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, base = ''): Promise<Report> {
+type Report = Awaited<ReturnType<typeof makeReport>>;
+
+async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, base = '') {
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));

@@ -24,7 +24,14 @@ export const demo = command({
     emptyDemoFolder(dataDir);
     const stop = new AbortController();
     void untilSignal().then(() => stop.abort(new DemoError('The demo was stopped.')));
-    const children = new Children(settingsFor(dataDir), stop.signal);
+    const env = {
+      SIGNALHOUSE_DATA_DIR: dataDir,
+      SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
+      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
+      SIGNALHOUSE_LOG_LEVEL: 'warn',
+      COLUMNS: String((process.stdout.columns || 80) - 2),
+    };
+    const children = new Children(env, stop.signal);
     const started = performance.now();
     try {
       const played = await play(children, dataDir, json ? null : print);
@@ -36,16 +43,6 @@ export const demo = command({
     }
   },
 });
-
-function settingsFor(dataDir: string): Record<string, string> {
-  return {
-    SIGNALHOUSE_DATA_DIR: dataDir,
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
-    SIGNALHOUSE_LOG_LEVEL: 'warn',
-    COLUMNS: String((process.stdout.columns || 80) - 2),
-  };
-}
 
 function farewell(dataDir: string, ms: number): string {
   return `

@@ -3,7 +3,7 @@ import type { Proving } from '../../app/prove.js';
 import { ExitCode } from '../../base/errors.js';
 import { groupBy } from '../../base/group-by.js';
 import { count, duration } from '../../base/units.js';
-import { type Context, command, toggle } from '../command.js';
+import { command, toggle } from '../command.js';
 import { answer } from '../output.js';
 import { programVersion, setUpAccess } from '../setup.js';
 import { hanging, list, pairs, printable, sections, wrap } from '../text/layout.js';
@@ -20,7 +20,12 @@ export const doctor = command({
     prove: toggle.describe('Check every assumption about the API: at most 100 GETs, changes nothing'),
   },
   async run({ prove }, context) {
-    if (prove) return runProof(context);
+    if (prove) {
+      const { prove: proveAll } = await import('../../app/prove.js');
+      const result = await proveAll(await setUpAccess(context));
+      const isOpen = result.proof.some(({ verdict, handled }) => verdict === 'contradicted' && !handled);
+      return answer(context, result, proofText, isOpen ? ExitCode.incomplete : ExitCode.done);
+    }
     const { examine, exitCodeOf } = await import('../../app/doctor.js');
     const checks = await examine(context.sources, programVersion());
     const exitCode = exitCodeOf(checks);
@@ -28,13 +33,6 @@ export const doctor = command({
     return answer(context, result, () => checks.map(line).join('\n'), exitCode);
   },
 });
-
-async function runProof(context: Context): Promise<ExitCode> {
-  const { prove } = await import('../../app/prove.js');
-  const result = await prove(await setUpAccess(context));
-  const isOpen = result.proof.some(({ verdict, handled }) => verdict === 'contradicted' && !handled);
-  return answer(context, result, proofText, isOpen ? ExitCode.incomplete : ExitCode.done);
-}
 
 function line({ name, state, text, hint }: Check): string {
   const hintLines = hint === null ? [] : hanging('  ', hint, 54);

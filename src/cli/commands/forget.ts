@@ -77,7 +77,8 @@ async function forgetInAll(
   request: Request,
   { wait, dryRun, yes }: Readonly<Record<'wait' | 'dryRun' | 'yes', boolean>>,
 ): Promise<ExitCode> {
-  const { forget: run, hasWarehouse } = await import('../../app/forget.js');
+  const { forget: run } = await import('../../app/forget.js');
+  const { hasWarehouse } = await import('../../app/worker.js');
   const { inAdvance } = selection;
   const { contexts } = await eachOrganization(context, { all: true, withKeys: false });
   const forgetIn = (isPreview: boolean) => async (one: Context) => {

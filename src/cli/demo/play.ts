@@ -20,11 +20,6 @@ export const squeezed = { requests: 120, windowMs: 1_000 } as const;
 /** How many rows of the sheet are edited. */
 const edited = 3;
 
-interface Answered extends Question {
-  /** As JSON has them; null where the demo printed a table instead. */
-  readonly rows: unknown;
-}
-
 /** Runs the demo; `print` gets each part of its text as it happens, and is null when nobody reads it. */
 export async function play(children: Children, dataDir: string, print: ((text: string) => void) | null) {
   const say = print ?? (() => undefined);
@@ -37,7 +32,7 @@ instead of a minute, so that the demo is short.`);
   const first = await pull();
 
   say('\n2. Two queries of the published file.');
-  const answers: Answered[] = [];
+  const answers: Awaited<ReturnType<typeof answered>>[] = [];
   for (const question of questions) answers.push(await answered(question));
 
   say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
@@ -85,8 +80,8 @@ instead of a minute, so that the demo is short.`);
     return pulled;
   }
 
-  /** Each query is a process, which takes a second of CPU time: either for its table, or for its rows. */
-  async function answered(question: Question): Promise<Answered> {
+  /** Each query is a process, which takes a second of CPU time: either for its table, or for its rows, as JSON has them. */
+  async function answered(question: Question): Promise<Question & { readonly rows: unknown }> {
     const { title, sql } = question;
     if (print === null) return { ...question, rows: JSON.parse(await children.run(['sql', sql, '--json'])) };
     const table = await children.run(['sql', sql]);
