@@ -84,7 +84,12 @@ export async function cleanFiles(
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
-    const stripped = strippedFile(forgotten, text);
+    let stripped: string;
+    try {
+      stripped = stripJson(forgotten, text);
+    } catch {
+      stripped = forgotten.redact(text);
+    }
     if (stripped === text) continue;
     found.push(name);
     if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
@@ -116,14 +121,6 @@ export async function cleanFiles(
     }
   }
   return [...new Set(found)].sort();
-}
-
-function strippedFile(forgotten: Fingerprints, text: string): string {
-  try {
-    return stripJson(forgotten, text);
-  } catch {
-    return forgotten.redact(text);
-  }
 }
 
 /** A line of the journal without what was forgotten; values of a company that was forgotten are null. */

@@ -73,7 +73,7 @@ export async function serve(
         ? reportSource(member, access !== undefined, isList ? `/o/${name}` : '')
         : undefined,
       intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-      ...(access && { sheets: sheetsOf({ setup: member, schedule: scheduler, stop: signals.stop }) }),
+      ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
     }));
     const [only] = sites;
     const common = { ...{ host, port, allowedHosts, token, version, log }, access };

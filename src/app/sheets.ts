@@ -30,15 +30,15 @@ const mostLines = 100;
 /** After an import that failed for another reason than its file, such as a full disk. */
 const retryMs = 60_000;
 
-export interface SheetsParts {
-  readonly setup: Setup;
-  readonly schedule: Pick<Scheduler, 'exclusively' | 'ask'>;
-  /** Ends waiting; what was confirmed is carried out after the next start. */
-  readonly stop: AbortSignal;
-}
-
-/** Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. */
-export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
+/**
+ * Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. `stop` ends
+ * waiting; what was confirmed is carried out after the next start.
+ */
+export function sheetsOf(
+  setup: Setup,
+  schedule: Pick<Scheduler, 'exclusively' | 'ask'>,
+  stop: AbortSignal,
+): Sheets {
   const { config, log, clock = systemClock } = setup;
   const uploads = new Uploads(config, clock);
   // A preview takes the memory of an import.
