@@ -230,9 +230,6 @@ export async function makeSheet(
   return sheet;
 }
 
-/** Runs work while no job runs; rejects when one does. */
-type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
 /** The source of changes that come over HTTP, in messages and in the queue. */
 const overHttp = 'HTTP';
 
@@ -242,7 +239,10 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
  * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
  * a spreadsheet program.
  */
-export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
+export function intakeOf(
+  setup: Setup,
+  exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>,
+): Intake {
   return async (sheet, by, followMerges) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
     const from: ImportFrom =

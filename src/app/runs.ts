@@ -145,17 +145,13 @@ async function pushAndSync(
   return together(await runSync(after, left, observer), pushed);
 }
 
-interface Pushed {
-  readonly push: PushReport | null;
-  readonly failure: SignalhouseError | null;
-  readonly inbox: readonly InboxFile[];
-}
+type Pushed = Awaited<ReturnType<typeof pushWithInbox>>;
 
 async function pushWithInbox(
   parts: WorkerParts & Pick<PushParts, 'isBeforeSync'>,
   options: PushOptions,
   observer: RunObserver,
-): Promise<Pushed> {
+) {
   const { warehouse, config, clock, log } = parts;
   const queue = await Queue.open(warehouse, config, clock, log);
   const { dataDir, encryptionKey } = config;
