@@ -237,7 +237,7 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
 
 /**
  * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
- * a spreadsheet program.
+ * a spreadsheet program. `exclusively` runs work while no job runs, and rejects when one does.
  */
 export function intakeOf(
   setup: Setup,

@@ -5,7 +5,7 @@ import { toggle } from './command.js';
 import { answer } from './output.js';
 import { errorText, type ReportedError, reported } from './run.js';
 import { eachOrganization, type OrganizationContext } from './setup.js';
-import { whileAsked } from './signals.js';
+import { listen } from './signals.js';
 import { sections } from './text/layout.js';
 
 /** `--all`: a command for every organization of the settings file. One that fails does not stop the others. */
@@ -33,12 +33,16 @@ export async function forEach<T>(
   parallel = 1,
 ): Promise<Outcome<T>[]> {
   const outcomes = new Map<string, Outcome<T>>();
-  const { isAsked, release } = whileAsked();
+  let isAsked = false;
+  // The work at hand listens for itself.
+  const release = listen(() => {
+    isAsked = true;
+  });
   try {
     await pool(contexts, parallel, async (context) => {
       const { organization } = context;
       try {
-        if (isAsked()) throw new StoppedError('it was not started, because the command was stopped');
+        if (isAsked) throw new StoppedError('it was not started, because the command was stopped');
         const { result: report, exitCode } = await work(context);
         outcomes.set(organization, { organization, exitCode, report, error: null });
       } catch (error) {

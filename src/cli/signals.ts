@@ -4,8 +4,8 @@ import type { Log } from '../base/log.js';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Calls `listener` on each of these signals, until the returned function is called. */
-function listen(
+/** Calls `listener` when a signal asks this process to end, until the returned function is called. */
+export function listen(
   listener: (name: NodeJS.Signals) => void,
   signals: readonly NodeJS.Signals[] = names,
 ): () => void {
@@ -51,15 +51,6 @@ export async function interruptible<T>(
     clearTimeout(timer);
     release();
   }
-}
-
-/** Remembers whether a signal asked this process to end, until `release`. The work at hand listens for itself. */
-export function whileAsked(): { isAsked: () => boolean; release: () => void } {
-  let asked = false;
-  const release = listen(() => {
-    asked = true;
-  });
-  return { isAsked: () => asked, release };
 }
 
 /** Resolves on the first signal that asks this process to end; a second one exits it. */

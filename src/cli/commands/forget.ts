@@ -100,7 +100,10 @@ async function forgetInAll(
       isShown = true;
       const what = `forget this in ${held.join(', ')}`;
       const question = 'Remove all of this? It cannot be undone.';
-      if (!(await confirmed(context, what, question, howToForget))) return previews.map(declined);
+      if (!(await confirmed(context, what, question, howToForget)))
+        return previews.map((one) => {
+          return { ...one, report: one.report && { ...one.report, outcome: 'declined' as const } };
+        });
     }
     const done = await forEach(
       contexts.filter(({ organization }) => held.includes(organization)),
@@ -121,10 +124,6 @@ function shownAll(previews: readonly Outcome<ForgetReport>[]): string {
       report?.outcome === 'preview' ? [`${organization}:`, ...heldLines(report), ''] : [],
     )
     .join('\n');
-}
-
-function declined(one: Outcome<ForgetReport>): Outcome<ForgetReport> {
-  return { ...one, report: one.report && { ...one.report, outcome: 'declined' } };
 }
 
 /** When no organization failed: whether what was named is held anywhere, and all of it. */
