@@ -44,7 +44,7 @@ export async function serveAssistant(
       ...{ version, log, explain },
       recordRead: (tool, rows) => recordRead(setup, { by: tool, rows }),
       cookbook: await readFile(cookbook, 'utf8'),
-      withSnapshot: (work) => withSnapshot(setup, work, limits),
+      withSnapshot: (work) => withSnapshot(setup, work, { limits }),
     },
     stop,
   );

@@ -33,16 +33,10 @@ export async function readAttributes(dataDir: string): Promise<AttributeFile | n
   }
 }
 
-/** A column of the file and where it is. */
-interface Place {
-  readonly name: string;
-  readonly at: number;
-}
-
 /** Takes a sheet apart; what is wrong with a row or cell is told, and concerns it alone. */
 export function attributesOf(grid: Grid): Omit<AttributeFile, 'file'> {
   const problems: AttributeProblem[] = [];
-  const places: Place[] = [];
+  const places: { readonly name: string; readonly at: number }[] = [];
   for (const [at, header] of grid.columns.entries()) {
     const name = columnName(header);
     if (header === '') continue;
@@ -114,12 +108,18 @@ function domainOf(text: string | null): string | null {
 
 const readers: readonly {
   readonly type: AttributeColumn['type'];
+  readonly what: string;
   readonly read: (cell: Cell) => string | null;
 }[] = [
-  { type: 'BOOLEAN', read: (cell) => /^(true|false)$/i.exec(String(cell))?.[0].toLowerCase() ?? null },
-  { type: 'DOUBLE', read: numberOf },
+  {
+    type: 'BOOLEAN',
+    what: 'TRUE or FALSE',
+    read: (cell) => /^(true|false)$/i.exec(String(cell))?.[0].toLowerCase() ?? null,
+  },
+  { type: 'DOUBLE', what: 'a number such as 1234567.89', read: numberOf },
   {
     type: 'DATE',
+    what: 'a date such as 2026-03-31',
     read: (cell) =>
       cell instanceof Date
         ? cell.toISOString().slice(0, 10)
@@ -158,16 +158,11 @@ function readColumn(
       });
     return { column: { name, type: 'VARCHAR' }, cells: values.map(({ cell }) => textOf(cell)) };
   }
-  const kinds = {
-    BOOLEAN: 'TRUE or FALSE',
-    DOUBLE: 'a number such as 1234567.89',
-    DATE: 'a date such as 2026-03-31',
-  };
   const cells = values.map(({ row, cell }) => {
     const text = textOf(cell);
     const read = cell === null || text === null ? null : reader.read(cell);
     if (text !== null && read === null)
-      problems.push({ row, problem: `${name} is ${text}, not ${kinds[reader.type as keyof typeof kinds]}` });
+      problems.push({ row, problem: `${name} is ${text}, not ${reader.what}` });
     return read;
   });
   return { column: { name, type: reader.type }, cells };

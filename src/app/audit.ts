@@ -72,15 +72,14 @@ function record(
 export async function moveRecords(warehouse: Warehouse, dataDir: string): Promise<void> {
   const path = auditPath(dataDir);
   const taken = `${path}.taken`;
-  for (const isNew of [false, true]) {
-    if (isNew) {
-      if (!existsSync(path)) return;
-      renameSync(path, taken);
-    }
-    if (!existsSync(taken)) continue;
+  const move = async () => {
     for (const record of new Journal(taken).values<AuditRecord>()) await warehouse.record(record);
     rmSync(taken);
-  }
+  };
+  if (existsSync(taken)) await move();
+  if (!existsSync(path)) return;
+  renameSync(path, taken);
+  await move();
 }
 
 /**

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
 import type { Change } from '../push/change.js';
@@ -23,6 +22,15 @@ import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
 import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
 import { MergeJournal, type PeopleMerge } from '../push/merge-journal.js';
+import {
+  areNamedAlike,
+  isConfirmation,
+  type MergeReport,
+  type MergeRequest,
+  mergePeople as merge,
+  type Pair,
+  readPair,
+} from '../push/merge-people.js';
 import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
@@ -38,12 +46,11 @@ import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { recordExport } from './audit.js';
-import type { Setup } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
-import { type WorkerOptions, withWarehouse } from './worker.js';
+import { recordExport, recordMerges } from './audit.js';
+import type { Access, Setup } from './setup.js';
+import { withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
+import { type ObservedOptions, type WorkerOptions, withWarehouse, withWorker } from './worker.js';
 
 /** `signalhouse changes`, and everything else that adds changes to the queue. */
 
@@ -155,16 +162,14 @@ function refuseMerges({ config }: Setup, names: readonly string[], message: stri
   throw new UsageError(message, problems, { hint: 'signalhouse changes list shows every merge of people.' });
 }
 
-export interface ListedChanges {
-  readonly total: number;
-  readonly changes: TitledChange[];
-  /** Merges of people, newest first; none where the filter is about topics, companies or files. */
-  readonly merges: PeopleMerge[];
-}
+export type ListedChanges = Awaited<ReturnType<typeof listChanges>>;
 
-/** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
-export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number): Promise<ListedChanges> {
-  return withPublished(setup, async (snapshot) => {
+/**
+ * `signalhouse changes list`: the newest `limit` changes that match, and how many there are; and merges of people, newest
+ * first, none where the filter is about topics, companies or files. Takes no lock.
+ */
+export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number) {
+  return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
     const changes = await titled(snapshot, all, found.slice(0, limit));
@@ -190,7 +195,7 @@ export async function showChange(
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
   refuseMerges(setup, [id], 'Only changes of topics and companies are shown.');
-  return withPublished(setup, async (snapshot) => {
+  return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);
     const [change] = await titled(snapshot, all, found);
@@ -225,18 +230,6 @@ export async function makeSheet(
   return sheet;
 }
 
-/** Work on the published snapshot; null when nothing is published yet. */
-export async function withPublished<T>(
-  setup: Setup,
-  work: (snapshot: Snapshot | null) => Promise<T>,
-): Promise<T> {
-  if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
-  return withFullSnapshot(setup, work);
-}
-
-/** Runs work while no job runs; rejects when one does. */
-type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
 /** The source of changes that come over HTTP, in messages and in the queue. */
 const overHttp = 'HTTP';
 
@@ -244,9 +237,12 @@ const howToFollow = 'send the same with POST /changes?followMerges=true';
 
 /**
  * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
- * a spreadsheet program.
+ * a spreadsheet program. `exclusively` runs work while no job runs, and rejects when one does.
  */
-export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
+export function intakeOf(
+  setup: Setup,
+  exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>,
+): Intake {
   return async (sheet, by, followMerges) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
     const from: ImportFrom =
@@ -264,20 +260,14 @@ export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   };
 }
 
-interface Edit {
-  readonly title: string;
-  readonly from: string;
-  readonly to: string;
-}
-
 /**
  * Edits a sheet of `changes sheet` for the demo: sets the priority of the first `count` topics that have another one to
  * `to`, and saves the file. Returns the edits.
  */
-export async function raisePriorities(path: string, count: number, to: string): Promise<Edit[]> {
+export async function raisePriorities(path: string, count: number, to: string) {
   const grid = await readSheet({ path });
   const column = (name: string) => grid.columns.indexOf(name);
-  const edits: Edit[] = [];
+  const edits: { readonly title: string; readonly from: string; readonly to: string }[] = [];
   const rows = grid.rows.map((row) => {
     const from = String(row.cells[column('priority')] ?? '');
     if (edits.length === count || from === to) return row;
@@ -286,4 +276,46 @@ export async function raisePriorities(path: string, count: number, to: string): 
   });
   await writeGrid(path, { ...grid, rows }, { overwrite: true });
   return edits;
+}
+
+/** Asks for the second confirmation; `isAgain` says that it was sent before without an answer. Returns what was typed. */
+export type ConfirmMerge = (
+  pair: Pair,
+  asked: { readonly isAgain: boolean; readonly isNameEnough: boolean },
+) => Promise<string>;
+
+/**
+ * `signalhouse changes merge-people`: reads the pair from the published file, shows it with `show`, and merges it after
+ * `confirm`. Without `confirm` it was confirmed on the command line. The record of it is in ops.audit when this returns.
+ */
+export async function mergePeople(
+  access: Access,
+  [source, target]: readonly [source: string, target: string],
+  options: MergeRequest & ObservedOptions,
+  show: (pair: Pair) => void,
+  confirm?: ConfirmMerge,
+): Promise<MergeReport> {
+  const pair = await withFullSnapshot(access, (snapshot) => readPair(snapshot, source, target));
+  show(pair);
+  return withWorker(access, options, async ({ api, clock, warehouse, config }) => {
+    const journal = new MergeJournal(config);
+    const stop = options.stop ?? new AbortController().signal;
+    const settledBefore = settledIn(journal);
+    try {
+      const isNameEnough = !areNamedAlike(pair.source, pair.target);
+      const ask =
+        confirm &&
+        (async (isAgain: boolean) => isConfirmation(await confirm(pair, { isAgain, isNameEnough }), pair));
+      return await merge({ api, clock, stop, journal }, pair, options, ask);
+    } finally {
+      if (settledIn(journal) !== settledBefore) {
+        await recordMerges(warehouse, config);
+        await warehouse.publish();
+      }
+    }
+  });
+}
+
+function settledIn(journal: MergeJournal): number {
+  return journal.all().filter(({ status }) => status !== 'sending').length;
 }

@@ -24,15 +24,16 @@ export function channelsOf(
   const { to } = wanted;
   const read = () => readSecrets().secrets;
   const channels: Channel[] = [];
-  if (wanted.webhook) {
-    const deliver: Deliver = (...message) =>
-      webhook({ url: read().webhookUrl ?? '', format, clock })(...message);
-    channels.push({ name: 'webhook', deliver });
-  }
-  if (server !== undefined && to !== null) {
-    const deliver: Deliver = (...message) =>
-      email({ settings: { ...settings, server, to }, password: read().smtpPassword, clock })(...message);
-    channels.push({ name: 'e-mail', deliver });
-  }
+  if (wanted.webhook)
+    channels.push({
+      name: 'webhook',
+      deliver: (...message) => webhook({ url: read().webhookUrl ?? '', format, clock })(...message),
+    });
+  if (server !== undefined && to !== null)
+    channels.push({
+      name: 'e-mail',
+      deliver: (...message) =>
+        email({ settings: { ...settings, server, to }, password: read().smtpPassword, clock })(...message),
+    });
   return channels;
 }

@@ -66,28 +66,21 @@ export async function diff(setup: Setup, options: DiffOptions): Promise<DiffRepo
     options.onOpen(() => pair.abandon());
     const tables: ComparedTable[] = [];
     for (const name of pair.tables(options.tables)) tables.push(await pair.compare(name));
-    const report = {
-      ...pair.files,
-      notes: pair.notes(),
-      onlyOld: pair.only('old'),
-      onlyNew: pair.only('new'),
-    };
-    if (out) {
+    const file = out ? resolve(out.path) : null;
+    if (out && file !== null) {
       const rows = await writeDifferences(out, pair, tables, limit);
-      const written = resolve(out.path);
-      recordExport(setup, {
-        tables: tables.filter(isDifferent).map(({ table }) => table),
-        ...{ format: 'xlsx', rows, file: written },
-      });
-      return { ...report, tables: tables.map((one) => ({ ...one, examples: [] })), out: written };
+      const differing = tables.filter(isDifferent).map(({ table }) => table);
+      recordExport(setup, { tables: differing, format: 'xlsx', rows, file });
     }
     const listed: DiffReport['tables'][number][] = [];
     for (const one of tables) {
       const examples: ChangedRow[] = [];
-      for await (const row of pair.rows(one.table, limit)) examples.push(row);
+      // A workbook has them instead.
+      if (!out) for await (const row of pair.rows(one.table, limit)) examples.push(row);
       listed.push({ ...one, examples });
     }
-    return { ...report, tables: listed, out: null };
+    const [notes, onlyOld, onlyNew] = [pair.notes(), pair.only('old'), pair.only('new')];
+    return { ...pair.files, notes, onlyOld, onlyNew, tables: listed, out: file };
   });
 }
 

@@ -52,12 +52,10 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
     job.name,
   );
   if (failures.length === 0) await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(html));
+  const outcome = failures.length === 0 ? 'done' : 'incomplete';
+  const missed = `the digest did not arrive everywhere, and is sent again with the next: ${failures.join('; ')}`;
   const to = sent.length === 0 ? '' : `; sent by ${sent.toSorted().join(' and ')}`;
-  if (failures.length === 0) return { outcome: 'done', exitCode: ExitCode.done, message: `${path}${to}` };
-  return {
-    ...{ outcome: 'incomplete', exitCode: ExitCode.incomplete },
-    message: `the digest did not arrive everywhere, and is sent again with the next: ${failures.join('; ')}${to}`,
-  };
+  return { outcome, exitCode: ExitCode[outcome], message: `${outcome === 'done' ? path : missed}${to}` };
 }
 
 /** What is wrong with the jobs that make digests, and with such settings of other jobs; `named` tells how the user gave each. */

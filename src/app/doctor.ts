@@ -81,18 +81,20 @@ export async function examine(sources: Sources, programVersion: string): Promise
   if (access === null) return checks;
   const { config } = access;
   const folder = [...checkDataDir(config), ...checkPermissions(config), ...checkLogs(config.dataDir)];
-  const service = isComplete(access) ? await checkService(access) : { checks: [], identity: null };
+  const { credentials } = access;
+  const service = credentials
+    ? await checkService({ ...access, credentials })
+    : { checks: [], identity: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.identity, warehouse.organization, config.dataDir);
-  const extensions = extensionsCheck(await findExtensions(access));
+  const { lake, encryptionKey, duckdb } = config;
+  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
+  if (encryptionKey !== undefined) uses.push('encryption');
+  const extensions = extensionsCheck(await inspectExtensions(duckdb.extensionDirectory), uses);
   return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
 }
 
-type Found = Omit<Access, 'credentials'> & Partial<Pick<Access, 'credentials'>>;
-
-function isComplete(found: Found): found is Access {
-  return found.credentials !== undefined;
-}
+type Found = Setup & Partial<Access>;
 
 /** The settings and their problems. Without an address and a key, the local checks still run. */
 function settings(sources: Sources, programVersion: string): { checks: Check[]; access: Found | null } {
@@ -342,54 +344,34 @@ async function checkWarehouse({ config, log }: Setup): Promise<{
   }
 }
 
-/** Which of DuckDB's extensions are on this machine, and which of them the settings need. */
-interface Extensions {
-  readonly present: readonly string[];
-  readonly missing: readonly string[];
-  /** What is wrong with those that are here and cannot be loaded. */
-  readonly problems: readonly string[];
-  /** What needs extensions, and those of them that are not present. */
-  readonly needed: readonly { readonly use: ExtensionUse; readonly missing: readonly string[] }[];
-  /** How to get those that are not present, in one sentence. */
-  readonly howToGet: string;
-}
+type ExtensionStates = Awaited<ReturnType<typeof inspectExtensions>>;
 
-/** Tries to load every extension that is on this machine; downloads nothing. */
-async function findExtensions({ config }: Setup): Promise<Extensions> {
-  const { lake, encryptionKey } = config;
-  // What the settings switch on.
-  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
-  if (encryptionKey !== undefined) uses.push('encryption');
-  const states = Object.entries(await inspectExtensions(config.duckdb.extensionDirectory));
-  const inState = (wanted: string) => states.flatMap(([name, { state }]) => (state === wanted ? name : []));
-  const present = inState('loaded');
-  return {
-    present,
-    missing: inState('missing'),
-    problems: states.flatMap(([name, found]) =>
-      found.state === 'unusable' ? `${name}: ${found.problem}` : [],
-    ),
-    needed: uses.map((use) => {
-      return { use, missing: extensionsOf[use].filter((name) => !present.includes(name)) };
-    }),
-    howToGet: howToGet('*'),
-  };
-}
-
-/** What is missing is a problem only for what the settings switch on. */
-export function extensionsCheck({ present, missing, problems, needed, howToGet }: Extensions): Check {
+/**
+ * Which of DuckDB's extensions are on this machine, and whether they can be loaded. What is missing is a problem only for the
+ * `uses` that the settings switch on.
+ */
+export function extensionsCheck(found: ExtensionStates, uses: readonly ExtensionUse[]): Check {
   const name = 'extensions';
+  const states = Object.entries(found);
+  const inState = (wanted: string) => states.flatMap(([name, { state }]) => (state === wanted ? name : []));
+  const [present, missing] = [inState('loaded'), inState('missing')];
+  const problems = states.flatMap(([name, one]) =>
+    one.state === 'unusable' ? `${name}: ${one.problem}` : [],
+  );
+  const isBlocking = uses.some((use) => extensionsOf[use].some((one) => found[one].state === 'unusable'));
   const here = present.length === 0 ? 'none of DuckDB on this machine' : `present: ${present.join(', ')}`;
   const absent = missing.length === 0 || present.length === 0 ? [] : [`not present: ${missing.join(', ')}`];
-  const incomplete = needed.filter((one) => one.missing.length > 0);
-  const wanted = incomplete.map(({ use, missing }) => `${use} needs ${missing.join(', ')}`);
+  const wanted = uses.flatMap((use) => {
+    const lacking = extensionsOf[use].filter((one) => !present.includes(one));
+    return lacking.length > 0 ? `${use} needs ${lacking.join(', ')}` : [];
+  });
   const text = [here, ...absent, ...problems, ...wanted].join('; ');
-  if (needed.length === 0 && problems.length === 0)
-    return ok(name, `${text} (only a lake and encryption need them)`);
-  if (problems.length > 0 && needed.length > 0) return fail(name, text, howToGet, ExitCode.usage);
-  if (problems.length > 0) return warn(name, text, howToGet);
-  if (incomplete.length === 0) return ok(name, text);
-  return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${howToGet}`);
+  const how = howToGet('*');
+  if (isBlocking) return fail(name, text, how, ExitCode.usage);
+  if (problems.length > 0) return warn(name, text, how);
+  if (uses.length === 0) return ok(name, `${text} (only a lake and encryption need them)`);
+  if (wanted.length === 0) return ok(name, text);
+  return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${how}`);
 }
 
 function keys(keyFaults: Awaited<ReturnType<Warehouse['checkKeys']>>): Check {

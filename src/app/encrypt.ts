@@ -1,35 +1,28 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { rmSync } from 'node:fs';
+import { basename, relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import { reencryptImportCopies } from '../push/import/source.js';
 import { MergeJournal } from '../push/merge-journal.js';
 import { ChangeJournal } from '../push/queue.js';
-import type { Published } from '../warehouse/publish.js';
 import { isEncrypted } from '../warehouse/store/encryption.js';
 import { filesOf, logOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { filesUnder } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
 import { refuseWithoutWarehouse, type WorkerOptions, waitOf, withWarehouse } from './worker.js';
-
-export interface Encrypted {
-  /** Whether the live file was rewritten; it is not when an earlier, interrupted call did. */
-  readonly rewritten: boolean;
-  readonly published: Published;
-  /** Database files of the data directory that still have another key, or none: copies of broken files, for example. */
-  readonly left: readonly string[];
-}
 
 /**
  * Encrypts everything in the data directory with the key in the settings, or decrypts it where they have none; `old` is the
  * key that encrypts it now, if any does. A call that is killed at any moment is completed by the same call again: what has
- * the new key already is left as it is.
+ * the new key already is left as it is, and the live file is not `rewritten` then. `left` are database files that still have
+ * another key, or none: copies of broken files, for example.
  */
 export async function encryptDataDir(
   setup: Setup,
   options: WorkerOptions & { readonly old: EncryptionKey | undefined },
-): Promise<Encrypted> {
+) {
   const { config, log } = setup;
   const { encryptionKey } = config;
   const { old } = options;
@@ -71,11 +64,8 @@ async function openWithOld(
 }
 
 function filesLeft(dataDir: string, key: EncryptionKey | undefined): string[] {
-  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true });
-  return files
-    .filter((file) => file.isFile() && file.name.includes('.duckdb'))
-    .map((file) => join(file.parentPath, file.name))
-    .filter((path) => isEncrypted(path) === (key === undefined))
+  return filesUnder(dataDir)
+    .filter((path) => basename(path).includes('.duckdb') && isEncrypted(path) === (key === undefined))
     .map((path) => relative(dataDir, path))
     .sort();
 }

@@ -6,43 +6,11 @@ import type { Change } from '../push/change.js';
 import { named } from '../push/facts.js';
 import { readQueue } from '../push/queue.js';
 import { childrenOf, type ExplainedChild, explainDue, pathOf } from '../sync/explain-due.js';
-import {
-  documentKinds,
-  type EntityKind,
-  type EntityMerge,
-  type EntityRejection,
-  type EntityRequest,
-  type EntityRun,
-  type FoundEntity,
-  fetchedWith,
-  findEntities,
-  type HistoryRecord,
-  historyOf,
-  kindsOfId,
-  type LastSync,
-  lastSync,
-  listOf,
-  type MessageDay,
-  mergesOf,
-  messageDaysOf,
-  type Presence,
-  presenceOf,
-  rejectionsOf,
-  requestsOf,
-  rowOf,
-  runsOf,
-  versionsOf,
-} from '../warehouse/read/entity.js';
+import * as entity from '../warehouse/read/entity.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { readFiles } from '../warehouse/read/status.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
-
-interface FieldChange {
-  readonly field: string;
-  readonly before: Json;
-  readonly now: Json;
-}
 
 export interface TimelineEvent {
   readonly at: Iso;
@@ -54,7 +22,7 @@ export interface TimelineEvent {
   readonly by: string | null;
   /** What happened, where the fields do not say it. */
   readonly text: string | null;
-  readonly fields: readonly FieldChange[];
+  readonly fields: readonly { readonly field: string; readonly before: Json; readonly now: Json }[];
   readonly runId: string | null;
   /** The change of ours (`signalhouse changes show ID`). */
   readonly changeId: string | null;
@@ -62,7 +30,7 @@ export interface TimelineEvent {
 
 /** Everything that explains one entity: why it looks as it does, and what is requested of it next. */
 export interface Explanation {
-  readonly kind: EntityKind;
+  readonly kind: entity.EntityKind;
   readonly id: string;
   readonly name: string | null;
   /** When the file was published that all of this comes from, and which process works on a newer one now. */
@@ -72,26 +40,26 @@ export interface Explanation {
   /** Its row, with the names of its columns; null where it has none, since its record was rejected. */
   readonly row: Readonly<Record<string, Json>> | null;
   /** Whether it still exists, with the evidence; null for a conversation, which no list has. */
-  readonly presence: (Presence & { readonly evidence: EntityRequest | null }) | null;
+  readonly presence: (entity.Presence & { readonly evidence: entity.EntityRequest | null }) | null;
   /** What a sync would request of it now, and why or why not, in the order in which it is fetched. */
   readonly children: readonly (ExplainedChild & {
     /** The last request that is recorded, whatever came of it. */
-    readonly lastRequest: EntityRequest | null;
+    readonly lastRequest: entity.EntityRequest | null;
   })[];
   /** Null before the first sync ended. */
-  readonly lastSync: LastSync | null;
-  readonly requests: { readonly total: number; readonly newest: readonly EntityRequest[] };
-  readonly runs: readonly EntityRun[];
+  readonly lastSync: entity.LastSync | null;
+  readonly requests: { readonly total: number; readonly newest: readonly entity.EntityRequest[] };
+  readonly runs: readonly entity.EntityRun[];
   /** Our changes that are in conflict: somebody decides them with `signalhouse changes`. */
   readonly conflicts: readonly string[];
   /** Newest first. */
   readonly timeline: readonly TimelineEvent[];
-  readonly rejected: readonly EntityRejection[];
+  readonly rejected: readonly entity.EntityRejection[];
 }
 
 /** What `what` may mean: exactly one entity, several, or none, with the other kinds of things that have it as their id. */
 export interface Candidates {
-  readonly found: readonly FoundEntity[];
+  readonly found: readonly entity.FoundEntity[];
   readonly others: readonly { readonly kind: string; readonly name: string | null }[];
 }
 
@@ -102,7 +70,7 @@ export interface Candidates {
  */
 export function explain(
   setup: Setup,
-  kind: EntityKind,
+  kind: entity.EntityKind,
   what: string,
   choose: (candidates: Candidates) => Promise<string>,
 ): Promise<Explanation> {
@@ -113,30 +81,37 @@ export function explain(
 }
 
 /** What an id, a title or a name, or a part of that, may mean. */
-export async function candidates(snapshot: Snapshot, kind: EntityKind, what: string): Promise<Candidates> {
-  const found = await findEntities(snapshot, kind, what);
+export async function candidates(
+  snapshot: Snapshot,
+  kind: entity.EntityKind,
+  what: string,
+): Promise<Candidates> {
+  const found = await entity.findEntities(snapshot, kind, what);
   if (found.length > 0) return { found, others: [] };
   // Its record may have been rejected, so that no table has it.
-  const rejected = await rejectionsOf(snapshot, what, { ...documentKinds(resources, kind), within: [] });
+  const rejected = await entity.rejectionsOf(snapshot, what, {
+    ...entity.documentKinds(resources, kind),
+    within: [],
+  });
   if (rejected.length > 0) return { found: [{ id: what, name: null, isGone: false }], others: [] };
-  return { found, others: await kindsOfId(snapshot, what) };
+  return { found, others: await entity.kindsOfId(snapshot, what) };
 }
 
 export async function explainEntity(
   { config, log, clock = systemClock }: Pick<Setup, 'config' | 'log' | 'clock'>,
   snapshot: Snapshot,
-  kind: EntityKind,
+  kind: entity.EntityKind,
   id: string,
 ): Promise<Explanation> {
   const now = new Date(clock.now());
-  const row = await rowOf(snapshot, kind, id);
-  const presence = await presenceOf(snapshot, resources, kind, id);
+  const row = await entity.rowOf(snapshot, kind, id);
+  const presence = await entity.presenceOf(snapshot, resources, kind, id);
   const children = await explainChildren();
-  const requests = await requestsOf(
+  const requests = await entity.requestsOf(
     snapshot,
     children.map(({ request }) => request.replace(/^GET /, '')),
   );
-  const documents = documentKinds(resources, kind);
+  const documents = entity.documentKinds(resources, kind);
   const changes = (await readQueue(snapshot, config, log)).filter(
     ({ entityType, entityId }) => entityType === kind && entityId === id,
   );
@@ -149,32 +124,32 @@ export async function explainEntity(
     row,
     presence: presence && { ...presence, evidence: evidenceOf(presence, kind, id, requests.newest) },
     children: children.map((child) => ({ ...child, lastRequest: lastOf(child, requests.newest) })),
-    lastSync: await lastSync(snapshot),
+    lastSync: await entity.lastSync(snapshot),
     requests,
-    runs: await runsOf(snapshot, id, documents, requests.newest),
+    runs: await entity.runsOf(snapshot, id, documents, requests.newest),
     conflicts: changes.flatMap((change) => (change.status === 'conflict' ? change.id : [])),
     timeline: await timeline(),
-    rejected: await rejectionsOf(snapshot, id, documents),
+    rejected: await entity.rejectionsOf(snapshot, id, documents),
   };
 
   async function timeline(): Promise<TimelineEvent[]> {
-    const versions = await versionsOf(snapshot, kind, id);
+    const versions = await entity.versionsOf(snapshot, kind, id);
     const events: TimelineEvent[] = [
       ...versions.map((version, index) => seen(version, versions[index - 1])),
-      ...(await historyOf(snapshot, kind, id)).map(recorded),
-      ...(await mergesOf(snapshot, kind, id)).map((merge) => merged(merge, id)),
+      ...(await entity.historyOf(snapshot, kind, id)).map(recorded),
+      ...(await entity.mergesOf(snapshot, kind, id)).map((merge) => merged(merge, id)),
       ...changes.map(pushed),
-      ...(kind === 'conversation' ? await messageDaysOf(snapshot, id) : []).map(written),
+      ...(kind === 'conversation' ? await entity.messageDaysOf(snapshot, id) : []).map(written),
       ...missed(presence),
     ];
     return events.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
   async function explainChildren(): Promise<ExplainedChild[]> {
-    const list = listOf(kind);
+    const list = entity.listOf(kind);
     if (list !== null) return explainDue(snapshot, childrenOf(resources, list), id, config, now);
     const explained: ExplainedChild[] = [];
-    for (const { resource, entityId } of await fetchedWith(snapshot, resources, id)) {
+    for (const { resource, entityId } of await entity.fetchedWith(snapshot, resources, id)) {
       const child = resources.children.filter(({ name: own }) => own === resource);
       explained.push(...(await explainDue(snapshot, child, entityId, config, now)));
     }
@@ -182,7 +157,10 @@ export async function explainEntity(
   }
 }
 
-function lastOf({ request }: ExplainedChild, newest: readonly EntityRequest[]): EntityRequest | null {
+function lastOf(
+  { request }: ExplainedChild,
+  newest: readonly entity.EntityRequest[],
+): entity.EntityRequest | null {
   // A query that goes on after the id names the same child: its pages.
   const isSame = (path: string) =>
     request.includes('?')
@@ -193,12 +171,12 @@ function lastOf({ request }: ExplainedChild, newest: readonly EntityRequest[]): 
 
 /** The 404 by its id that proved it gone, or the answer that showed it exists without being listed. */
 function evidenceOf(
-  { deletedAt, unlistedSince, runId }: Presence,
-  kind: EntityKind,
+  { deletedAt, unlistedSince, runId }: entity.Presence,
+  kind: entity.EntityKind,
   id: string,
-  requests: readonly EntityRequest[],
-): EntityRequest | null {
-  const list = resources.lists.find(({ name }) => name === listOf(kind));
+  requests: readonly entity.EntityRequest[],
+): entity.EntityRequest | null {
+  const list = resources.lists.find(({ name }) => name === entity.listOf(kind));
   const detail = resources.children.find(({ name }) => name === list?.detail);
   if (!detail || (deletedAt === null && unlistedSince === null)) return null;
   const path = pathOf(detail, id);
@@ -210,7 +188,7 @@ function evidenceOf(
 const nothing = { by: null, text: null, fields: [], runId: null, changeId: null };
 
 /** That a sync did not find it in its list any more. */
-function missed(presence: Presence | null): TimelineEvent[] {
+function missed(presence: entity.Presence | null): TimelineEvent[] {
   if (!presence) return [];
   const { deletedAt, deletedReason, unlistedSince, runId } = presence;
   if (deletedAt) {
@@ -236,7 +214,14 @@ function seen(version: Record<string, Json>, before: Record<string, Json> | unde
   return { ...nothing, at: String(at), kind: 'seen', text, fields, runId: String(runId) };
 }
 
-function recorded({ at, operation, changes, previousValues, by, runId }: HistoryRecord): TimelineEvent {
+function recorded({
+  at,
+  operation,
+  changes,
+  previousValues,
+  by,
+  runId,
+}: entity.HistoryRecord): TimelineEvent {
   const now = isObject(changes) ? (changes as Record<string, Json>) : {};
   const before = isObject(previousValues) ? (previousValues as Record<string, Json>) : {};
   const words: Record<string, string> = { INSERT: 'created', DELETE: 'deleted' };
@@ -248,7 +233,7 @@ function recorded({ at, operation, changes, previousValues, by, runId }: History
 }
 
 function merged(
-  { at, sourceId, sourceName, targetId, targetName, by, runId }: EntityMerge,
+  { at, sourceId, sourceName, targetId, targetName, by, runId }: entity.EntityMerge,
   id: string,
 ): TimelineEvent {
   const text =
@@ -269,7 +254,7 @@ function pushed(change: Change): TimelineEvent {
   return { ...nothing, at, kind: 'change', by, text, fields, changeId };
 }
 
-function written({ at, messages, edited, deleted, authors }: MessageDay): TimelineEvent {
+function written({ at, messages, edited, deleted, authors }: entity.MessageDay): TimelineEvent {
   const parts = [`${messages} ${messages === 1 ? 'message' : 'messages'}`];
   if (edited > 0) parts.push(`${edited} edited since`);
   if (deleted > 0) parts.push(`${deleted} deleted since`);

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { iso, systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
-import { personPage } from '../report/person-page.js';
+import { type PersonPageData, personPage } from '../report/person-page.js';
 import type { PersonData } from '../warehouse/forget/person-data.js';
 import { recordExport } from './audit.js';
 import { cleanFiles } from './forget-files.js';
@@ -27,23 +27,8 @@ export interface PersonReport {
   readonly exitCode: ExitCode;
 }
 
-/** An export that may have had the person in it: what it wrote, not for whom. */
-interface EarlierExport {
-  readonly at: string;
-  readonly details: unknown;
-}
-
 /** What is in data.json. */
-export interface PersonFile extends Omit<PersonData, 'fingerprints'> {
-  readonly who: string;
-  readonly organization: string | null;
-  readonly madeAt: string;
-  /** The meaning of each table, by its name. */
-  readonly comments: Readonly<Record<string, string>>;
-  /** Files of the data directory that have something of the person. */
-  readonly files: readonly string[];
-  readonly exports: readonly EarlierExport[];
-}
+export type PersonFile = PersonPageData & Omit<PersonData, 'fingerprints'>;
 
 /**
  * Writes data.json and index.html into a folder that this user alone can read. It reads the live file, as `forget` does, so

@@ -1,19 +1,29 @@
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { systemClock } from '../base/clock.js';
+import { guardedWindow } from '../api/budget.js';
+import { SpendingLog } from '../api/spending-log.js';
+import { usualTimeouts } from '../api/transport.js';
+import { type Clock, iso, systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
-import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
+import type {
+  Contents,
+  Facts,
+  Freshness,
+  MinuteOfRequests,
+  RecentRequests,
+  RunDetails,
+} from '../base/facts.js';
 import { type FreshnessObjective, staleBoundOf } from '../base/freshness-estimate.js';
+import { countBy } from '../base/group-by.js';
+import { silentLog } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
 import { journalPath, readQueue } from '../push/queue.js';
 import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
-import { filesOf } from '../warehouse/store/engine.js';
 import { freeBytes } from '../warehouse/store/faults.js';
-import { readingLimitsOf, type Setup } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
-import { type LiveSpending, recentRequests, spendingNow } from './spending.js';
+import { readingLimitsOf, type Setup, spendingLogPath } from './setup.js';
+import { fileVersion, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 import { verifiedStore } from './verify.js';
 
 /** The facts that only change with the published snapshot and the queue's journal. */
@@ -34,12 +44,8 @@ async function readStored(setup: Setup): Promise<StoredFacts> {
     publishedFiles: comparedFiles(read.publishedFiles, config.publish),
     estimates: read.estimates.map((one) => ({ ...one, bound })),
   };
-  const changes = isPublished
-    ? await withFullSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
-    : await readQueue(null, config, log);
-  const queue: Record<string, number> = {};
-  for (const change of changes) queue[change.status] = (queue[change.status] ?? 0) + 1;
-  return { contents, queue };
+  const changes = await withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
+  return { contents, queue: countBy(changes, ({ status }) => status) };
 }
 
 /** The published files, and whether each is as the settings say; files that are not there yet are added. */
@@ -115,7 +121,8 @@ export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
   let reading: Promise<StoredFacts> | undefined;
 
   async function read(): Promise<StoredFacts> {
-    const version = versionOf(setup.config.dataDir);
+    const { dataDir } = setup.config;
+    const version = `${snapshotVersion(dataDir)}, ${fileVersion(journalPath(dataDir))}`;
     if (last?.version !== version) last = { version, stored: await readStored(setup) };
     return last.stored;
   }
@@ -151,17 +158,80 @@ export function runReader(setup: Setup): (runId: string) => Promise<RunDetails |
   return (runId) => inTurn(() => withFullSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
 }
 
-/** A text that changes when one of the files does. */
-function versionOf(dataDir: string): string {
-  return [snapshotVersion(dataDir) ?? '-', fileVersion(journalPath(dataDir)) ?? '-'].join(', ');
+const minuteMs = 60_000;
+const sliceMinutes = 10;
+const sliceCount = 36;
+
+/** How many requests of the running window are spent, by every command of the data directory. */
+function spendingNow({ config, clock = systemClock }: Setup): Facts['spending'] {
+  const { rateLimit, tuning } = config;
+  const { requests, windowMs } = rateLimit;
+  const spending = { held: 0, limit: requests, windowMs };
+  const path = spendingLogPath(config.dataDir);
+  if (!existsSync(path)) return spending;
+  const heldMs = guardedWindow(windowMs);
+  const { totalMs: attemptMs } = tuning.timeouts ?? usualTimeouts;
+  // A user who may not write there sees nothing spent, which is better than no status at all.
+  const spendingLog = new SpendingLog({ path, heldMs, attemptMs, requests, clock, log: silentLog });
+  try {
+    return { ...spending, held: spendingLog.held() };
+  } finally {
+    spendingLog.close();
+  }
 }
 
-/** A text that changes when another snapshot is published; null when there is none. */
-export function snapshotVersion(dataDir: string): string | null {
-  return fileVersion(filesOf(dataDir).published);
+/** Requests of the last hours: those of the snapshot and those of this process together, in slices of equal length. */
+function recentRequests(
+  { clock = systemClock }: Setup,
+  stored: readonly MinuteOfRequests[],
+  live: readonly MinuteOfRequests[],
+): RecentRequests {
+  const sliceMs = sliceMinutes * minuteMs;
+  const first = (Math.floor(clock.now() / sliceMs) - sliceCount + 1) * sliceMs;
+  const slices = Array.from({ length: sliceCount }, (_, index) => ({
+    from: iso(first + index * sliceMs),
+    requests: 0,
+    rateLimited: 0,
+    busiestMinute: 0,
+  }));
+  // For a minute that both have, the larger count is the truer one: a snapshot that was published within the minute has
+  // a part of it, and this process knows of its own requests alone.
+  const minutes = new Map<number, MinuteOfRequests>();
+  for (const one of [...stored, ...live]) {
+    const other = minutes.get(one.minute);
+    if (!other || one.requests > other.requests) minutes.set(one.minute, one);
+  }
+  for (const { minute, requests, rate_limited } of minutes.values()) {
+    const slice = slices[Math.floor((minute - first) / sliceMs)];
+    if (!slice) continue;
+    slice.requests += requests;
+    slice.rateLimited += rate_limited;
+    slice.busiestMinute = Math.max(slice.busiestMinute, requests);
+  }
+  return { slices, sliceMinutes };
 }
 
-function fileVersion(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found ? `${found.ino} ${found.size} ${found.mtimeMs}` : null;
+/** Counts the requests of this process by the minute: no snapshot has them yet. */
+export class LiveSpending {
+  readonly #clock: Clock;
+  readonly #minutes = new Map<number, { minute: number; requests: number; rate_limited: number }>();
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  attempt({ status }: { readonly status?: number | undefined }): void {
+    const now = this.#clock.now();
+    const minute = Math.floor(now / minuteMs) * minuteMs;
+    const one = this.#minutes.get(minute) ?? { minute, requests: 0, rate_limited: 0 };
+    this.#minutes.set(minute, one);
+    one.requests += 1;
+    if (status === 429) one.rate_limited += 1;
+    const oldest = now - sliceCount * sliceMinutes * minuteMs;
+    for (const key of this.#minutes.keys()) if (key < oldest) this.#minutes.delete(key);
+  }
+
+  get spent(): readonly MinuteOfRequests[] {
+    return [...this.#minutes.values()];
+  }
 }

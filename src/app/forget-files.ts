@@ -84,7 +84,12 @@ export async function cleanFiles(
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
-    const stripped = strippedFile(forgotten, text);
+    let stripped: string;
+    try {
+      stripped = stripJson(forgotten, text);
+    } catch {
+      stripped = forgotten.redact(text);
+    }
     if (stripped === text) continue;
     found.push(name);
     if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
@@ -118,14 +123,6 @@ export async function cleanFiles(
   return [...new Set(found)].sort();
 }
 
-function strippedFile(forgotten: Fingerprints, text: string): string {
-  try {
-    return stripJson(forgotten, text);
-  } catch {
-    return forgotten.redact(text);
-  }
-}
-
 /** A line of the journal without what was forgotten; values of a company that was forgotten are null. */
 function journalLine(forgotten: Fingerprints, line: string): string {
   if (line.trim() === '') return line;
@@ -156,7 +153,8 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isFile() ? one.name : []));
 }
 
-function filesUnder(folder: string): string[] {
+/** The files in a folder and in the folders below it; none where it does not exist. */
+export function filesUnder(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true }).flatMap((one) =>
     one.isFile() ? join(one.parentPath ?? one.path, one.name) : [],
@@ -273,7 +271,8 @@ function formsOf(text: string): string[] {
   // A name of which a part is bold, and one in two cells.
   if (plain.includes('<')) forms.push(plain.replace(/<[^<>]*>/g, ''), plain.replace(/<[^<>]*>/g, ' '));
   if (text.includes('\\')) forms.push(unescaped(text));
-  if (text.includes('%')) forms.push(withoutPercents(plain));
+  const bytesOf = (found: string) => Buffer.from(found.replaceAll('%', ''), 'hex').toString('utf8');
+  if (text.includes('%')) forms.push(plain.replace(/(?:%[0-9a-fA-F]{2})+/g, bytesOf));
   return forms;
 }
 
@@ -286,10 +285,4 @@ function withoutEntities(text: string): string {
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code <= 0x10ffff ? String.fromCodePoint(code) : found;
   });
-}
-
-function withoutPercents(text: string): string {
-  return text.replace(/(?:%[0-9a-fA-F]{2})+/g, (found) =>
-    Buffer.from(found.replaceAll('%', ''), 'hex').toString('utf8'),
-  );
 }

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { LockedError, messageOf, UsageError } from '../base/errors.js';
+import { ageBy } from '../run/lifecycle.js';
 import { textOfBytes } from '../sheet/read.js';
+import { ageParams, expiredSql } from '../warehouse/forget/expire.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import type { ForgetPlan, Selection } from '../warehouse/forget/forget.js';
 import { forgottenJournalPath, type Request } from '../warehouse/forget/records.js';
@@ -10,8 +12,6 @@ import { type LakeAccess, runOnLake } from './lake.js';
 import type { Setup, Signals } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
-
-export { hasWarehouse } from './worker.js';
 
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
 
@@ -124,4 +124,31 @@ export async function finishForgettingInLake(access: LakeAccess, signals: Signal
       'the lake still has what was forgotten: another process holds the warehouse. Run signalhouse lake publish again.',
     );
   }
+}
+
+/**
+ * What the next sync would drop by the settings of `retention`, or by other months: how many messages would lose their
+ * content, how many people their personal fields, and before when each kind is too old, null where it never is. Writes
+ * nothing. Throws StorageError when nothing is published.
+ */
+export async function previewRetention(
+  setup: Setup,
+  asked: { readonly messagesMonths?: number | undefined; readonly peopleMonths?: number | undefined },
+) {
+  const { config, clock = systemClock } = setup;
+  const { messagesMonths = config.retention.messagesMonths, peopleMonths = config.retention.peopleMonths } =
+    asked;
+  const age = ageBy({ ...config.retention, messagesMonths, peopleMonths }, new Date(clock.now()));
+  const rows = await withFullSnapshot(setup, (snapshot) =>
+    snapshot.rows<{ kind: string; found: number }>(
+      `SELECT kind, count(DISTINCT id)::INTEGER AS found FROM (${expiredSql()}) GROUP BY kind`,
+      ageParams(age),
+    ),
+  );
+  const found = (kind: string) => rows.find((row) => row.kind === kind)?.found ?? 0;
+  const iso = (at: Date | null) => at?.toISOString() ?? null;
+  return {
+    before: { deleted: iso(age.deleted), messages: iso(age.messages), people: iso(age.people) },
+    ...{ messages: found('message'), people: found('person') },
+  };
 }

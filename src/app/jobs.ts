@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Api } from '../api/client.js';
 import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
 import { verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
@@ -7,24 +8,22 @@ import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
 import type { ServeConfig } from '../config/load.js';
 import type { PushReport } from '../push/run.js';
+import type { Metrics } from '../serve/http/metrics.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
 import { sendDigest } from './digest.js';
+import { exportEverything } from './export.js';
 import { lakeText, runOnLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
-import { afterFailures, type Followed } from './publish-after.js';
-import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
+import { afterFailures, type Followed, push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
-import { exportEverything } from './snapshot.js';
 import { verify, verifyIsDue } from './verify.js';
-import { hasWarehouse, type Observe } from './worker.js';
+import { hasWarehouse } from './worker.js';
 
 /** Receives the row counts of runs, for metrics. */
-export interface RowsSink {
-  rows(table: string, counts: SyncReport['rows'][string]): void;
-}
+type RowsSink = Pick<Metrics, 'rows'>;
 
 /**
  * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;
@@ -39,23 +38,26 @@ export function jobRunner(
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
     const { maxRequests, maxMinutes } = job;
-    const options = { maxRequests, maxMinutes, ...signals, wait: true };
-    const observe: Observe = (api) => observed(context, new LoggedProgress(log, speedOf(api)));
+    const observe = (api: Api) => observed(context, new LoggedProgress(log, speedOf(api)));
+    const options = { maxRequests, maxMinutes, ...signals, wait: true, observe };
     switch (job.run) {
       case 'sync':
-        return rehearsed(access, context, pulledResult(await sync(access, options, observe), sink));
+        return rehearsed(access, context, pulledResult(await sync(access, options), sink));
       case 'push':
         if (!hasWarehouse(access.config.dataDir))
           return doneWith('there is no warehouse yet, so nothing is queued');
-        return pushedResult(await push(access, options, observe));
+        return pushedResult(await push(access, options));
       case 'sync+push':
-        return rehearsed(access, context, bothResult(await syncAndPush(access, options, observe), sink));
+        return rehearsed(access, context, bothResult(await syncAndPush(access, options), sink));
       case 'export':
         return exportTo(access, job, signals);
       case 'digest':
         return sendDigest(access, job, AbortSignal.any([signals.stop, signals.kill]));
       case 'lake':
-        return doneWith(await publishToLake(access, signals));
+        // With the secrets as they are now: keys of an object store are replaced often.
+        return doneWith(
+          lakeText(await runOnLake({ ...access, lake: access.readSecrets().lake }, 'publish', signals)),
+        );
     }
   };
 }
@@ -116,15 +118,6 @@ function droppedText(files: SyncPushReport['inbox']): string {
   });
   const counts = wrong.length > 0 ? ` (${wrong.join(', ')})` : '';
   return `, ${counted(files.length, 'file')} from the drop folder${counts}`;
-}
-
-/** With the secrets as they are now: keys of an object store are replaced often. */
-async function publishToLake(
-  access: Access & Pick<ServeConfig, 'readSecrets'>,
-  signals: RunSignals,
-): Promise<string> {
-  const { lake } = access.readSecrets();
-  return lakeText(await runOnLake({ ...access, lake }, 'publish', signals));
 }
 
 async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<JobResult> {

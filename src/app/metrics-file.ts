@@ -83,17 +83,8 @@ function ended(job: string, exitCode: ExitCode, now: number): RunRecord {
   return { job, trigger: 'manual', outcome: outcomeOf(exitCode), ...at, exitCode, message: '' };
 }
 
-interface Before {
-  readonly organization: string | undefined;
-  readonly runs: readonly (readonly [job: string, outcome: string, number: number])[];
-  readonly commands: ReadonlyMap<
-    string,
-    { readonly lastSuccessAt: string | null; readonly exitCode: ExitCode | undefined }
-  >;
-}
-
 /** What the file says; nothing where there is none yet. */
-function readBefore(path: string): Before {
+function readBefore(path: string) {
   let text = '';
   try {
     text = readFileSync(path, 'utf8');
@@ -117,11 +108,9 @@ function readBefore(path: string): Before {
   });
   return {
     organization: series.find(({ labels }) => labels.has('organization'))?.labels.get('organization'),
-    runs: named('runs_total').map(({ labels, value }) => [
-      labels.get('job') ?? '',
-      labels.get('outcome') ?? '',
-      value,
-    ]),
+    runs: named('runs_total').map(
+      ({ labels, value }) => [labels.get('job') ?? '', labels.get('outcome') ?? '', value] as const,
+    ),
     commands: new Map(commands),
   };
 }

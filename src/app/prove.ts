@@ -3,20 +3,12 @@ import { join } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { Scope } from '../base/scope.js';
 import { decide, type Proof } from '../prove/assumptions.js';
-import { type Forecast, forecast } from '../prove/forecast.js';
+import { forecast } from '../prove/forecast.js';
 import { observe } from '../prove/observe.js';
 import { type Access, connect } from './setup.js';
 
 /** What `doctor --prove` found. */
-export interface Proving {
-  readonly requests: number;
-  readonly proof: readonly Proof[];
-  readonly forecast: Forecast;
-  /** The proof before this one: null for the first. */
-  readonly before: Stored | null;
-  /** The file that holds the verdicts; null without a data directory. */
-  readonly file: string | null;
-}
+export type Proving = Awaited<ReturnType<typeof prove>>;
 
 interface Stored {
   readonly provedAt: string;
@@ -24,8 +16,11 @@ interface Stored {
   readonly proof: readonly Pick<Proof, 'id' | 'verdict' | 'evidence'>[];
 }
 
-/** Asks the API what it can, decides the assumptions, and replaces proof.json. Throws what `observe` throws. */
-export async function prove(access: Access): Promise<Proving> {
+/**
+ * Asks the API what it can, decides the assumptions, and replaces proof.json, the `file`, which is null without a data
+ * directory. `before` is the proof before this one: null for the first. Throws what `observe` throws.
+ */
+export async function prove(access: Access) {
   const { config, programVersion } = access;
   return Scope.run(async (scope) => {
     // Each request is repeated once at the most.

@@ -7,9 +7,8 @@ import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { recordExport, recordRead } from './audit.js';
-import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
-import { withPublished, withSnapshot } from './snapshot.js';
+import { snapshotVersion, withSnapshot } from './snapshot.js';
 
 /** The HTML report of the published file, for the command and for `serve`. */
 
@@ -18,12 +17,6 @@ interface Shown {
   readonly asOf: Iso | null;
   /** From when on changes are shown. */
   readonly since: Iso | null;
-}
-
-interface Report extends Shown {
-  readonly html: string;
-  /** What a browser may do with it, for the header Content-Security-Policy. */
-  readonly policy: string;
 }
 
 interface WriteOptions {
@@ -78,7 +71,7 @@ export async function makeDigest(
   { since, file }: { readonly since: Iso | null; readonly file?: string | undefined },
 ): Promise<Shown & Digest> {
   const { digestOf } = await import('../report/digest.js');
-  const data = await withPublished(setup, file, (snapshot) => readReport(snapshot, since));
+  const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since), { file });
   return { ...digestOf(data, setup.programVersion), asOf: data.header.as_of, since: data.header.since };
 }
 
@@ -116,7 +109,9 @@ function notWritten(problem: string, path: string): UsageError {
   return new UsageError('The report cannot be written.', [found]);
 }
 
-async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, base = ''): Promise<Report> {
+type Report = Awaited<ReturnType<typeof makeReport>>;
+
+async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, base = '') {
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));

@@ -16,15 +16,16 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { moveFile, privateMode, syncFile, whenFull } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
+import { countBy } from '../base/group-by.js';
 import { bytes, counted } from '../base/units.js';
-import type { Change, Status } from '../push/change.js';
+import type { Status } from '../push/change.js';
 import { mayHaveBeenSent } from '../push/doubt.js';
 import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
 import { openForgotten } from '../warehouse/forget/records.js';
 import { createDataDir, filesOf, unfinished } from '../warehouse/store/engine.js';
 import { freeBytes } from '../warehouse/store/faults.js';
 import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../warehouse/store/restore.js';
-import { movedAsidePrefix } from './forget-files.js';
+import { filesUnder, movedAsidePrefix } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
 import { withWarehouse } from './worker.js';
 
@@ -70,7 +71,12 @@ export async function restore(
   refuseOverlap(from, dataDir);
   const found = await checkBackup(setup, from);
   const isFresh = isEmpty(dataDir);
-  if (!isFresh && !replace && !dryRun) throw notEmpty(dataDir);
+  if (!isFresh && !replace && !dryRun) {
+    const problem = `${dataDir} has files; nothing was changed`;
+    const hint =
+      'Restore into an empty directory (--data-dir), or pass --replace to move what is there aside.';
+    throw new UsageError('The data directory is not empty.', [{ setting: 'dataDir', problem }], { hint });
+  }
   const { unsure } = found;
   const notes = [...found.notes];
   if (dryRun && !isFresh)
@@ -83,7 +89,11 @@ export async function restore(
   const report = {
     ...{ from, to: dataDir, organization: found.organization, asOf: found.asOf, rows: found.rows },
     ageMinutes: Math.max(0, (clock.now() - Date.parse(found.asOf)) / 60_000),
-    ...{ changes: countsOf(found.changes), mayHaveBeenSent: unsure.length, forgotten: found.forgotten },
+    ...{
+      changes: countBy(found.changes, ({ status }) => status),
+      mayHaveBeenSent: unsure.length,
+      forgotten: found.forgotten,
+    },
     ...{ files: found.files, notes },
   };
   if (dryRun) return { ...report, outcome: 'preview', movedTo: null };
@@ -92,10 +102,12 @@ export async function restore(
   refuseWithoutRoom(dataDir, from, found);
   const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   try {
-    clear(dataDir);
+    // What a killed restore has copied, and traces.
+    for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
+      rmSync(join(dataDir, name), { recursive: true, force: true });
     // A directory that has it was empty before: a restore that was killed starts over.
     copyFile(found.snapshot, join(dataDir, marker));
-    for (const name of found.files) copyInto(from, dataDir, name);
+    for (const name of found.files) copyFile(join(from, name), join(dataDir, name));
     new ChangeJournal(config, log).append(unsure);
     moveFile(join(dataDir, marker), filesOf(dataDir).recovery);
   } catch (error) {
@@ -109,47 +121,39 @@ export async function restore(
 /** The snapshot until everything else is copied. */
 const marker = `${unfinished}restore`;
 
-interface Backup extends Omit<SnapshotFacts, 'isFull' | 'asOf'> {
-  /** The full snapshot. */
-  readonly snapshot: string;
-  readonly asOf: string;
-  readonly changes: readonly Change[];
-  /** The queued ones, as they have to be stored. */
-  readonly unsure: readonly Change[];
-  readonly forgotten: number;
-  readonly files: readonly string[];
-  readonly notes: readonly string[];
+type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
+
+/** A snapshot of a backup with what its journals add; null for one that is not full. `unsure` are changes as they have to be stored. */
+function readBackup({ config, log }: Setup, from: string, snapshot: string, scratch: string) {
+  return withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
+    if (!facts.isFull) return null;
+    const folder = { dataDir: from, encryptionKey: config.encryptionKey };
+    const changes = await readQueue(session, folder, log);
+    const { missing } = await openForgotten(session, from);
+    const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
+    const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
+    const unsure = await mayHaveBeenSent(session, changes, asOf);
+    const files = filesIn(from);
+    return { ...facts, snapshot, asOf, changes, unsure, forgotten: missing.length, files, notes };
+  });
 }
+
+const withoutJournal =
+  'there is no changes.journal: changes that were queued after the publication are not in the backup';
 
 /** Opens the full snapshot of a backup and reads its journals. Throws where one is missing, damaged, or of another warehouse. */
 async function checkBackup(setup: Setup, from: string): Promise<Backup> {
-  const { config, log } = setup;
-  const { published, recovery } = filesOf(from);
-  const snapshots = [recovery, published].filter((path) => existsSync(path));
+  const snapshots = snapshotsIn(from);
   if (snapshots.length === 0) throw noSnapshot(from);
   const scratch = mkdtempSync(join(tmpdir(), 'signalhouse-restore-'));
   try {
     const found: Backup[] = [];
     for (const snapshot of snapshots) {
-      const one = await withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
-        if (!facts.isFull) return null;
-        const folder = { dataDir: from, encryptionKey: config.encryptionKey };
-        const changes = await readQueue(session, folder, log);
-        const { missing } = await openForgotten(session, from);
-        const notes = hasJournal(from)
-          ? []
-          : [
-              'there is no changes.journal: changes that were queued after the publication are not in the backup',
-            ];
-        const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
-        const unsure = await mayHaveBeenSent(session, changes, asOf);
-        const files = filesIn(from);
-        return { ...facts, snapshot, asOf, changes, unsure, forgotten: missing.length, files, notes };
-      });
+      const one = await readBackup(setup, from, snapshot, scratch);
       if (one) found.push(one);
     }
     const [best, other] = found.sort((a, b) => (a.asOf < b.asOf ? 1 : -1));
-    if (!best) throw notFull(published, recovery);
+    if (!best) throw notFull(from);
     if (other?.organization && best.organization && other.organization.id !== best.organization.id)
       throw new StorageError(
         `${basename(best.snapshot)} and ${basename(other.snapshot)} in ${from} belong to different organizations (${best.organization.id}, ${other.organization.id})`,
@@ -161,10 +165,6 @@ async function checkBackup(setup: Setup, from: string): Promise<Backup> {
   }
 }
 
-function hasJournal(dataDir: string): boolean {
-  return existsSync(journalPath(dataDir));
-}
-
 function noSnapshot(from: string): UsageError {
   // Backup programs restore a folder under its whole path.
   let nested = from;
@@ -173,28 +173,24 @@ function noSnapshot(from: string): UsageError {
     if (!statSync(inner).isDirectory()) break;
     nested = inner;
   }
-  const { published, recovery } = filesOf(nested);
-  const hint = [published, recovery].some((path) => existsSync(path))
-    ? `Pass the folder that has them: signalhouse restore ${nested}`
-    : 'Pass the folder into which the backup program restored the data directory.';
+  const hint =
+    snapshotsIn(nested).length > 0
+      ? `Pass the folder that has them: signalhouse restore ${nested}`
+      : 'Pass the folder into which the backup program restored the data directory.';
   const problem = existsSync(from) ? 'has neither signals.duckdb nor recovery.duckdb' : 'does not exist';
   return new UsageError('There is nothing to restore.', [{ setting: from, problem }], { hint });
 }
 
-function notFull(published: string, recovery: string): StorageError {
+function snapshotsIn(dataDir: string): string[] {
+  const { published, recovery } = filesOf(dataDir);
+  return [recovery, published].filter((path) => existsSync(path));
+}
+
+function notFull(from: string): StorageError {
+  const { published, recovery } = filesOf(from);
   return new StorageError(`${published} leaves out or masks a part of the data, and ${recovery} is missing`, {
     hint: 'Restore recovery.duckdb from the backup as well, and back it up where publish leaves anything out.',
   });
-}
-
-function notEmpty(dataDir: string): UsageError {
-  return new UsageError(
-    'The data directory is not empty.',
-    [{ setting: 'dataDir', problem: `${dataDir} has files; nothing was changed` }],
-    {
-      hint: 'Restore into an empty directory (--data-dir), or pass --replace to move what is there aside.',
-    },
-  );
 }
 
 function refuseOverlap(from: string, dataDir: string): void {
@@ -212,9 +208,8 @@ const left =
 
 /** The files to copy besides the snapshot, journals first. Published files are made again, as the settings here say. */
 function filesIn(from: string): string[] {
-  const names = readdirSync(from, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .map((one) => relative(from, join(one.parentPath, one.name)))
+  const names = filesUnder(from)
+    .map((path) => relative(from, path))
     .filter((name) => !left.test(name.split('/')[0] ?? ''));
   const isJournal = (name: string) => Number(/^[^/]*\.(journal|salt)$/.test(name));
   return names.sort((a, b) => isJournal(b) - isJournal(a) || (a < b ? -1 : 1));
@@ -245,20 +240,9 @@ function moveAside(dataDir: string, now: Date): string {
   return aside;
 }
 
-/** Removes what a killed restore has copied, and traces. */
-function clear(dataDir: string): void {
-  for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
-    rmSync(join(dataDir, name), { recursive: true, force: true });
-}
-
-function copyInto(from: string, dataDir: string, name: string): void {
-  const to = join(dataDir, name);
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-  copyFile(join(from, name), to);
-}
-
 /** Copies a file for this user alone, whatever a backup program made of its permissions, with its time. */
 function copyFile(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFileSync(from, to);
   chmodSync(to, privateMode);
   syncFile(to);
@@ -276,10 +260,4 @@ function refuseWithoutRoom(dataDir: string, from: string, { snapshot, files }: B
     `restoring needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was changed`,
     { hint: 'Free some space, or restore into a directory on another disk (--data-dir).' },
   );
-}
-
-function countsOf(changes: readonly Change[]): Partial<Record<Status, number>> {
-  const counts: Partial<Record<Status, number>> = {};
-  for (const { status } of changes) counts[status] = (counts[status] ?? 0) + 1;
-  return counts;
 }

@@ -1,6 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
-import type { RunObserver } from '../base/observer.js';
+import type { ProgressDisplay, RunObserver } from '../base/observer.js';
+import { runCommand } from '../base/processes.js';
 import { Scope } from '../base/scope.js';
+import type { Config } from '../config/load.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { Queue, readQueue } from '../push/queue.js';
@@ -14,64 +18,67 @@ import {
   runPush,
 } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
+import type { RunReport } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
-import { openFull } from '../warehouse/read/query.js';
+import { fullestIn, openFull } from '../warehouse/read/query.js';
+import { filesOf } from '../warehouse/store/engine.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import { withMetricsFile } from './metrics-file.js';
-import { type Followed, runAfterPublication } from './publish-after.js';
-import { type Access, connect, readingLimitsOf } from './setup.js';
+import { type Access, connect, readingLimitsOf, type Setup, type Signals } from './setup.js';
 import {
   displayFor,
-  type Observe,
+  type ObservedOptions,
   refuseWithoutWarehouse,
-  type WorkerOptions,
   type WorkerParts,
   withWorker,
 } from './worker.js';
 
-/** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`). */
+/** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`); and the commands of `publish.after`. */
 
 /** `signalhouse sync`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function sync(
   access: Access,
-  options: SyncOptions & WorkerOptions,
-  observe: Observe,
+  options: SyncOptions & ObservedOptions,
 ): Promise<Followed<SyncReport>> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
   return withMetricsFile(access, 'sync', () =>
-    withWorker(access, options, observe, async (parts, display) =>
-      runAfterPublication(access, await runSync(parts, options, display), options, display),
-    ),
+    withFollowers(access, options, (parts, display) => runSync(parts, options, display)),
   );
 }
 
-export async function plan(
+/** A run on a worker, and what follows its publication while the warehouse is still locked. */
+function withFollowers<R extends SyncReport | PushReport>(
   access: Access,
-  options: SyncOptions & WorkerOptions,
-  observe: Observe,
-): Promise<PlanReport> {
+  options: ObservedOptions,
+  run: (parts: WorkerParts, display: RunObserver) => Promise<R>,
+): Promise<Followed<R>> {
+  return withWorker(access, options, async (parts, display) =>
+    runAfterPublication(access, await run(parts, display), options, display),
+  );
+}
+
+/** `signalhouse plan`: what a sync with these options would fetch. */
+export async function plan(access: Access, options: SyncOptions & ObservedOptions): Promise<PlanReport> {
   selectResources(options.only);
-  return withWorker(access, options, observe, (parts, display) => runPlan(parts, options, display));
+  return withWorker(access, options, (parts, display) => runPlan(parts, options, display));
 }
 
 /** `signalhouse push`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function push(
   access: Access,
-  options: PushOptions & WorkerOptions,
-  observe: Observe,
+  options: PushOptions & ObservedOptions,
 ): Promise<Followed<PushReport>> {
   // Checked before a request is spent and before a run starts.
   if (options.result !== undefined) checkResultPath(options.result);
   return withMetricsFile(access, 'push', async () => {
     refuseWithoutWarehouse(access.config.dataDir);
-    return withWorker(access, options, observe, async (parts, display) => {
+    return withFollowers(access, options, async (parts, display) => {
       const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
-      const report = await runPush({ ...parts, queue }, options, display);
-      return runAfterPublication(access, report, options, display);
+      return runPush({ ...parts, queue }, options, display);
     });
   });
 }
@@ -79,8 +86,7 @@ export async function push(
 /** `signalhouse push --dry-run`: reads the published file and the API. It takes no lock and changes nothing. */
 export async function pushPreview(
   access: Access,
-  options: Pick<PushOptions, 'onConflict'> & WorkerOptions,
-  observe: Observe,
+  options: Pick<PushOptions, 'onConflict'> & ObservedOptions,
 ): Promise<PushPreview> {
   const { config } = access;
   refuseWithoutWarehouse(config.dataDir);
@@ -89,7 +95,7 @@ export async function pushPreview(
     scope.defer('snapshot', () => snapshot.close());
     const api = connect(access);
     scope.defer('client', () => api.close());
-    const display = displayFor(api, observe, scope);
+    const display = displayFor(api, options, scope);
     const identity = await whoAmI(api, options.stop);
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
     refuseAnother(owner ?? null, identity, config.dataDir);
@@ -108,23 +114,17 @@ export interface SyncPushReport extends SyncReport {
   readonly inbox: readonly InboxFile[];
 }
 
-type Options = SyncOptions & WorkerOptions;
+type Options = SyncOptions & ObservedOptions;
 
 /**
  * `signalhouse sync --push`, with shared caps. The drop folder and the queue come first: people's decisions are sent
  * before news is fetched, and the sync then shows their effect. An empty warehouse is filled first, because a sheet
  * cannot be compared with it.
  */
-export async function syncAndPush(
-  access: Access,
-  options: Options,
-  observe: Observe,
-): Promise<Followed<SyncPushReport>> {
+export async function syncAndPush(access: Access, options: Options): Promise<Followed<SyncPushReport>> {
   selectResources(options.only);
   return withMetricsFile(access, 'sync', () =>
-    withWorker(access, options, observe, async (parts, observer) =>
-      runAfterPublication(access, await pushAndSync(parts, options, observer), options, observer),
-    ),
+    withFollowers(access, options, (parts, display) => pushAndSync(parts, options, display)),
   );
 }
 
@@ -145,17 +145,13 @@ async function pushAndSync(
   return together(await runSync(after, left, observer), pushed);
 }
 
-interface Pushed {
-  readonly push: PushReport | null;
-  readonly failure: SignalhouseError | null;
-  readonly inbox: readonly InboxFile[];
-}
+type Pushed = Awaited<ReturnType<typeof pushWithInbox>>;
 
 async function pushWithInbox(
   parts: WorkerParts & Pick<PushParts, 'isBeforeSync'>,
   options: PushOptions,
   observer: RunObserver,
-): Promise<Pushed> {
+) {
   const { warehouse, config, clock, log } = parts;
   const queue = await Queue.open(warehouse, config, clock, log);
   const { dataDir, encryptionKey } = config;
@@ -195,4 +191,87 @@ function together(sync: SyncReport, { push, failure, inbox }: Pushed): SyncPushR
     [ExitCode.refused, ExitCode.failed, ExitCode.incomplete].find((code) => codes.includes(code)) ??
     ExitCode.done;
   return { ...sync, exitCode, push, pushFailure: failure?.message ?? null, inbox };
+}
+
+/** What became of one of the commands of `publish.after`, such as one that backs up the data directory. */
+interface AfterCommand {
+  /** Its place in `publish.after`, from 1, and the program; not all of it, which may hold a secret. */
+  readonly command: string;
+  readonly seconds: number;
+  /** Null when it succeeded. */
+  readonly problem: string | null;
+}
+
+/** A report with what was run after its publication. */
+export type Followed<R> = R & { readonly afterPublication: readonly AfterCommand[] };
+
+/** How long a command may take: it holds the warehouse, and a night is not endless. */
+const limitMs = 3_600_000;
+
+/**
+ * Runs the commands after a run that has published, while the warehouse is still locked: nothing else writes to the data
+ * directory, so that the files belong together. What they print goes to the log. A failure leaves the publication as it is,
+ * is noted, and makes the run incomplete; the other commands run all the same. None is started once the run was stopped.
+ */
+async function runAfterPublication<R extends Pick<RunReport, 'published' | 'notes' | 'exitCode' | 'outcome'>>(
+  { config, log }: Pick<Setup, 'config' | 'log'>,
+  report: R,
+  { stop, kill }: Signals,
+  display: Pick<ProgressDisplay, 'phase' | 'phaseEnd'>,
+): Promise<Followed<R>> {
+  const commands = config.publish.after;
+  if (report.published === null || commands.length === 0) return { ...report, afterPublication: [] };
+  const signals = [stop, kill].filter((one) => one !== undefined);
+  const stopping = signals.length === 0 ? undefined : AbortSignal.any(signals);
+  const done: AfterCommand[] = [];
+  const notes: string[] = [];
+  let hasFailed = false;
+  for (const [index, command] of commands.entries()) {
+    const [program] = typeof command === 'string' ? command.trim().split(/\s/) : command;
+    const name = `publish.after ${index + 1} (${program ?? ''})`;
+    display.phase(name, null);
+    const started = performance.now();
+    const { problem, isStopped } = await runCommand(command, {
+      ...{ env: environmentOf(config), stop: stopping, limitMs },
+      onLine: (line) => log.info({ command: name }, line),
+    });
+    const seconds = (performance.now() - started) / 1000;
+    done.push({ command: name, seconds, problem });
+    if (problem === null) {
+      display.phaseEnd('done');
+      continue;
+    }
+    display.phaseEnd(problem);
+    notes.push(
+      `${name}: ${problem}${isStopped ? ', because the run was stopped; the next publication runs it' : ''}`,
+    );
+    hasFailed ||= !isStopped;
+    log[isStopped ? 'warn' : 'error']({ command: name }, `${name}: ${problem}`);
+  }
+  const followed = { ...report, notes: [...report.notes, ...notes], afterPublication: done };
+  if (!hasFailed) return followed;
+  return {
+    ...followed,
+    outcome: report.outcome === 'done' ? 'incomplete' : report.outcome,
+    exitCode: report.exitCode === ExitCode.done ? ExitCode.incomplete : report.exitCode,
+  };
+}
+
+/** The failures in one line, for the result of a job; empty where there is none. */
+export function afterFailures({ afterPublication = [] }: Partial<Followed<object>>): string {
+  return afterPublication
+    .flatMap(({ command, problem }) => (problem === null ? [] : `; ${command}: ${problem}`))
+    .join('');
+}
+
+/** The paths of what belongs together. */
+function environmentOf({ dataDir, settingsFile }: Config): Record<string, string> {
+  const journals = readdirSync(dataDir).filter((name) => name.endsWith('.journal'));
+  return {
+    SIGNALHOUSE_DATA_DIR: dataDir,
+    SIGNALHOUSE_PUBLISHED: filesOf(dataDir).published,
+    SIGNALHOUSE_FULL_SNAPSHOT: fullestIn(dataDir),
+    SIGNALHOUSE_JOURNALS: journals.map((name) => join(dataDir, name)).join('\n'),
+    SIGNALHOUSE_SETTINGS: settingsFile ?? '',
+  };
 }

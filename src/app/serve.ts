@@ -25,22 +25,19 @@ import { createDataDir } from '../warehouse/store/engine.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
-import { factsReader, readFacts, runReader } from './facts.js';
+import { factsReader, LiveSpending, readFacts, runReader } from './facts.js';
 import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { sheetsOf } from './sheets.js';
-import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
+
+export { needsLogin } from '../serve/http/login.js';
 
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
-export interface ServeAccess extends Access {
-  readonly secrets: Secrets;
-  readonly lake: ServeConfig['lake'];
-  readonly readSecrets: ServeConfig['readSecrets'];
-}
+export type ServeAccess = Access & ServeConfig;
 
 /** One organization, or all of a list: then each has pages of its own below those of the service. */
 export interface Service {
@@ -76,7 +73,7 @@ export async function serve(
         ? reportSource(member, access !== undefined, isList ? `/o/${name}` : '')
         : undefined,
       intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-      ...(access && { sheets: sheetsOf({ setup: member, schedule: scheduler, stop: signals.stop }) }),
+      ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
     }));
     const [only] = sites;
     const common = { ...{ host, port, allowedHosts, token, version, log }, access };
@@ -146,30 +143,14 @@ const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_
 /** Facts of several organizations that nobody asks for are dropped. */
 const keptMs = 600_000;
 
-interface Parts {
-  readonly member: ServeAccess;
-  readonly name: string;
-  readonly scheduler: Scheduler;
-  /** One for each way to notify people. */
-  readonly notifiers: readonly Notifier[];
-  readonly metrics: Metrics;
-  readonly facts: FactsCache;
-}
-
-/** What the organizations of a process share: the places for runs, and one reader of facts at a time. */
-interface Shared {
-  readonly turns: Turns;
-  readonly inTurn: ReturnType<typeof oneAtATime>;
-  readonly service: ServiceMetrics | undefined;
-}
-
 function assembleAll(
   members: readonly ServeAccess[],
   signals: RunSignals,
   service: ServiceMetrics | undefined,
-): Parts[] {
+) {
   const [first] = members;
   const parallel = first?.config.serve.parallel ?? 1;
+  // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = { turns: new Turns(parallel, first?.clock), inTurn: oneAtATime(), service };
   return members.map((member) => {
     try {
@@ -186,8 +167,9 @@ function assembleAll(
 function assemble(
   member: ServeAccess,
   { kill, stop }: RunSignals,
-  { turns, inTurn, service }: Shared,
-): Parts {
+  shared: { turns: Turns; inTurn: ReturnType<typeof oneAtATime>; service: ServiceMetrics | undefined },
+) {
+  const { turns, inTurn, service } = shared;
   const { config, log, clock, programVersion: version } = member;
   const organization = config.organization ?? undefined;
   const metrics = new Metrics(
@@ -220,35 +202,21 @@ function assemble(
   return { member, name: organization ?? '', scheduler, notifiers, metrics, facts };
 }
 
-export function hasLogin({ serve: settings }: Config): boolean {
-  return needsLogin(settings);
-}
-
-/** Everything that is wrong with notifications, and with the lake where a job publishes to it. */
+/** Everything that is wrong with notifications, and with the lake where a job publishes to it, and that no schema finds. */
 export function serveProblems(
   config: Config,
-  secrets: Secrets,
-  named: Named,
+  secrets: ServeConfig['secrets'],
+  named: (path: string) => string,
   lake: ServeConfig['lake'],
 ): readonly Problem[] {
-  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
-  return [
-    ...notificationProblems(config, secrets, named),
-    ...digestProblems(config, secrets, named),
-    ...(hasLake ? lakeProblems(config.lake, lake, named) : []),
-  ];
-}
-
-type Secrets = ServeConfig['secrets'];
-type Named = (path: string) => string;
-
-/** The problems of the settings of the channels that the schema cannot find. */
-function notificationProblems({ serve }: Config, secrets: Secrets, named: Named): Problem[] {
   const { webhookUrl, smtpPassword } = secrets;
   const problem = webhookUrl === undefined ? undefined : webhookProblem(webhookUrl);
+  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
   return [
     ...(problem === undefined ? [] : [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]),
-    ...emailProblems(serve.notify.email, smtpPassword, named),
+    ...emailProblems(config.serve.notify.email, smtpPassword, named),
+    ...digestProblems(config, secrets, named),
+    ...(hasLake ? lakeProblems(config.lake, lake, named) : []),
   ];
 }
 
@@ -277,21 +245,14 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   );
 }
 
-export interface TestedChannel {
-  readonly channel: Channel['name'];
-  readonly delivered: boolean;
-  /** Why it did not arrive, or what was wrong although it did; null when all is well. */
-  readonly problem: string | null;
-}
+export type TestedChannel = Awaited<ReturnType<typeof testNotifications>>[number];
 
 /**
  * `signalhouse serve --test-notification`: how a test message to each channel of the settings ended; empty without any. A channel
- * that several organizations share is tested once.
+ * that several organizations share is tested once. `problem` is why it did not arrive, or what was wrong although it did; null
+ * when all is well.
  */
-export async function testNotifications(
-  members: readonly ServeAccess[],
-  stop: AbortSignal,
-): Promise<TestedChannel[]> {
+export async function testNotifications(members: readonly ServeAccess[], stop: AbortSignal) {
   const known = new Set<string>();
   const tests = members.flatMap((member) =>
     notifying(member).flatMap(({ name: channel, deliver }) => {
@@ -302,7 +263,7 @@ export async function testNotifications(
     }),
   );
   return Promise.all(
-    tests.map(async ({ member, channel, deliver }): Promise<TestedChannel> => {
+    tests.map(async ({ member, channel, deliver }) => {
       const { clock = systemClock } = member;
       try {
         const message = testMessage(await nameOf(member), iso(clock.now()));

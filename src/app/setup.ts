@@ -63,10 +63,7 @@ const memoryPerAnswer = 128_000_000;
 /** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
 const mostInFlight = 12;
 
-interface Connecting extends Pick<ApiOptions, 'retry'> {
-  readonly waits?: boolean;
-  readonly maxMinutes?: number | undefined;
-}
+type Connecting = Pick<ApiOptions, 'retry'> & { waits?: boolean; maxMinutes?: number | undefined };
 
 /**
  * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if

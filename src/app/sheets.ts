@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { basename, extname, join } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
-import { groupBy } from '../base/group-by.js';
+import { countBy, groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { valueText } from '../base/units.js';
-import type { Change, Values } from '../push/change.js';
+import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
 import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
@@ -18,17 +18,9 @@ import type { SheetFile, Sheets } from '../serve/http/sheets.js';
 import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
 import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../warehouse/sql.js';
-import {
-  cancelChanges,
-  importChanges,
-  makeSheet,
-  retryChanges,
-  undoChanges,
-  withPublished,
-} from './changes.js';
-import { snapshotVersion } from './facts.js';
+import { cancelChanges, importChanges, makeSheet, retryChanges, undoChanges } from './changes.js';
 import type { Setup } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
+import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
 /** The page for sheets: previews without the lock, and imports and undos that are carried out once they are confirmed. */
 
@@ -38,15 +30,15 @@ const mostLines = 100;
 /** After an import that failed for another reason than its file, such as a full disk. */
 const retryMs = 60_000;
 
-export interface SheetsParts {
-  readonly setup: Setup;
-  readonly schedule: Pick<Scheduler, 'exclusively' | 'ask'>;
-  /** Ends waiting; what was confirmed is carried out after the next start. */
-  readonly stop: AbortSignal;
-}
-
-/** Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. */
-export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
+/**
+ * Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. `stop` ends
+ * waiting; what was confirmed is carried out after the next start.
+ */
+export function sheetsOf(
+  setup: Setup,
+  schedule: Pick<Scheduler, 'exclusively' | 'ask'>,
+  stop: AbortSignal,
+): Sheets {
   const { config, log, clock = systemClock } = setup;
   const uploads = new Uploads(config, clock);
   // A preview takes the memory of an import.
@@ -107,7 +99,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
     return { leftOut, leftOutCount: report.preview.rows.invalid + others.length };
   }
 
-  const queue = () => withPublished(setup, (snapshot) => readQueue(snapshot, config, log));
+  const queue = () => withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
 
   /** Raises UsageError before the first sync: there is nothing to compare a sheet with. */
   function refuseWithoutData(): void {
@@ -123,7 +115,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
         const prepared = await prepareUndo(parts, [upload.undoes], { requestedBy: upload.by });
         const leftOut = undoLeftOut(prepared);
         return {
-          changes: prepared.changes.map(shownPreview),
+          changes: prepared.changes.map(shownChange),
           leftOut,
           leftOutCount: leftOut.length,
           notes: prepared.notes,
@@ -137,7 +129,7 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
       const { unchanged, duplicate, imported_before } = preview.rows;
       const leftOut = problems.map(shownProblem);
       return {
-        ...{ changes: changes.map(shownPreview), notes, refusal, leftOut },
+        ...{ changes: changes.map(shownChange), notes, refusal, leftOut },
         leftOutCount: preview.rows.invalid,
         conflicts: rows.flatMap(({ row, outcome, text }) =>
           outcome === 'conflict' ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
@@ -152,21 +144,14 @@ export function sheetsOf({ setup, schedule, stop }: SheetsParts): Sheets {
   async function progressOf(id: string, all: readonly Change[]): Promise<Partial<SheetDetails>> {
     const own = all.filter(({ importId }) => importId === id);
     const undone = undoneBy(all);
-    const changes = await withPublished(setup, (snapshot) => withFacts(snapshot, own));
+    const changes = await withSnapshotIfAny(setup, (snapshot) => withFacts(snapshot, own));
     return {
-      changes: changes.map(
-        ({ id: changeId, title, entityId, wanted, base, status, error, note }): SheetChange => {
-          const why = [error, note].filter((one) => one !== null).join('; ');
-          return {
-            id: changeId,
-            title: title ?? entityId,
-            fields: fieldsIn(base, wanted),
-            status,
-            isUndone: undone(changeId) !== null,
-            note: why || null,
-          };
-        },
-      ),
+      changes: changes.map((change): SheetChange => {
+        const { id: changeId, status, error, note } = change;
+        const why = [error, note].filter((one) => one !== null).join('; ') || null;
+        const isUndone = undone(changeId) !== null;
+        return { ...shownChange(change), id: changeId, status, isUndone, note: why };
+      }),
       hasResult: own.length > 0 || hasImportCopy(config, id),
     };
   }
@@ -294,15 +279,15 @@ function shownProblem({ row, column, value, problem, allowed }: ImportProblem): 
   return { what: `Row ${row}${column === null ? '' : `, ${column}`}`, why: `${cell}${problem}.${choices}` };
 }
 
-function shownPreview({ title, entityId, base, wanted, note }: PreviewChange): SheetChange {
-  const fields = fieldsIn(base, wanted);
+/** A change as the page shows it before it is queued. */
+function shownChange(
+  change: Pick<PreviewChange, 'title' | 'entityId' | 'base' | 'wanted' | 'note'>,
+): SheetChange {
+  const { title, entityId, base, wanted, note } = change;
+  const fields = Object.entries(wanted).map(([name, value]) => {
+    return { name, from: valueText(base[name]), to: valueText(value) };
+  });
   return { id: null, title: title ?? entityId, fields, status: null, isUndone: false, note };
-}
-
-function fieldsIn(base: Values, wanted: Values): SheetChange['fields'] {
-  return Object.entries(wanted).map(([name, value]) => ({
-    ...{ name, from: valueText(base[name]), to: valueText(value) },
-  }));
 }
 
 function lineOf(
@@ -313,7 +298,7 @@ function lineOf(
   const now = state === 'confirmed' && own.length > 0 ? 'done' : state;
   return {
     ...{ id, name, by, at, isUndo: undoes !== null, state: now, leftOutCount, problem },
-    statuses: statusesOf(own),
+    statuses: countBy(own, ({ status }) => status),
   };
 }
 
@@ -322,13 +307,11 @@ function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
   const [first] = own as [Change];
   const { source: name, requestedBy: by, queuedAt: at, undoes } = first;
   const ended = { state: 'done', leftOutCount: 0, problem: null } as const;
-  return { ...{ id, name, by, at, isUndo: undoes.length > 0 }, ...ended, statuses: statusesOf(own) };
-}
-
-function statusesOf(changes: readonly Change[]): Record<string, number> {
-  const statuses: Record<string, number> = {};
-  for (const { status } of changes) statuses[status] = (statuses[status] ?? 0) + 1;
-  return statuses;
+  return {
+    ...{ id, name, by, at, isUndo: undoes.length > 0 },
+    ...ended,
+    statuses: countBy(own, ({ status }) => status),
+  };
 }
 
 function textOf(error: unknown): string {

@@ -13,6 +13,7 @@ import { openPublished, type Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { recordRead } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
+import { snapshotVersion } from './snapshot.js';
 
 /** A table, view or macro, and what it answers or holds, in a sentence. */
 export type ListedRelation = Pick<Relation, 'label' | 'kind'> & { readonly summary: string };
@@ -54,8 +55,8 @@ export class SqlSession {
    * be opened, the session stays on the one that it has.
    */
   async refresh(always = false): Promise<boolean> {
-    const version = versionOf(this.path)?.version;
-    if (!always && (version === undefined || version === this.#open.version)) return false;
+    const version = snapshotVersion(this.#setup.config.dataDir);
+    if (!always && (version === null || version === this.#open.version)) return false;
     const before = this.#open;
     try {
       this.#open = await opened(this.#setup);
@@ -104,21 +105,12 @@ export class SqlSession {
   }
 }
 
-interface Opened {
-  readonly snapshot: Snapshot;
-  /** Changes with every file that takes its place. */
-  readonly version: string | undefined;
-  readonly publishedAt: Date;
-}
+type Opened = Awaited<ReturnType<typeof opened>>;
 
-async function opened({ config }: Setup): Promise<Opened> {
+async function opened({ config }: Setup) {
   // Looked at before the file is opened: when it is replaced in between, the next statement opens it again.
-  const before = versionOf(filesOf(config.dataDir).published);
+  const version = snapshotVersion(config.dataDir);
+  const { mtime = new Date() } = statSync(filesOf(config.dataDir).published, { throwIfNoEntry: false }) ?? {};
   const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
-  return { snapshot, version: before?.version, publishedAt: before?.publishedAt ?? new Date() };
-}
-
-function versionOf(path: string): { version: string; publishedAt: Date } | undefined {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found && { version: `${found.ino} ${found.mtimeNs} ${found.size}`, publishedAt: found.mtime };
+  return { snapshot, version, publishedAt: mtime };
 }

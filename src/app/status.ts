@@ -1,12 +1,17 @@
 import { join } from 'node:path';
-import { type Iso, iso, millis, systemClock } from '../base/clock.js';
+import { iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode, messageOf, type Problem, problemText } from '../base/errors.js';
 import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
 import { isOverBound } from '../base/freshness-estimate.js';
 import { type OrganizationLine, organizationLine } from '../serve/page/organizations.js';
 import { Agenda } from '../serve/schedule/agenda.js';
 import type { Job } from '../serve/schedule/job.js';
-import { type RunRecord, type ScheduleView, scheduleMemory } from '../serve/schedule/record.js';
+import {
+  type JobView,
+  type ScheduleMemory,
+  type ScheduleView,
+  scheduleMemory,
+} from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import { readFacts } from './facts.js';
 import type { Setup } from './setup.js';
@@ -24,15 +29,7 @@ export interface StatusReport extends Facts {
 /** The last runs that `status` reports; the status page lists more. */
 const shownRuns = 5;
 
-interface NextRun {
-  readonly name: string;
-  readonly run: Job['run'];
-  /** When it starts next; null when it never does. */
-  readonly nextAt: Iso | null;
-  /** The run that was due then has not happened. */
-  readonly overdueSince: Iso | null;
-  readonly last: RunRecord | null;
-}
+type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'last'>;
 
 /** The file in which `serve` remembers its runs. */
 export function scheduleFile(dataDir: string): string {
@@ -49,6 +46,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
   const facts = await readFacts(setup);
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
   const { contents } = facts;
+  const memory = await scheduleOf(setup);
   const isMissed =
     contents === null
       ? facts.holder === null
@@ -58,7 +56,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
     ...facts,
     contents: contents && { ...contents, runs: contents.runs.slice(0, shownRuns) },
     freshness,
-    jobs: await nextRuns(setup, now),
+    jobs: memory && setup.config.serve.jobs.map((job) => nextRun(job, memory, now)),
     exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,
   };
 }
@@ -69,14 +67,12 @@ export async function status(setup: Setup): Promise<StatusReport> {
  */
 export async function organizationStatus(setup: Setup, organization: string): Promise<OrganizationLine> {
   const now = (setup.clock ?? systemClock).now();
-  const jobs = new Map((await nextRuns(setup, now))?.map((job) => [job.name, job]));
-  const memory = await scheduleStore(setup).load();
+  const memory = await scheduleOf(setup);
   const schedule: ScheduleView = {
     ...{ stopping: false, running: null, waiting: [], history: memory?.history ?? [] },
     jobs: setup.config.serve.jobs.flatMap((job) => {
-      const known = jobs.get(job.name);
       const lastSuccessAt = memory?.jobs[job.name]?.lastSuccessAt ?? null;
-      return known ? { ...job, ...known, lastSuccessAt } : [];
+      return memory ? { ...job, ...nextRun(job, memory, now), lastSuccessAt } : [];
     }),
   };
   const known = await readFacts(setup).then(
@@ -102,24 +98,20 @@ export function isWell({ state, doing }: OrganizationLine): boolean {
   return state === 'well' || state === 'open points' || (state === 'no data' && doing === 'running');
 }
 
-function scheduleStore({ config, log }: Setup) {
-  return fileStore(scheduleFile(config.dataDir), scheduleMemory, log);
+/** What `serve` remembers; null where it never ran. */
+function scheduleOf({ config, log }: Setup): Promise<ScheduleMemory | null> {
+  return fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
 }
 
-async function nextRuns(setup: Setup, now: number): Promise<NextRun[] | null> {
-  const { config } = setup;
-  const memory = await scheduleStore(setup).load();
-  if (memory === null) return null;
+function nextRun(job: Job, { jobs, history }: ScheduleMemory, now: number): NextRun {
   const agenda = new Agenda();
-  return config.serve.jobs.map((job) => {
-    const missed = agenda.begin(job, millis(memory.jobs[job.name]?.handledDue ?? null), now);
-    const next = agenda.nextStart(job, now);
-    return {
-      name: job.name,
-      run: job.run,
-      nextAt: next === null ? null : iso(next),
-      overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
-      last: memory.history.find((record) => record.job === job.name) ?? null,
-    };
-  });
+  const missed = agenda.begin(job, millis(jobs[job.name]?.handledDue ?? null), now);
+  const next = agenda.nextStart(job, now);
+  return {
+    name: job.name,
+    run: job.run,
+    nextAt: next === null ? null : iso(next),
+    overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
+    last: history.find((record) => record.job === job.name) ?? null,
+  };
 }

@@ -55,10 +55,7 @@ export async function verifyIsDue(setup: Setup): Promise<boolean> {
  */
 export async function verify(
   setup: Setup,
-  {
-    stop,
-    progress,
-  }: { stop?: AbortSignal | undefined; progress?: Pick<ProgressDisplay, 'phase'> | undefined },
+  options: { stop?: AbortSignal | undefined; progress?: Pick<ProgressDisplay, 'phase'> | undefined },
 ): Promise<VerifyReport> {
   const { config, clock = systemClock } = setup;
   refuseWithoutRoom(config.dataDir);
@@ -71,8 +68,8 @@ export async function verify(
   };
   let found: Verification;
   try {
-    const onStep = (step: string) => progress?.phase(`verify: ${step}`, null);
-    found = await verifyPublished(limitsOf(config), { onStep, stop });
+    const onStep = (step: string) => options.progress?.phase(`verify: ${step}`, null);
+    found = await verifyPublished(limitsOf(config), { onStep, stop: options.stop });
   } catch (error) {
     if (!(error instanceof StoppedError || error instanceof UsageError))
       await store({ outcome: 'failed', problem: messageOf(error), differences: [] }).catch(() => undefined);

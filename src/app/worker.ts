@@ -33,8 +33,11 @@ export interface WorkerOptions extends Signals {
   readonly maxMinutes?: number | undefined;
 }
 
-/** Makes the display of a command from the client, whose budget it shows. */
-export type Observe = (api: Api) => ProgressDisplay;
+/** The same for a command that makes requests. */
+export interface ObservedOptions extends WorkerOptions {
+  /** Makes the display of the command from the client, whose budget it shows. */
+  readonly observe: (api: Api) => ProgressDisplay;
+}
 
 export type WorkerParts = RunParts<Config>;
 
@@ -45,40 +48,40 @@ export type WorkerParts = RunParts<Config>;
  */
 export async function withWorker<T>(
   access: Access,
-  options: WorkerOptions,
-  observe: Observe,
+  options: ObservedOptions,
   work: (parts: WorkerParts, display: ProgressDisplay) => Promise<T>,
 ): Promise<T> {
   const { config, log, programVersion } = access;
   return Scope.run(async (scope) => {
-    const made = claimFolder(config.dataDir);
+    const unclaim = claimFolder(config.dataDir);
     const api = connect(access, options);
     scope.defer('client', () => api.close());
     const destroy = () => void api.destroy();
     options.kill?.addEventListener('abort', destroy, { once: true });
     scope.defer('kill', () => options.kill?.removeEventListener('abort', destroy));
-    const display = displayFor(api, observe, scope);
+    const display = displayFor(api, options, scope);
 
     const identity = await whoAmI(api, options.stop).catch((error: unknown) => {
-      if (error instanceof RefusedError) scope.defer('folder', made.remove);
+      if (error instanceof RefusedError) scope.defer('folder', unclaim);
       throw error;
     });
     // From here on, the time is that of the service.
     const { clock } = api;
-    const timed = { ...access, clock };
-    const warehouse = await openToWrite(scope, timed, options, (owner) =>
-      refuseAnother(owner, identity, config.dataDir),
+    const guard: OpenOptions['guard'] = (owner) => refuseAnother(owner, identity, config.dataDir);
+    return writing(scope, { ...access, clock }, { ...options, guard }, (warehouse) =>
+      work({ config, api, warehouse, identity, log, clock, programVersion }, display),
     );
-    const done = await work({ config, api, warehouse, identity, log, clock, programVersion }, display);
-    await finishLearned(warehouse, timed, options);
-    return done;
   }).catch((error: unknown) => {
     throw storageFault(error, config.dataDir);
   });
 }
 
 /** The display of a command, told of outages until the scope ends. */
-export function displayFor(api: Api, observe: Observe, scope: Scope): ProgressDisplay {
+export function displayFor(
+  api: Api,
+  { observe }: Pick<ObservedOptions, 'observe'>,
+  scope: Scope,
+): ProgressDisplay {
   const display = observe(api);
   scope.defer('display', () => display.close());
   scope.defer('outages', followOutages(api, display));
@@ -92,33 +95,18 @@ export async function withWarehouse<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   refuseWithoutWarehouse(setup.config.dataDir);
-  return Scope.run(async (scope) => {
-    const warehouse = await openToWrite(scope, setup, options);
-    const done = await work(warehouse);
-    await finishLearned(warehouse, setup, options);
-    return done;
-  }).catch((error: unknown) => {
+  return Scope.run((scope) => writing(scope, setup, options, work)).catch((error: unknown) => {
     throw storageFault(error, setup.config.dataDir);
   });
 }
 
-/** Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too. */
-async function finishLearned(
-  warehouse: Warehouse,
-  { config, log, clock = systemClock }: Setup,
-  { stop }: WorkerOptions,
-): Promise<void> {
-  if (!stop?.aborted && !warehouse.forgotten.isEmpty)
-    await finishForgetting(warehouse, { config, clock, log });
-}
-
-/** Opens the warehouse until the scope ends, and completes what earlier commands left to do. */
-async function openToWrite(
+/** Opens the warehouse until the scope ends, completes what earlier commands left to do, and works. */
+async function writing<T>(
   scope: Scope,
   { config, log, clock = systemClock }: Setup,
-  options: WorkerOptions,
-  guard?: OpenOptions['guard'],
-): Promise<Warehouse> {
+  { guard, ...options }: WorkerOptions & Pick<OpenOptions, 'guard'>,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
   const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
   scope.defer('warehouse', () =>
     warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
@@ -128,7 +116,11 @@ async function openToWrite(
   await moveRecords(warehouse, config.dataDir);
   await recordMerges(warehouse, config);
   await finishForgetting(warehouse, { config, clock, log });
-  return warehouse;
+  const done = await work(warehouse);
+  // Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too.
+  if (!options.stop?.aborted && !warehouse.forgotten.isEmpty)
+    await finishForgetting(warehouse, { config, clock, log });
+  return done;
 }
 
 /** Whether to wait for the process that holds the warehouse, and until when. */
@@ -151,19 +143,17 @@ export function refuseWithoutWarehouse(dataDir: string): void {
 }
 
 /**
- * Creates the data directory, and the file that shows `status` that a first run was tried. `remove` removes a directory
+ * Creates the data directory, and the file that shows `status` that a first run was tried. Returns what removes a directory
  * that is new.
  */
-function claimFolder(dataDir: string): { remove: () => void } {
+function claimFolder(dataDir: string): () => void {
   const hadFolder = existsSync(dataDir);
   createDataDir(dataDir);
   if (!hasWarehouse(dataDir)) closeSync(openSync(spendingLogPath(dataDir), 'a', 0o600));
-  return {
-    remove() {
-      if (hadFolder) return;
-      rmSync(spendingLogPath(dataDir), { force: true });
-      // Fails when something else was put there meanwhile, which then stays.
-      rmdirSync(dataDir);
-    },
+  return () => {
+    if (hadFolder) return;
+    rmSync(spendingLogPath(dataDir), { force: true });
+    // Fails when something else was put there meanwhile, which then stays.
+    rmdirSync(dataDir);
   };
 }

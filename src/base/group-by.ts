@@ -10,6 +10,13 @@ export function groupBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
   return groups;
 }
 
+/** How many items each key has. */
+export function countBy<K extends string, T>(items: Iterable<T>, keyOf: (item: T) => K) {
+  const counts: Partial<Record<K, number>> = {};
+  for (const item of items) counts[keyOf(item)] = (counts[keyOf(item)] ?? 0) + 1;
+  return counts;
+}
+
 /** Items in portions of at most `size`, in their order. */
 export function portions<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>

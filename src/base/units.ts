@@ -37,9 +37,12 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** A point in time: ISO 8601, or milliseconds since the epoch. */
+type Time = Date | string | number;
+
 /** How long ago a moment was, as `3 min ago`; `never` for none. */
-export function ago(at: Date | null, now: number): string {
-  return at === null ? 'never' : `${duration(Math.max(0, now - at.getTime()))} ago`;
+export function ago(at: Time | null, now: number): string {
+  return at === null ? 'never' : `${duration(Math.max(0, now - new Date(at).getTime()))} ago`;
 }
 
 /** A value in a sentence: of a text or a yes-or-no, or none. */
@@ -50,6 +53,6 @@ export function valueText(value: string | boolean | null | undefined): string {
 }
 
 /** A moment as `2026-11-20 10:15:00Z`. */
-export function moment(at: Date): string {
-  return `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`;
+export function moment(at: Time): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }

@@ -42,11 +42,10 @@ export function isGroup(entry: Command | Group): entry is Group {
 
 // The kinds of values that flags take. Each message says what is accepted.
 
-export const whole = (least = 1) =>
-  z
-    .number(`must be a whole number of at least ${least}`)
-    .int(`must be a whole number of at least ${least}`)
-    .min(least, `must be a whole number of at least ${least}`);
+export const whole = (least = 1) => {
+  const must = `must be a whole number of at least ${least}`;
+  return z.number(must).int(must).min(least, must);
+};
 
 export const port = whole(0).max(65_535, 'must be a port').optional();
 

@@ -5,7 +5,7 @@ import { toggle } from './command.js';
 import { answer } from './output.js';
 import { errorText, type ReportedError, reported } from './run.js';
 import { eachOrganization, type OrganizationContext } from './setup.js';
-import { whileAsked } from './signals.js';
+import { listen } from './signals.js';
 import { sections } from './text/layout.js';
 
 /** `--all`: a command for every organization of the settings file. One that fails does not stop the others. */
@@ -33,22 +33,22 @@ export async function forEach<T>(
   parallel = 1,
 ): Promise<Outcome<T>[]> {
   const outcomes = new Map<string, Outcome<T>>();
-  const { isAsked, release } = whileAsked();
+  let isAsked = false;
+  // The work at hand listens for itself.
+  const release = listen(() => {
+    isAsked = true;
+  });
   try {
     await pool(contexts, parallel, async (context) => {
       const { organization } = context;
       try {
-        if (isAsked()) throw new StoppedError('it was not started, because the command was stopped');
+        if (isAsked) throw new StoppedError('it was not started, because the command was stopped');
         const { result: report, exitCode } = await work(context);
         outcomes.set(organization, { organization, exitCode, report, error: null });
       } catch (error) {
-        const failure = reported(error);
-        outcomes.set(organization, {
-          organization,
-          exitCode: failure.exitCode,
-          report: null,
-          error: failure,
-        });
+        const failed = reported(error);
+        const { exitCode } = failed;
+        outcomes.set(organization, { organization, exitCode, report: null, error: failed });
       }
     });
   } finally {
@@ -79,17 +79,14 @@ export function answerAll<T>(
   outcomes: readonly Outcome<T>[],
   text: (result: T) => string,
 ): ExitCode {
-  const exitCode = worstOf(outcomes);
+  const found = new Set(outcomes.map(({ exitCode }) => exitCode));
+  const exitCode = fromBad.find((code) => found.has(code)) ?? ExitCode.done;
+  const bodyOf = ({ report, error }: Outcome<T>) =>
+    report !== null ? text(report) : error !== null ? errorText(error, 100, 'FAILED: ') : '';
   return answer(
     context,
     outcomes,
-    () =>
-      sections(
-        outcomes.map(({ organization, report, error }) => [
-          organization,
-          report !== null ? text(report) : error !== null ? errorText(error, 100, 'FAILED: ') : '',
-        ]),
-      ),
+    () => sections(outcomes.map((one) => [one.organization, bodyOf(one)])),
     exitCode,
   );
 }
@@ -102,10 +99,6 @@ const fromBad: readonly ExitCode[] = [
   ExitCode.locked,
   ExitCode.incomplete,
 ];
-
-function worstOf(outcomes: readonly { readonly exitCode: ExitCode }[]): ExitCode {
-  return fromBad.find((code) => outcomes.some(({ exitCode }) => exitCode === code)) ?? ExitCode.done;
-}
 
 /** `serve.parallel`, of the first whose settings can be read: it is the same for all. */
 async function parallelOf(contexts: readonly OrganizationContext[]): Promise<number> {

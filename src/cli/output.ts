@@ -34,12 +34,11 @@ export function answer<T>(
 
 /** One JSON document, readable by people and programs. Integers beyond 2^53 are written as strings. */
 export function printJson(value: unknown): void {
+  const plain = (_key: string, one: unknown) => {
+    if (typeof one !== 'bigint') return one;
+    return Number.isSafeInteger(Number(one)) ? Number(one) : one.toString();
+  };
   print(JSON.stringify(value, plain, 2));
-}
-
-function plain(_key: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value;
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
 }
 
 /** The width available to a table; undefined when the output is not shown in a terminal. */

@@ -12,6 +12,8 @@ interface Chosen {
 }
 
 const columns = 80;
+/** A flag with a value. */
+const word = { type: 'string', requiresArg: true } as const;
 /** The flags that every command has. */
 const globalFlags = ['config', 'data-dir', 'organization', 'json', 'help', 'version'];
 
@@ -104,21 +106,9 @@ function base(version: string): Argv {
         'dot-notation': false,
         'boolean-negation': false,
       })
-      .option('config', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'YAML settings file (overrides SIGNALHOUSE_CONFIG)',
-      })
-      .option('data-dir', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Data directory (overrides SIGNALHOUSE_DATA_DIR)',
-      })
-      .option('organization', {
-        type: 'string',
-        requiresArg: true,
-        describe: 'Which organization of the settings file',
-      })
+      .option('config', { ...word, describe: 'YAML settings file (overrides SIGNALHOUSE_CONFIG)' })
+      .option('data-dir', { ...word, describe: 'Data directory (overrides SIGNALHOUSE_DATA_DIR)' })
+      .option('organization', { ...word, describe: 'Which organization of the settings file' })
       .option('json', { type: 'boolean', describe: 'Print the result as one JSON document' })
       .example([
         ['signalhouse demo', 'Try it, without an API key or a network'],

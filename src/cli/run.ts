@@ -1,11 +1,4 @@
-import {
-  ExitCode,
-  messageOf,
-  type Problem,
-  problemText,
-  SignalhouseError,
-  UsageError,
-} from '../base/errors.js';
+import { ExitCode, messageOf, problemText, SignalhouseError, UsageError } from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
 import { type Command, type Context, type Group, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
@@ -65,16 +58,10 @@ async function contextOf(
 }
 
 /** An error as a command reports it: what happened, what to do next, and every problem. */
-export interface ReportedError {
-  readonly exitCode: ExitCode;
-  readonly name: string;
-  readonly message: string;
-  readonly hint: string | null;
-  readonly problems: readonly Problem[];
-}
+export type ReportedError = ReturnType<typeof reported>;
 
 /** Classifies anything thrown. An error that is not a SignalhouseError is a failure and keeps its message. */
-export function reported(error: unknown): ReportedError {
+export function reported(error: unknown) {
   const expected = error instanceof SignalhouseError ? error : undefined;
   return {
     exitCode: expected?.exitCode ?? ExitCode.failed,
@@ -92,15 +79,15 @@ export function reported(error: unknown): ReportedError {
 /** The failure as text for people, at most `columns` wide where words allow it. `who` says whose error it is. */
 export function errorText(failure: ReportedError, columns: number, who = 'signalhouse: '): string {
   const lines = paragraph(`${who}${failure.message}`, columns);
-  for (const problem of failure.problems) lines.push(...indented(problemText(problem), columns));
+  for (const problem of failure.problems) {
+    const [first, ...more] = paragraph(problemText(problem), columns - 4);
+    lines.push(`  - ${first}`, ...more.map((line) => `    ${line}`));
+  }
   if (failure.hint !== null) lines.push(...paragraph(failure.hint, columns));
   return lines.join('\n');
 }
 
+/** Text of several lines, each at most `columns` wide. */
 function paragraph(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => wrap(printable(line.replaceAll('\t', '  ')), columns));
-}
-
-function indented(text: string, columns: number): string[] {
-  return paragraph(text, columns - 4).map((line, index) => (index === 0 ? `  - ${line}` : `    ${line}`));
 }

@@ -3,9 +3,9 @@ import type { Api } from '../api/client.js';
 import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, RunSignals, Setup } from '../app/setup.js';
-import type { Observe } from '../app/worker.js';
+import type { ObservedOptions } from '../app/worker.js';
 import { UsageError } from '../base/errors.js';
-import type { CheckLake, Config, loadServeConfig, Sources } from '../config/load.js';
+import type { Config, loadServeConfig, Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress.js';
 import { interruptible } from './signals.js';
@@ -64,20 +64,15 @@ export async function setUpAccess(context: Context): Promise<CommandSetup<Access
 /** For the commands of the lake: with its secrets, and with everything that is wrong with its settings. */
 export async function setUpLake(context: Context): Promise<CommandSetup<LakeAccess>> {
   const { loadLakeConfig } = await settings();
-  const check = await lakeCheck();
-  return withLog(context, (sources) => loadLakeConfig(sources, check));
+  const { lakeProblems } = await import('../app/lake.js');
+  return withLog(context, (sources) => loadLakeConfig(sources, lakeProblems));
 }
 
 /** For `sync --lake`: the same for a command that talks to the API. */
 export async function setUpLakeAccess(context: Context): Promise<CommandSetup<LakeAccess & Access>> {
   const { loadLakeConfigWithCredentials } = await settings();
-  const check = await lakeCheck();
-  return withLog(context, (sources) => loadLakeConfigWithCredentials(sources, check));
-}
-
-async function lakeCheck(): Promise<CheckLake> {
   const { lakeProblems } = await import('../app/lake.js');
-  return ({ lake }, secrets, named) => lakeProblems(lake, secrets, named);
+  return withLog(context, (sources) => loadLakeConfigWithCredentials(sources, lakeProblems));
 }
 
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
@@ -120,10 +115,11 @@ async function withLog<L extends { readonly config: Config }>(
  * Runs work that signals end early, and shows its progress: on the terminal, with the client's budget and pace, or else in
  * the log.
  */
-export async function observed<T>(
-  setup: CommandSetup<Setup>,
-  work: (signals: RunSignals, observe: Observe) => Promise<T>,
+export async function observed<S extends Setup, T>(
+  loading: Promise<CommandSetup<S>>,
+  work: (setup: S, run: RunSignals & Pick<ObservedOptions, 'observe'>) => Promise<T>,
 ): Promise<T> {
+  const setup = await loading;
   const { progress, log, config } = setup;
   const { LoggedProgress, speedOf } = await import('../app/progress.js');
   const observe = (api: Api) => {
@@ -132,7 +128,7 @@ export async function observed<T>(
     progress.watch(speed);
     return progress;
   };
-  return interruptible(setup, config.shutdownSeconds, (signals) => work(signals, observe));
+  return interruptible(setup, config.shutdownSeconds, (signals) => work(setup, { ...signals, observe }));
 }
 
 /** The version of this program, from its package.json, which is beside both dist and src. */

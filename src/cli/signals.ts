@@ -4,6 +4,17 @@ import type { Log } from '../base/log.js';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** Calls `listener` when a signal asks this process to end, until the returned function is called. */
+export function listen(
+  listener: (name: NodeJS.Signals) => void,
+  signals: readonly NodeJS.Signals[] = names,
+): () => void {
+  for (const name of signals) process.on(name, listener);
+  return () => {
+    for (const name of signals) process.off(name, listener);
+  };
+}
+
 /**
  * Runs work that SIGINT, SIGTERM and SIGHUP end early. The first signal stops it in order (finish what is in flight, commit,
  * publish), the second (or `shutdownSeconds` after the first) at once, and the third exits the process, which the warehouse
@@ -14,7 +25,7 @@ export async function interruptible<T>(
   shutdownSeconds: number,
   work: (signals: RunSignals) => Promise<T>,
   /** Those that end it; without a terminal, a service takes SIGHUP for something else. */
-  ending: readonly NodeJS.Signals[] = names,
+  ending?: readonly NodeJS.Signals[],
 ): Promise<T> {
   const stop = new AbortController();
   const kill = new AbortController();
@@ -33,39 +44,24 @@ export async function interruptible<T>(
     const late = () => giveUp(`not finished after ${shutdownSeconds} s`);
     timer = setTimeout(late, shutdownSeconds * 1000).unref();
   };
-  for (const name of ending) process.on(name, onSignal);
+  const release = listen(onSignal, ending);
   try {
     return await work({ stop: stop.signal, kill: kill.signal });
   } finally {
     clearTimeout(timer);
-    for (const name of ending) process.off(name, onSignal);
+    release();
   }
-}
-
-/** Remembers whether a signal asked this process to end, until `release`. The work at hand listens for itself. */
-export function whileAsked(): { isAsked: () => boolean; release: () => void } {
-  let asked = false;
-  const onSignal = () => {
-    asked = true;
-  };
-  for (const name of names) process.on(name, onSignal);
-  const release = () => {
-    for (const name of names) process.off(name, onSignal);
-  };
-  return { isAsked: () => asked, release };
 }
 
 /** Resolves on the first signal that asks this process to end; a second one exits it. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     let asked = false;
-    for (const name of names) {
-      process.on(name, () => {
-        if (asked) process.exit(ExitCode.failed);
-        asked = true;
-        resolve();
-      });
-    }
+    listen(() => {
+      if (asked) process.exit(ExitCode.failed);
+      asked = true;
+      resolve();
+    });
   });
 }
 
@@ -75,14 +71,10 @@ export function untilSignal(): Promise<void> {
  * listening.
  */
 export function onDeath(cleanUp: (signal: NodeJS.Signals) => boolean): () => void {
-  const release = () => {
-    for (const name of names) process.off(name, die);
-  };
-  const die = (name: NodeJS.Signals) => {
+  const release = listen((name) => {
     if (!cleanUp(name)) return;
     release();
     process.kill(process.pid, name);
-  };
-  for (const name of names) process.on(name, die);
+  });
   return release;
 }

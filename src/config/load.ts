@@ -228,8 +228,8 @@ function withAbsolutePaths(values: Settings, cwd: string): Settings {
 }
 
 /** Finds what a schema cannot in the settings of the lake. `named` tells how the user gave a setting. */
-export type CheckLake = (
-  config: Config,
+type CheckLake = (
+  lake: Config['lake'],
   secrets: LakeSecrets,
   named: (path: string) => string,
 ) => readonly Problem[];
@@ -254,7 +254,7 @@ export function loadLakeConfigWithCredentials(
 
 function checkedLake(sources: Sources, { config, problems, named }: Read, check: CheckLake): LakeSecrets {
   const lake = readLakeSecrets(sources, problems);
-  if (config) problems.push(...check(config, lake, named));
+  if (config) problems.push(...check(config.lake, lake, named));
   return lake;
 }
 

@@ -11,8 +11,11 @@ export interface PersonPageData extends Pick<PersonData, 'ids' | 'held' | 'table
   readonly who: string;
   readonly organization: string | null;
   readonly madeAt: string;
+  /** The meaning of each table, by its name. */
   readonly comments: Readonly<Record<string, string>>;
+  /** Files of the data directory that have something of the person. */
   readonly files: readonly string[];
+  /** Exports that may have had the person in them: what each wrote, not for whom. */
   readonly exports: readonly { readonly at: string; readonly details: unknown }[];
 }
 

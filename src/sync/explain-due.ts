@@ -44,7 +44,7 @@ export type DueCode =
   | NotRequested;
 
 /** A field of the list item that changed since the child was fetched. */
-export interface ChangedField {
+interface ChangedField {
   readonly field: string;
   /** Null where the field had no value, or what it was is not stored: then `isKnown` is false. */
   readonly before: string | null;

@@ -160,7 +160,7 @@ describe('--all', () => {
 
   it('forgets somebody wherever that person is held, after one preview of all', async () => {
     await fleet.run('sync', '--organization', 'fine');
-    const [person] = [...fleet.fine.world.people.keys()];
+    const [person, other] = [...fleet.fine.world.people.keys()];
     const preview = await fleet.run('forget', 'person', String(person), '--all', '--dry-run');
     expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('1 person')]);
     const unasked = await fleet.run('forget', 'person', String(person), '--all', '--json');
@@ -176,6 +176,8 @@ describe('--all', () => {
       ['fine', 'forgotten'],
     ]);
     expect(done.code).toBe(0);
+    const told = await fleet.run('forget', 'person', String(other), '--all', '--yes');
+    expect([told.code, told.stdout]).toEqual([0, expect.stringMatching(/table +rows/)]);
     expect((await fleet.run('forget', 'person', 'nobody-1', '--all', '--yes')).code).toBe(1);
   });
 });

@@ -18,7 +18,7 @@ import type { Ran } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/verify.js'));
+void (() => import('../../src/cli/commands/recovery.js'));
 void (() => import('../../src/warehouse/verify-process.js'));
 
 const { sandbox, pulling } = await townOfFile();

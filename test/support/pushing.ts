@@ -13,7 +13,7 @@ import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/push.js'));
+void (() => import('../../src/cli/commands/runs.js'));
 
 /** The drop folder of a data directory. */
 export class DropFolder {

@@ -65,37 +65,30 @@ export const importChanges = command({
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
-    const texts = textsOf([
-      ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
-      ...(sheet === undefined ? [] : ['--sheet', sheet]),
-    ]);
+    const source = sql === undefined ? [file || '-'] : ['--sql', sql];
+    const words = [...source, ...(sheet === undefined ? [] : ['--sheet', sheet])].map(shellWord);
+    // The import that follows merges.
+    const follow = ['signalhouse', 'changes', 'import', ...words, '--follow-merges'].join(' ');
+    const texts: Texts<PreparedImport, ImportReport> = {
+      preview: (prepared, isFull) => previewText(prepared, isFull, follow),
+      summary: (report, isShown, isFull) => importSummary(report, isShown, isFull, follow),
+      countOf: ({ newChanges }) => newChanges.length,
+    };
     return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );
   },
 });
 
-/** The texts of an import; they name the command that imports the same and follows merges. */
-function textsOf(from: readonly string[]): Texts<PreparedImport, ImportReport> {
-  const follow = ['signalhouse', 'changes', 'import', ...from.map(shellWord), '--follow-merges'].join(' ');
-  return {
-    preview: (prepared, isFull) => previewText(prepared, isFull, follow),
-    summary: (report, isShown, isFull) => importSummary(report, isShown, isFull, follow),
-    countOf: ({ newChanges }) => newChanges.length,
-  };
-}
-
 function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];
-  if (file !== undefined && sql !== undefined)
-    problems.push({ setting: '--sql', problem: 'cannot be combined with a file' });
-  if (sheet !== undefined && sql !== undefined)
-    problems.push({ setting: '--sheet', problem: 'cannot be combined with --sql' });
+  const wrong = (setting: string, problem: string) => problems.push({ setting, problem });
+  if (file !== undefined && sql !== undefined) wrong('--sql', 'cannot be combined with a file');
+  if (sheet !== undefined && sql !== undefined) wrong('--sheet', 'cannot be combined with --sql');
   if (file === undefined && sql === undefined)
-    problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or pass --sql' });
+    wrong('file', 'is missing: name a file, - for stdin, or pass --sql');
   const isPiped = file === '' || file === '-';
-  if (isPiped && process.stdin.isTTY)
-    problems.push({ setting: 'file', problem: 'is -, but nothing is piped in' });
+  if (isPiped && process.stdin.isTTY) wrong('file', 'is -, but nothing is piped in');
   if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
   if (sql !== undefined) return { sql };
   return isPiped ? { stream: process.stdin, name: 'standard input', sheet } : { path: file as string, sheet };

@@ -1,11 +1,15 @@
-import type { ConfirmMerge } from '../../app/merge-people.js';
+import type { ConfirmMerge } from '../../app/changes.js';
 import { shellWord } from '../../base/command-line.js';
+import { widthOf } from '../../base/display-width.js';
 import { UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
+import { count, moment } from '../../base/units.js';
+import type { KnownPerson, MergeReport, Pair } from '../../push/merge-people.js';
 import { command, text, toggle, wait } from '../command.js';
-import { answer, answerTo, canAsk, print } from '../output.js';
+import { answer, answerTo, canAsk, print, tableWidth } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
-import { mergeQuestion, mergeSummary, pairText } from '../text/merge-people.js';
+import { list, printable, rowLines, table, wide, wrap } from '../text/layout.js';
+import { nameOf } from '../text/sync.js';
 
 export const mergePeople = command({
   name: 'merge-people',
@@ -55,20 +59,87 @@ export const mergePeople = command({
       }
       return answerTo(mergeQuestion(pair, asked));
     };
-    const app = await import('../../app/merge-people.js');
-    const setup = await setUpAccess(context);
-    const report = await observed(setup, (signals, observe) =>
-      app.mergePeople(
-        setup,
-        [source, into],
-        { ...options, ...signals },
-        observe,
-        (pair) => {
-          if (!context.json) print(pairText(pair));
-        },
-        confirm === undefined ? ask : undefined,
-      ),
+    const app = await import('../../app/changes.js');
+    const show = (pair: Pair) => {
+      if (!context.json) print(pairText(pair));
+    };
+    const report = await observed(setUpAccess(context), (access, run) =>
+      app.mergePeople(access, [source, into], { ...options, ...run }, show, confirm ? undefined : ask),
     );
     return answer(context, report, mergeSummary, report.exitCode);
   },
 });
+
+/** Both people side by side, why they are probably the same, and what a merge does. */
+function pairText({ source, target, score, reasons }: Pair): string {
+  const at = (iso: string | null) => (iso === null ? null : moment(iso));
+  const facts: [string, (one: KnownPerson) => string | number | null][] = [
+    ['id', ({ id }) => id],
+    ['name', ({ name }) => name],
+    ['e-mail', ({ email }) => email],
+    ['company', ({ company, companyId }) => company ?? companyId],
+    ['accounts', ({ accounts, accountNames }) => accountNames.join(', ') || accounts],
+    ['messages', ({ messages }) => messages],
+    ['conversations', ({ conversations }) => conversations],
+    ['last seen', ({ lastSeenAt }) => at(lastSeenAt)],
+    ['is', ({ role }) => role],
+    ['as of', ({ syncedAt }) => at(syncedAt)],
+  ];
+  const room = Math.max(20, Math.floor(((tableWidth() ?? 120) - 17) / 2));
+  const rows = facts.flatMap(([name, of]) => {
+    return rowLines([[name], whole(of(source), room), whole(of(target), room)]);
+  });
+  const why =
+    score === null
+      ? 'Nothing says that they are the same: they are not in probable_duplicates.'
+      : `Probably the same (score ${score}): ${reasons.join('; ')}.`;
+  const what = `Every account, e-mail address, company and conversation of ${nameOf(source)} moves to ${nameOf(target)}, and ${nameOf(source)} is gone. This cannot be undone: the API has no way back.`;
+  return [
+    table(['', 'goes', 'stays'], rows),
+    ...[why, what].map((one) => wrap(printable(one), wide).join('\n')),
+  ].join('\n\n');
+}
+
+/** A value in lines of at most `room` columns. Nothing is cut off: who decides for good has to see all of it. */
+function whole(value: string | number | null, room: number): string[] {
+  const text = printable(typeof value === 'number' ? count(value) : (value ?? '-'));
+  return wrap(text, room).flatMap((line) => {
+    // Characters may take two columns.
+    const most = widthOf(line) === line.length ? room : Math.floor(room / 2);
+    return line.match(new RegExp(`.{1,${most}}`, 'gu')) ?? [''];
+  });
+}
+
+/** The second confirmation. */
+function mergeQuestion(
+  { target }: Pair,
+  { isAgain, isNameEnough }: { readonly isAgain: boolean; readonly isNameEnough: boolean },
+): string {
+  const again = isAgain
+    ? 'It was sent before and got no answer; the API shows that it is not done yet. It is sent again under the same key, and done once.\n'
+    : '';
+  return `${again}Type the ${isNameEnough ? 'id or the name' : 'id'} of the person who stays (${printable(nameOf(target))}) to merge them for good: `;
+}
+
+function mergeSummary(report: MergeReport): string {
+  const { source, target, outcome, problems, error, id } = report;
+  const pair = `${nameOf(source)} into ${nameOf(target)}`;
+  const same = `signalhouse changes merge-people ${source.id} --into ${target.id}`;
+  const why = problems.length === 0 ? '' : `\n${list(problems)}`;
+  const texts: Readonly<Record<MergeReport['outcome'], string>> = {
+    merged: `Merged ${pair}. The record of it is ${id ?? ''}; the next sync shows it.`,
+    already_merged:
+      id !== null
+        ? `Merged ${pair}, by the request that got no answer: nothing was sent again. The record of it is ${id}; the next sync shows it.`
+        : `Nothing was sent: the API shows that ${pair} was merged already. The next sync shows it.`,
+    declined: 'Nothing was sent: what was typed does not name the person who stays.',
+    dry_run:
+      problems.length === 0
+        ? 'Nothing was sent: --dry-run. They may be merged.'
+        : `Nothing was sent: --dry-run. They would not be merged:${why}`,
+    refused: `Nothing was sent: they must not be merged.${why}`,
+    failed: `Not merged: ${error ?? ''}`,
+    in_doubt: `Sent, and nobody knows yet whether it was done: ${error ?? ''}\nRun the same command again, which asks the API first: ${same}`,
+  };
+  return `\n${texts[outcome].split('\n').map(printable).join('\n')}`;
+}

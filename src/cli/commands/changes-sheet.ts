@@ -77,7 +77,7 @@ function madeText({ path, entityType, rows, leftOut, oldest, measured }: EditShe
     measured === undefined
       ? counted(rows, noun, plural)
       : `${counted(rows, 'pair')} of topics that are probably the same`;
-  const lines = [`${path}: ${what}${oldest ? `, as of ${moment(new Date(oldest))}` : ''}`];
+  const lines = [`${path}: ${what}${oldest ? `, as of ${moment(oldest)}` : ''}`];
   if (leftOut > 0)
     lines.push(
       `${counted(leftOut, noun, plural)} left out: unknown, deleted or merged, so they cannot be changed.`,

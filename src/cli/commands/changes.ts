@@ -92,6 +92,7 @@ const selection = {
   source: text.optional().describe('All changes of this file'),
   wait,
 };
+type Selected = Omit<z.output<z.ZodObject<typeof selection>>, 'wait'>;
 
 const cancel = command({
   name: 'cancel',
@@ -133,12 +134,7 @@ const retry = command({
   },
 });
 
-function selectionOf(given: {
-  readonly ids?: readonly string[] | undefined;
-  readonly status?: Selection['filter']['status'];
-  readonly source?: string | undefined;
-}): Selection {
-  const { ids = [], status, source } = given;
+function selectionOf({ ids = [], status, source }: Selected): Selection {
   const filtered = status !== undefined || source !== undefined;
   if (ids.length > 0 === filtered) {
     const problem = filtered

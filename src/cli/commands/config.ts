@@ -1,6 +1,5 @@
 import { ExitCode, problemText } from '../../base/errors.js';
 import type { EffectiveSetting } from '../../config/load.js';
-import type { SecretSource } from '../../config/secrets.js';
 import { command, type Group, text } from '../command.js';
 import { answer, tableWidth } from '../output.js';
 import { sections, table } from '../text/layout.js';
@@ -21,7 +20,13 @@ const printConfig = command({
     const keyFile = settings.find(({ setting }) => setting === 'api.keyFile')?.value;
     const secrets = secretSources(sources, typeof keyFile === 'string' ? keyFile : undefined);
     for (const warning of loadConfig(sources).warnings) process.stderr.write(`${warning}\n`);
-    return answer(context, { settings, secrets }, configText);
+    const secretRows = secrets.map(({ secret, source }) => [secret, source ?? '(not set)']);
+    return answer(context, { settings, secrets }, () =>
+      sections([
+        ['Settings', settingsText(settings)],
+        ['Secrets (never printed)', table(['secret', 'from'], secretRows)],
+      ]),
+    );
   },
 });
 
@@ -64,19 +69,12 @@ function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@').replace(/[?#].*$/s, '?***') };
 }
 
-function configText(found: {
-  readonly settings: readonly EffectiveSetting[];
-  readonly secrets: readonly SecretSource[];
-}): string {
-  const width = tableWidth();
-  const settings = found.settings.map(({ setting, value, from, source }) => [
+function settingsText(settings: readonly EffectiveSetting[]): string {
+  const rows = settings.map(({ setting, value, from, source }) => [
     setting,
     value === null ? '(not set)' : typeof value === 'string' ? value : JSON.stringify(value),
     source ?? from,
   ]);
-  const secrets = found.secrets.map(({ secret, source }) => [secret, source ?? '(not set)']);
-  return sections([
-    ['Settings', table(['setting', 'value', 'from'], settings, width && width - 2)],
-    ['Secrets (never printed)', table(['secret', 'from'], secrets)],
-  ]);
+  const width = tableWidth();
+  return table(['setting', 'value', 'from'], rows, width && width - 2);
 }

@@ -1,12 +1,18 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { UsageError } from '../../base/errors.js';
-import { duration } from '../../base/units.js';
+import { fileURLToPath } from 'node:url';
+import { etaMs } from '../../app/progress.js';
+import { cut } from '../../base/display-width.js';
+import { ExitCode, messageOf, SignalhouseError, UsageError } from '../../base/errors.js';
+import { isObject } from '../../base/json.js';
+import { bytes, count, counted, duration } from '../../base/units.js';
+import type { PushReport } from '../../push/run.js';
+import type { SyncReport } from '../../sync/report.js';
 import { command } from '../command.js';
-import { Children, DemoError } from '../demo/children.js';
-import { play, squeezed } from '../demo/play.js';
 import { answer, print } from '../output.js';
 import { untilSignal } from '../signals.js';
+import { indent } from '../text/layout.js';
 
 export const demo = command({
   name: 'demo',
@@ -25,7 +31,14 @@ export const demo = command({
     emptyDemoFolder(dataDir);
     const stop = new AbortController();
     void untilSignal().then(() => stop.abort(new DemoError('The demo was stopped.')));
-    const children = new Children(settingsFor(dataDir), stop.signal);
+    const env = {
+      SIGNALHOUSE_DATA_DIR: dataDir,
+      SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
+      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
+      SIGNALHOUSE_LOG_LEVEL: 'warn',
+      COLUMNS: String((process.stdout.columns || 80) - 2),
+    };
+    const children = new Children(env, stop.signal);
     const started = performance.now();
     try {
       const played = await play(children, dataDir, json ? null : print);
@@ -37,16 +50,6 @@ export const demo = command({
     }
   },
 });
-
-function settingsFor(dataDir: string): Record<string, string> {
-  return {
-    SIGNALHOUSE_DATA_DIR: dataDir,
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
-    SIGNALHOUSE_LOG_LEVEL: 'warn',
-    COLUMNS: String((process.stdout.columns || 80) - 2),
-  };
-}
 
 function farewell(dataDir: string, ms: number): string {
   return `
@@ -76,4 +79,269 @@ export function emptyDemoFolder(path: string): void {
     join(path, marker),
     'Created by `signalhouse demo`. The next demo removes everything in this directory.\n',
   );
+}
+
+/** Small enough for a minute, large enough for the queries to return rows. */
+const sizes = ['--topics', '60', '--people', '140', '--companies', '20', '--messages', '3000'];
+
+/** The real limit of 120 requests per window, but the window is a second instead of a minute. */
+const squeezed = { requests: 120, windowMs: 1_000 } as const;
+
+/** How many rows of the sheet are edited. */
+const edited = 3;
+
+/** Runs the demo; `print` gets each part of its text as it happens, and is null when nobody reads it. */
+async function play(children: Children, dataDir: string, print: ((text: string) => void) | null) {
+  const say = print ?? (() => undefined);
+  say(`Starting a Product-Signals service with generated data on this machine. It
+allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
+instead of a minute, so that the demo is short.`);
+  const service = await startService();
+
+  say('\n1. The first pull: everything is new.\n\n');
+  const first = await pull();
+
+  say('\n2. Two queries of the published file.');
+  const answers: Awaited<ReturnType<typeof answered>>[] = [];
+  for (const question of questions) answers.push(await answered(question));
+
+  say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
+  const push = await reprioritize();
+
+  say('\n4. The second pull: only what changed.\n\n');
+  const second = await pull();
+
+  say('\n5. A day passes: messages, edits, merges, archives. The third pull:\n\n');
+  await advance(service.origin);
+  const third = await pull();
+  answers.push(await answered(afterADay));
+  say(comparison([first, second, third]));
+
+  say('\n6. A report to read, with charts, and one more query.\n\n');
+  const report = await writeReport();
+  answers.push(await answered(atTheEnd));
+  return { pulls: [first, second, third], push, answers, report };
+
+  async function startService() {
+    const settings = join(dataDir, 'sandbox.json');
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    writeFileSync(settings, JSON.stringify({ rate: squeezed, latencyMs: [5, 20] }), { mode: 0o600 });
+    const where = ['--port', '0', '--settings', settings];
+    const started = await children.start(['sandbox', ...where, ...sizes, '--json']);
+    const { baseUrl, origin, apiKey } = isObject(started) ? started : {};
+    if (typeof baseUrl !== 'string' || typeof origin !== 'string' || typeof apiKey !== 'string') {
+      throw new DemoError('The sandbox did not print its address.');
+    }
+    say(`It listens on ${baseUrl}.`);
+    return { origin, env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey } };
+  }
+
+  async function pull(): Promise<SyncReport> {
+    say('  $ signalhouse sync');
+    const pulled: SyncReport = JSON.parse(await children.run(['sync', '--json'], service.env));
+    const { requests, rows, minutes } = pulled;
+    const sum = (what: 'new' | 'changed') =>
+      count(Object.values(rows).reduce((total, one) => total + one[what], 0));
+    const spent = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
+    const limited = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
+    say(`  ${spent}: ${sum('new')} rows new, ${sum('changed')} changed.
+  It was ${limited} rate-limited (429).
+  ${atRealPace(requests.total)}`);
+    return pulled;
+  }
+
+  /** Each query is a process, which takes a second of CPU time: either for its table, or for its rows, as JSON has them. */
+  async function answered(question: Question): Promise<Question & { readonly rows: unknown }> {
+    const { title, sql } = question;
+    if (print === null) return { ...question, rows: JSON.parse(await children.run(['sql', sql, '--json'])) };
+    const table = await children.run(['sql', sql]);
+    say(`\n  ${title}\n\n${indent(indent(sql))}\n\n${indent(table)}`);
+    return { ...question, rows: null };
+  }
+
+  async function reprioritize(): Promise<PushReport> {
+    const sheet = join(dataDir, 'topics.xlsx');
+    say('  $ signalhouse changes sheet --out topics.xlsx');
+    await children.run(['changes', 'sheet', '--out', sheet, '--force']);
+    const { raisePriorities } = await import('../../app/changes.js');
+    const edits = await raisePriorities(sheet, edited, 'very_high');
+    const lines = edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`);
+    say(`  In it:\n${lines.join('\n')}\n`);
+    say('  $ signalhouse changes import topics.xlsx');
+    const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
+    say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
+    say('  $ signalhouse push');
+    const pushed: PushReport = JSON.parse(await children.run(['push', '--json'], service.env));
+    const cost = counted(pushed.requests.total, 'request');
+    say(`  ${count(pushed.applied)} applied, each exactly once, in ${cost}.`);
+    return pushed;
+  }
+
+  async function writeReport(): Promise<{ readonly path: string; readonly bytes: number }> {
+    say('  $ signalhouse report --out report.html');
+    const out = join(dataDir, 'report.html');
+    const { path, bytes: size } = JSON.parse(await children.run(['report', '--out', out, '--json']));
+    say(`  One file of ${bytes(size)}: open it in a browser.`);
+    return { path, bytes: size };
+  }
+}
+
+function atRealPace(requests: number): string {
+  const budget = { ...squeezed, windowMs: 60_000, available: squeezed.requests, limit: squeezed.requests };
+  const ms = etaMs(requests, { ...budget, nextFreeMs: 0 }, { answerMs: 0, concurrency: 1 });
+  return ms === 0
+    ? 'At the real pace, that fits into a minute.'
+    : `At the real pace of 120 per minute: about ${duration(ms)}.`;
+}
+
+async function advance(origin: string): Promise<void> {
+  const answer = await fetch(`${origin}/__sandbox/advance`, { method: 'POST' }).catch((error: unknown) => {
+    throw new DemoError(`The sandbox does not answer: ${messageOf(error)}`);
+  });
+  if (!answer.ok) throw new DemoError(`The sandbox could not advance by a day: ${answer.status}`);
+  await answer.arrayBuffer();
+}
+
+function comparison(pulls: readonly SyncReport[]): string {
+  const [first, ...later] = pulls.map(({ requests }) => requests.total);
+  return `\n  The first pull took ${counted(first ?? 0, 'request')}, the later ones ${later.map(count).join(' and ')}.`;
+}
+
+interface Question {
+  readonly title: string;
+  readonly sql: string;
+}
+
+/** Run after the first pull. */
+const questions: readonly Question[] = [
+  {
+    title: 'Which open topics reach the most companies?',
+    sql: `SELECT title, priority, companies, people, messages_last_7_days AS "7 days"
+FROM backlog
+ORDER BY companies DESC, people DESC, title
+LIMIT 5`,
+  },
+  {
+    title: 'Which VIPs wrote last and still wait for an answer?',
+    sql: `SELECT coalesce(title, topic_title) AS title, topic_priority AS priority,
+  round(waiting_hours, 1) AS hours, source_name AS source
+FROM awaiting_reply
+WHERE is_vip
+ORDER BY last_message_at DESC, title
+LIMIT 5`,
+  },
+];
+
+/** Run after a day has passed and the third pull has fetched it. */
+const afterADay: Question = {
+  title: 'What did that day change?',
+  sql: `SELECT entity_type AS what, name, change, details
+FROM recent_changes
+ORDER BY changed_at DESC, name
+LIMIT 8`,
+};
+
+/** The last one: a small answer to a large question. */
+const atTheEnd: Question = {
+  title: 'How large is the backlog now?',
+  sql: `SELECT priority, count(*) AS topics,
+  sum(conversations)::BIGINT AS conversations,
+  sum(messages_last_7_days)::BIGINT AS "messages in 7 days"
+FROM backlog
+GROUP BY priority
+ORDER BY any_value(priority_rank)`,
+};
+
+const program = fileURLToPath(new URL('../../main.js', import.meta.url));
+
+/** A command of the demo failed. Its own messages are on stderr already. */
+class DemoError extends SignalhouseError {
+  override readonly exitCode = ExitCode.failed;
+}
+
+/**
+ * The child processes of the demo, each of them this program. None of them outlives the demo: they are ended by `close`,
+ * on a signal, and at the latest when this process exits.
+ */
+class Children {
+  readonly #running = new Set<ChildProcess>();
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #onExit = () => this.#kill('SIGKILL');
+
+  /** The children get their settings from `env` only, not from the user's shell. */
+  constructor(
+    env: Readonly<Record<string, string>>,
+    private readonly stop: AbortSignal,
+  ) {
+    const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
+    this.#env = { ...Object.fromEntries(own), ...env };
+    process.on('exit', this.#onExit);
+    stop.addEventListener('abort', () => this.#kill('SIGTERM'));
+  }
+
+  /** Runs a command to its end and returns what it printed. Its stderr (progress, log) goes to ours. */
+  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    return this.#printedBy(args, env, () => false);
+  }
+
+  /** Starts a command that keeps running, and returns the JSON document that it prints when it is ready. */
+  async start(args: readonly string[]): Promise<unknown> {
+    return parsed(await this.#printedBy(args, {}, (printed) => parsed(printed) !== undefined));
+  }
+
+  /** What a command has printed by its end, or once that is enough. */
+  #printedBy(
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    isEnough: (printed: string) => boolean,
+  ): Promise<string> {
+    this.stop.throwIfAborted();
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { ...this.#env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#running.add(child);
+    let printed = '';
+    return new Promise((resolve, reject) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+        if (isEnough(printed)) resolve(printed);
+      });
+      child.on('error', reject);
+      child.on('close', (code) => {
+        this.#running.delete(child);
+        if (this.stop.aborted) reject(this.stop.reason);
+        else if (code === ExitCode.done) resolve(printed);
+        else reject(new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`));
+      });
+    });
+  }
+
+  /** Ends the processes that still run and waits for them. */
+  async close(): Promise<void> {
+    const gone = [...this.#running].map((child) => new Promise((resolve) => child.once('close', resolve)));
+    this.#kill('SIGTERM');
+    const late = setTimeout(() => this.#kill('SIGKILL'), 5_000);
+    await Promise.all(gone);
+    clearTimeout(late);
+    process.off('exit', this.#onExit);
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    for (const child of this.#running) child.kill(signal);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageIn(printed: string): string {
+  const value = parsed(printed);
+  const error = isObject(value) && isObject(value.error) ? value.error : undefined;
+  return typeof error?.message === 'string' ? error.message : 'see above';
 }

@@ -13,12 +13,7 @@ import { printable } from '../text/layout.js';
 const kinds = ['topic', 'company', 'person', 'conversation'] as const;
 type Kind = (typeof kinds)[number];
 
-const plurals: Readonly<Record<Kind, string>> = {
-  topic: 'topics',
-  company: 'companies',
-  person: 'people',
-  conversation: 'conversations',
-};
+const plurals = { topic: 'topics', company: 'companies', person: 'people', conversation: 'conversations' };
 
 /** The most entities to choose from; a longer part of the title leaves fewer. */
 const most = 10;

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { z } from 'zod';
+import type { ExportedSheet } from '../../app/export.js';
 import type { PersonReport } from '../../app/export-person.js';
-import type { ExportedSheet } from '../../app/export-workbook.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count, counted } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
@@ -68,12 +68,11 @@ export const exportCommand = command({
       const done = await exportPerson(setup, task.person, { out: task.out, force, wait });
       return answer(context, done, personText, done.exitCode);
     }
+    const { exportEverything, exportOne, exportWorkbook } = await import('../../app/export.js');
     if ('workbook' in task) {
-      const { exportWorkbook } = await import('../../app/export-workbook.js');
       const done = await exportWorkbook(setup, task.workbook, { out: task.out, force });
       return answer(context, done, workbookText);
     }
-    const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const done =
       'dir' in task
         ? await exportEverything(setup, task.dir, force)
@@ -100,38 +99,25 @@ type Task =
 function taskOf(given: Flags): Task {
   const { table: name, query, all, person, format: asked, out, bom, safeCells } = given;
   const problems: Problem[] = [];
+  const wrong = (setting: string, problem: string) => problems.push({ setting, problem });
   const chosen = [name !== undefined, query !== undefined, all, person !== undefined].filter(Boolean).length;
-  if (chosen !== 1)
-    problems.push({ setting: 'arguments', problem: 'give one of: a table, --query, --all, --person' });
-  if (out === undefined)
-    problems.push({ setting: '--out', problem: 'is required: the file (or directory) to write' });
+  if (chosen !== 1) wrong('arguments', 'give one of: a table, --query, --all, --person');
+  if (out === undefined) wrong('--out', 'is required: the file (or directory) to write');
+  const csvFlags = [...(bom ? ['--bom'] : []), ...(safeCells ? ['--safe-cells'] : [])];
   if (person !== undefined) {
-    const others = Object.entries({
-      '--format': asked !== undefined,
-      '--bom': bom,
-      '--safe-cells': safeCells,
-    });
-    for (const [setting, isSet] of others)
-      if (isSet) problems.push({ setting, problem: 'is not for --person, which writes JSON and HTML' });
+    for (const flag of [...(asked === undefined ? [] : ['--format']), ...csvFlags])
+      wrong(flag, 'is not for --person, which writes JSON and HTML');
     if (problems.length > 0 || out === undefined) throw new UsageError('The export cannot start.', problems);
     return { person, out };
   }
   const ofFile = byExtension[extname(out ?? '').toLowerCase()];
   const format = asked ?? (all && ofFile !== 'xlsx' ? 'parquet' : ofFile);
-  if (all && format !== 'parquet' && format !== 'xlsx') {
-    problems.push({ setting: '--format', problem: 'must be parquet or xlsx with --all' });
-  }
-  if (out !== undefined && format === undefined) {
-    problems.push({ setting: '--format', problem: `is required: the extension of ${out} is not known` });
-  }
-  const csvFlags = { '--bom': bom, '--safe-cells': safeCells };
-  if (format !== undefined && format !== 'csv') {
-    for (const [setting, isSet] of Object.entries(csvFlags)) {
-      const why =
-        format === 'xlsx' ? 'an .xlsx file needs neither, its text is UTF-8 and never a formula' : '';
-      if (isSet) problems.push({ setting, problem: ['is for CSV', why].filter(Boolean).join(': ') });
-    }
-  }
+  if (all && format !== 'parquet' && format !== 'xlsx')
+    wrong('--format', 'must be parquet or xlsx with --all');
+  if (out !== undefined && format === undefined)
+    wrong('--format', `is required: the extension of ${out} is not known`);
+  const why = format === 'xlsx' ? ': an .xlsx file needs neither, its text is UTF-8 and never a formula' : '';
+  if (format !== undefined && format !== 'csv') for (const flag of csvFlags) wrong(flag, `is for CSV${why}`);
   if (problems.length > 0 || out === undefined || format === undefined)
     throw new UsageError('The export cannot start.', problems);
   const what = query === undefined ? { table: name ?? '' } : { sql: query };
@@ -141,12 +127,7 @@ function taskOf(given: Flags): Task {
 
 function personText({ outcome, who, ids, held, kept, leftOut, out, written }: PersonReport): string {
   if (outcome === 'nothing_held') return `Nothing is held of ${printable(who)}; nothing was written.`;
-  const left = leftOut.map((one): [string, string, number, string] => [
-    one.table,
-    one.column,
-    one.rows,
-    one.why,
-  ]);
+  const left = leftOut.map((one) => [one.table, one.column, one.rows, one.why]);
   return sections([
     [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
     ['Rows that forget would change', countsTable('table', 'rows', held)],

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type { ForgetPreview, ForgetReport, forget as runForget } from '../../app/forget.js';
+import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
 import type { LakeAccess } from '../../app/lake.js';
 import type { Setup } from '../../app/setup.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
-import { type Context, command, text, toggle, wait, words } from '../command.js';
+import type { Selection } from '../../warehouse/forget/forget.js';
+import type { Request } from '../../warehouse/forget/records.js';
+import { type Context, command, text, toggle, wait, whole, words } from '../command.js';
 import { all as allOrganizations, answerAll, forEach, type Outcome } from '../organizations.js';
 import { answer, confirmed, print } from '../output.js';
 import { type CommandSetup, eachOrganization, setUp, setUpLake } from '../setup.js';
@@ -49,7 +51,7 @@ export const forget = command({
     refuseNothing(type, all, emails);
     const selection = { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance };
     const request = { requestedBy: by ?? osUser(), reason: reason ?? null };
-    if (isAll) return forgetInAll(context, { selection, request, wait, dryRun, yes });
+    if (isAll) return forgetInAll(context, selection, request, { wait, dryRun, yes });
     let isShown = false;
     const confirm = async (preview: ForgetPreview) => {
       const entities = preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0);
@@ -58,29 +60,12 @@ export const forget = command({
       const what = `forget ${entitiesText(type, entities)}`;
       return confirmed(context, what, 'Remove all of this? It cannot be undone.', howToForget);
     };
-    const report = await run(
-      await setUpWithLake(context),
-      selection,
-      request,
-      { wait, dryRun },
-      yes ? undefined : confirm,
-    );
-    return answer(
-      context,
-      report,
-      () => reportText(report, isShown, inAdvance),
-      exitCodeOf(report, inAdvance),
-    );
+    const setup = await setUpWithLake(context);
+    const report = await run(setup, selection, request, { wait, dryRun }, yes ? undefined : confirm);
+    const exitCode = exitCodeOf(report, inAdvance);
+    return answer(context, report, () => reportText(report, isShown, inAdvance), exitCode);
   },
 });
-
-interface Asked {
-  readonly selection: Parameters<typeof runForget>[1];
-  readonly request: Parameters<typeof runForget>[2];
-  readonly wait: boolean;
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-}
 
 /**
  * Previews every organization, asks once, and forgets where something is held. One that fails does not stop the others: what became
@@ -88,9 +73,12 @@ interface Asked {
  */
 async function forgetInAll(
   context: Context,
-  { selection, request, wait, dryRun, yes }: Asked,
+  selection: Selection,
+  request: Request,
+  { wait, dryRun, yes }: Readonly<Record<'wait' | 'dryRun' | 'yes', boolean>>,
 ): Promise<ExitCode> {
-  const { forget: run, hasWarehouse } = await import('../../app/forget.js');
+  const { forget: run } = await import('../../app/forget.js');
+  const { hasWarehouse } = await import('../../app/worker.js');
   const { inAdvance } = selection;
   const { contexts } = await eachOrganization(context, { all: true, withKeys: false });
   const forgetIn = (isPreview: boolean) => async (one: Context) => {
@@ -103,15 +91,19 @@ async function forgetInAll(
   };
   const previews = await forEach(contexts, forgetIn(true));
   const held = previews.filter(({ report }) => report?.outcome === 'preview').map((one) => one.organization);
-  const isShown = !context.json && !dryRun;
+  let isShown = false;
   const text = (report: ForgetReport) => reportText(report, isShown, inAdvance);
   const outcomes = await (async () => {
     if (dryRun || held.length === 0) return previews;
     if (!yes) {
-      if (isShown) print(shownAll(previews));
+      if (!context.json) print(shownAll(previews));
+      isShown = true;
       const what = `forget this in ${held.join(', ')}`;
       const question = 'Remove all of this? It cannot be undone.';
-      if (!(await confirmed(context, what, question, howToForget))) return previews.map(declined);
+      if (!(await confirmed(context, what, question, howToForget)))
+        return previews.map((one) => {
+          return { ...one, report: one.report && { ...one.report, outcome: 'declined' as const } };
+        });
     }
     const done = await forEach(
       contexts.filter(({ organization }) => held.includes(organization)),
@@ -134,10 +126,6 @@ function shownAll(previews: readonly Outcome<ForgetReport>[]): string {
     .join('\n');
 }
 
-function declined(one: Outcome<ForgetReport>): Outcome<ForgetReport> {
-  return { ...one, report: one.report && { ...one.report, outcome: 'declined' } };
-}
-
 /** When no organization failed: whether what was named is held anywhere, and all of it. */
 function allCode(outcomes: readonly Outcome<ForgetReport>[], inAdvance: boolean): ExitCode {
   const reports = outcomes.flatMap(({ report }) => report ?? []);
@@ -148,7 +136,7 @@ function allCode(outcomes: readonly Outcome<ForgetReport>[], inAdvance: boolean)
   return isIncomplete || (!inAdvance && first?.unknown.some(isUnknown)) ? ExitCode.incomplete : ExitCode.done;
 }
 
-function nothing({ type, ids, emails }: Asked['selection']): ForgetReport {
+function nothing({ type, ids, emails }: Selection): ForgetReport {
   return {
     ...{ outcome: 'nothing_held', type, entities: 0, merged: 0, unknown: [...ids, ...emails] },
     ...{ rows: {}, files: [], pending: [], notReached: [] },
@@ -236,3 +224,33 @@ function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean):
     ...notReached.map((place) => `  ${printable(place)}`),
   ].join('\n');
 }
+
+export const retention = command({
+  name: 'retention',
+  summary: 'Show how much content the next sync drops because it is too old, without changing anything',
+  examples: [
+    ['signalhouse retention', 'By the settings of retention'],
+    ['signalhouse retention --messages-months 24', 'Before retention.messagesMonths is set to 24'],
+  ],
+  flags: {
+    messagesMonths: whole().max(1_200).optional().describe('As if retention.messagesMonths were this'),
+    peopleMonths: whole().max(1_200).optional().describe('As if retention.peopleMonths were this'),
+  },
+  async run(months, context) {
+    const { previewRetention } = await import('../../app/forget.js');
+    const found = await previewRetention(await setUp(context), months);
+    return answer(context, found, ({ before, messages, people }) => {
+      const reasons = (deleted: string | null, text: string, at: string | null) =>
+        [
+          at && `${text} before ${at.slice(0, 10)}`,
+          deleted && `deleted in the API before ${deleted.slice(0, 10)}`,
+        ]
+          .filter(Boolean)
+          .join(', or ') || 'none is ever too old';
+      return `The next sync drops what the retention does not allow. Their rows, times and counts stay.
+  content of ${counted(messages, 'message')} (${reasons(before.deleted, 'written', before.messages)})
+  personal fields of ${counted(people, 'person', 'people')} (${reasons(before.deleted, 'last seen', before.people)})
+It cannot be undone. What the API still has is not stored again.`;
+    });
+  },
+});

@@ -7,21 +7,17 @@ import { doctor } from './doctor.js';
 import { encrypt } from './encrypt.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
-import { forget } from './forget.js';
+import { forget, retention } from './forget.js';
 import { lake } from './lake.js';
 import { mcp } from './mcp.js';
-import { push } from './push.js';
-import { rebuild } from './rebuild.js';
+import { rebuild, restore, verify } from './recovery.js';
 import { report } from './report.js';
-import { restore } from './restore.js';
-import { retention } from './retention.js';
+import { plan, push, sync } from './runs.js';
 import { sandbox } from './sandbox.js';
 import { serve } from './serve.js';
 import { sql } from './sql.js';
 import { status } from './status.js';
-import { plan, sync } from './sync.js';
 import { user } from './user.js';
-import { verify } from './verify.js';
 
 /** Every command, in the order of `--help`. */
 export const commands: readonly (Command | Group)[] = [

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
 import type { RunSignals } from '../../app/setup.js';
@@ -6,7 +8,6 @@ import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
 import { type Context, command, port, text, toggle } from '../command.js';
 import { answer } from '../output.js';
-import { watchSettings } from '../reload.js';
 import { type CommandSetup, eachOrganization, setUpServe } from '../setup.js';
 import { interruptible } from '../signals.js';
 import { list } from '../text/layout.js';
@@ -72,7 +73,9 @@ export const serve = command({
               const names = serving.members.map((one) => one.config.organization);
               const told = { url, pid: process.pid, ...(serving.isList && { organizations: names }) };
               if (isFirst)
-                answer(context, told, () => servingText(url, config.serve.host, app.hasLogin(config)));
+                answer(context, told, () =>
+                  servingText(url, config.serve.host, app.needsLogin(config.serve)),
+                );
               else log.info({ url }, 'serving with the new settings');
             }),
         );
@@ -110,8 +113,11 @@ async function untilChanged(
         log.info(`${why}: the settings are taken over as soon as no job runs`);
         changed.abort();
       },
-      (error: unknown) =>
-        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrongText(error)}`),
+      (error: unknown) => {
+        const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
+        const wrong = problems.join('; ') || messageOf(error);
+        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrong}`);
+      },
     );
   });
   try {
@@ -122,9 +128,45 @@ async function untilChanged(
   }
 }
 
-function wrongText(error: unknown): string {
-  if (!(error instanceof UsageError)) return messageOf(error);
-  return error.problems.map(problemText).join('; ') || error.message;
+/** How often the settings file is looked at. Its folder may be a mount that tells nobody of a change. */
+const everyMs = 5_000;
+
+/**
+ * Calls `changed` when the settings file has other content, and on SIGHUP, until the returned function is called. On a terminal
+ * SIGHUP means that its window was closed, and stays with those who end the process.
+ */
+function watchSettings(
+  path: string | undefined,
+  isTerminal: boolean,
+  changed: (why: 'SIGHUP' | 'the settings file has changed') => void,
+): () => void {
+  let content = contentOf(path);
+  const onSignal = () => {
+    content = contentOf(path);
+    changed('SIGHUP');
+  };
+  const onFile = () => {
+    const now = contentOf(path);
+    // A file that is being replaced may be missing for a moment.
+    if (now === content || now === undefined) return;
+    content = now;
+    changed('the settings file has changed');
+  };
+  if (!isTerminal) process.on('SIGHUP', onSignal);
+  if (path !== undefined) watchFile(path, { interval: everyMs, persistent: false }, onFile);
+  return () => {
+    process.off('SIGHUP', onSignal);
+    if (path !== undefined) unwatchFile(path, onFile);
+  };
+}
+
+function contentOf(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex');
+  } catch {
+    return undefined;
+  }
 }
 
 /** What serves each organization. Throws one UsageError with the problems of all. */

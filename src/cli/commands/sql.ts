@@ -73,7 +73,11 @@ export const sql = command({
       let note = '';
       try {
         for await (const answer of snapshot.answers(source)) {
-          if (answers++ > 0 && !isForPeople(format)) throw oneAtATime(format);
+          // Several statements print several tables, but a data file holds one result.
+          if (answers++ > 0 && !isForPeople(format))
+            throw new UsageError(
+              `The format ${format} can hold the result of one statement; only the first one was printed.`,
+            );
           if (answers > 1 && !(await output.write('\n'))) break;
           const { printed, more } = await printAnswer(answer, { format, limit, output });
           rows += printed;
@@ -133,13 +137,6 @@ async function queryFrom(query: string | undefined, file: string | undefined): P
     process.stderr.write('Type the query; Ctrl-D ends it.\n');
   }
   return textOf(process.stdin);
-}
-
-/** Several statements print several tables, but a data file holds one result. */
-function oneAtATime(format: string): UsageError {
-  return new UsageError(
-    `The format ${format} can hold the result of one statement; only the first one was printed.`,
-  );
 }
 
 function noQuery(problem: string): UsageError {

@@ -27,8 +27,17 @@ const add = command({
     const problem = passwordProblem(password);
     if (problem !== undefined)
       throw new UsageError('The password cannot be used.', [{ setting: 'password', problem }]);
-    const user = { name, role, passwordHash: await hashPassword(password) };
-    return answer(context, user, () => entryText(user));
+    const made = { name, role, passwordHash: await hashPassword(password) };
+    return answer(
+      context,
+      made,
+      ({ passwordHash }) => `# Add this to the settings file (--config), and restart serve:
+serve:
+  users:
+    - name: ${JSON.stringify(name)}
+      role: ${role}
+      passwordHash: '${passwordHash}'`,
+    );
   },
 });
 
@@ -48,21 +57,4 @@ async function newPassword(): Promise<string> {
     return first;
   }
   return (await textOf(process.stdin)).replace(/\r?\n$/, '');
-}
-
-function entryText({
-  name,
-  role,
-  passwordHash,
-}: {
-  name: string;
-  role: string;
-  passwordHash: string;
-}): string {
-  return `# Add this to the settings file (--config), and restart serve:
-serve:
-  users:
-    - name: ${JSON.stringify(name)}
-      role: ${role}
-      passwordHash: '${passwordHash}'`;
 }

@@ -36,15 +36,8 @@ export function completions(
   const dot = word.lastIndexOf('.');
   if (dot >= 0) {
     const owner = word.slice(0, dot);
-    const prefix = `${owner}.`;
-    const members = membersOf(owner, `${statement} ${after}`, what);
-    return [
-      matching(
-        members.map((name) => prefix + name),
-        word,
-      ),
-      word,
-    ];
+    const members = membersOf(owner, `${statement} ${after}`, what).map((name) => `${owner}.${name}`);
+    return [matching(members, word), word];
   }
   const relations = namesOf(what).filter((label) => word !== '' || !label.startsWith('ops.'));
   if (expectsTable(statement)) return [matching([...relations, ...ctesIn(statement)], word), word];
@@ -105,8 +98,7 @@ function membersOf(owner: string, statement: string, what: Completable): readonl
 /** The columns of the tables that a statement names. */
 function columnsIn(statement: string, what: Completable): string[] {
   const named = statement.match(/[\w.]+/g) ?? [];
-  const found = named.flatMap((label) => columnsOf(label, what) ?? []);
-  return [...new Set(found)];
+  return [...new Set(named.flatMap((label) => columnsOf(label, what) ?? []))];
 }
 
 function columnsOf(label: string, { relations }: Completable): readonly string[] | undefined {

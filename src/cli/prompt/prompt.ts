@@ -6,10 +6,9 @@ import { ago, counted, duration, moment } from '../../base/units.js';
 import { type Output, pagedOutput } from '../pager.js';
 import { errorText, reported } from '../run.js';
 import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
-import { pad, printable, wrap } from '../text/layout.js';
+import { pad, printable, rowLines, wrap } from '../text/layout.js';
 import { completions } from './completion.js';
-import { History } from './history.js';
-import { HistorySearch } from './history-search.js';
+import { History, HistorySearch } from './history.js';
 
 export interface PromptOptions {
   readonly format: AnswerFormat | 'auto';
@@ -31,10 +30,8 @@ Ctrl-C stops the statement that is running, or clears the line.
 Formats: auto, ${answerFormats.join(', ')}. Auto prints rows vertically
 whose columns do not fit. Nothing is written, and no other file is read.`;
 
-const commands =
-  String.raw`\d \dt \dv \x \timing \c \r \g \G \gx \? \q .tables .schema .mode .maxrows .timer .help .quit .exit`.split(
-    ' ',
-  );
+/** Those that leave, and those that end a statement. */
+const otherCommands = String.raw`\q .quit .exit \g \G \gx`.split(' ');
 const commandsOnTables = [String.raw`\d`, '.schema', '.tables'];
 
 /** What is typed: a line, Ctrl-C, or Ctrl-D. */
@@ -139,16 +136,12 @@ export class Prompt {
     }
     if (isControl('r')) search.further(this.#lastWanted);
     else if (key.name === 'backspace' || isControl('h')) search.erase();
-    else if (isControl('g')) {
-      this.#endSearch(search.before);
-      return true;
-    } else if (key.name === 'escape') {
-      this.#endSearch(search.line, search.column);
-      return true;
-    } else if (text !== undefined && !key.ctrl && !key.meta && /^[^\p{Cc}]+$/u.test(text)) search.type(text);
+    else if (text !== undefined && !key.ctrl && !key.meta && /^[^\p{Cc}]+$/u.test(text)) search.type(text);
     else {
-      this.#endSearch(search.line, search.column);
-      return false;
+      const isAbandoned = isControl('g');
+      if (isAbandoned) this.#endSearch(search.before);
+      else this.#endSearch(search.line, search.column);
+      return isAbandoned || key.name === 'escape';
     }
     this.#showSearch(search);
     return true;
@@ -242,14 +235,13 @@ export class Prompt {
     '\\timing': (argument) => this.#setTiming(argument),
     '.timer': (argument) => this.#setTiming(argument),
     '.maxrows': (argument) => this.#setLimit(argument),
-    '\\c': () => this.#alone(() => this.#reopen()),
+    '\\c': () => this.#alone(async () => undefined, true),
     '.tables': (argument) => this.#alone((output) => this.#list(argument, output)),
     '\\d': (argument) => this.#alone((output) => this.#describe(kinds, argument, output)),
     '\\dt': (argument) => this.#alone((output) => this.#describe(['table'], argument, output)),
     '\\dv': (argument) => this.#alone((output) => this.#describe(['view', 'macro'], argument, output)),
     '.schema': (argument) => this.#alone((output) => this.#definition(argument, output)),
     '\\?': () => say(help),
-    '\\h': () => say(help),
     '.help': () => say(help),
     help: () => say(help),
   };
@@ -258,7 +250,7 @@ export class Prompt {
   async #command(line: string): Promise<boolean> {
     const [, name = '', argument = ''] = /^\s*(\\?[^\s;]+)\s*(.*?)\s*;?\s*$/.exec(line) ?? [];
     this.#remember(line);
-    const key = name.startsWith('.') ? name.toLowerCase() : name;
+    const key = name === '\\h' ? '\\?' : name.startsWith('.') ? name.toLowerCase() : name;
     if (['\\q', '.quit', '.exit'].includes(key)) return false;
     const run = this.#commands[key];
     if (run) await run(argument);
@@ -297,10 +289,10 @@ export class Prompt {
   }
 
   /**
-   * Runs a statement or command: Ctrl-C stops it, and what is typed meanwhile is read afterwards, unless a pager has the
+   * Runs a statement or command on the newest file (`isReopening`: opened again in any case): Ctrl-C stops it, and what is typed meanwhile is read afterwards, unless a pager has the
    * keys. False when it was stopped; then lines that were typed or pasted behind it are dropped.
    */
-  async #alone(work: (output: Output) => Promise<void>): Promise<boolean> {
+  async #alone(work: (output: Output) => Promise<void>, isReopening = false): Promise<boolean> {
     let isStopped = false;
     let stopping: NodeJS.Timeout | undefined;
     const interrupt = () => this.#session.snapshot.interrupt();
@@ -324,6 +316,10 @@ export class Prompt {
     const write = async (text: string) => !isStopped && (await paged.write(text));
     let failure: unknown;
     try {
+      if (await this.#session.refresh(isReopening)) {
+        this.#relations = undefined;
+        say(`Reading the file that was published ${moment(this.#session.publishedAt)}.`);
+      }
       await work({ columns: paged.columns, isPaging: false, write, end: () => paged.end() });
     } catch (error) {
       failure = error;
@@ -337,7 +333,6 @@ export class Prompt {
   }
 
   async #answer(sql: string, format: AnswerFormat | 'auto', output: Output): Promise<void> {
-    await this.#refresh();
     const started = performance.now();
     let answers = 0;
     let rows = 0;
@@ -364,13 +359,11 @@ export class Prompt {
   }
 
   async #list(pattern: string, output: Output): Promise<void> {
-    await this.#refresh();
     const found = await this.#listed(pattern, kinds);
     await output.write(found.length === 0 ? noTable(pattern) : `${relationNames(found, columns())}\n`);
   }
 
   async #describe(kinds: readonly ListedRelation['kind'][], wanted: string, output: Output): Promise<void> {
-    await this.#refresh();
     if (wanted === '' || wanted.includes('*')) {
       const found = await this.#listed(wanted, kinds);
       await output.write(found.length === 0 ? noTable(wanted) : `${relationList(found, columns())}\n`);
@@ -381,7 +374,6 @@ export class Prompt {
   }
 
   async #definition(wanted: string, output: Output): Promise<void> {
-    await this.#refresh();
     if (wanted === '') return void (await output.write('Name a table: .schema NAME\n'));
     const found = await this.#session.definition(wanted);
     await output.write(found ? `${found.split('\n').map(printable).join('\n')}\n` : noTable(wanted));
@@ -393,25 +385,12 @@ export class Prompt {
       const after = this.#terminal.line.slice(this.#terminal.cursor);
       return completions(this.#lines, line, after, {
         relations: this.#relations,
-        ...{ commands, commandsOnTables, formats: ['auto', ...answerFormats] },
+        commands: [...Object.keys(this.#commands), ...otherCommands],
+        ...{ commandsOnTables, formats: ['auto', ...answerFormats] },
       });
     } catch {
       return [[], line];
     }
-  }
-
-  async #refresh(): Promise<void> {
-    if (await this.#session.refresh()) this.#reopened();
-  }
-
-  async #reopen(): Promise<void> {
-    await this.#session.refresh(true);
-    this.#reopened();
-  }
-
-  #reopened(): void {
-    this.#relations = undefined;
-    say(`Reading the file that was published ${moment(this.#session.publishedAt)}.`);
   }
 }
 
@@ -496,12 +475,11 @@ function relationDescription({ label, kind, comment, columns }: DescribedRelatio
   const nameWidth = widest(['column', ...rows.map(({ name }) => name)]);
   const typeWidth = Math.min(24, widest(['type', ...rows.map(({ type }) => type)]));
   const room = Math.max(leastComment, width - nameWidth - typeWidth - 4);
-  const line = (name: string, type: string, meaning: string) =>
-    `${pad(name, nameWidth)}  ${pad(type, typeWidth)}  ${meaning}`.trimEnd();
-  const lines = rows.flatMap(({ name, type, meaning }) => {
-    const [first = '', ...more] = wrap(meaning, room);
-    return [line(name, type, first), ...more.map((text) => line('', '', text))];
-  });
-  const rule = line('-'.repeat(nameWidth), '-'.repeat(typeWidth), '-'.repeat(Math.min(room, 24)));
-  return [head, '', line('column', 'type', 'meaning'), rule, ...lines].join('\n');
+  const rule = [nameWidth, typeWidth, Math.min(room, 24)].map((one) => '-'.repeat(one));
+  const lines = rows.flatMap(({ name, type, meaning }) => rowLines([[name], [type], wrap(meaning, room)]));
+  const cells = [['column', 'type', 'meaning'], rule, ...lines];
+  const texts = cells.map(([name = '', type = '', meaning = '']) =>
+    `${pad(name, nameWidth)}  ${pad(type, typeWidth)}  ${meaning}`.trimEnd(),
+  );
+  return [head, '', ...texts].join('\n');
 }

@@ -1,5 +1,6 @@
 import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
+import type { Answer } from '../../warehouse/read/query.js';
 import type { Output } from '../pager.js';
 import { leastWidth, printable, record, table } from './layout.js';
 
@@ -9,11 +10,6 @@ export type AnswerFormat = (typeof answerFormats)[number];
 /** Whether a format is for people: several answers follow each other, and they have a limit by default. */
 export function isForPeople(format: AnswerFormat | 'auto'): boolean {
   return format === 'auto' || format === 'table' || format === 'vertical';
-}
-
-interface PrintableAnswer {
-  readonly columns: readonly AnswerColumn[];
-  readonly rows: AsyncIterable<readonly Json[]>;
 }
 
 interface PrintOptions {
@@ -32,7 +28,7 @@ const pieceLength = 1 << 16;
  * many rows were printed, and whether there are more than `limit`.
  */
 export async function printAnswer(
-  { columns, rows }: PrintableAnswer,
+  { columns, rows }: Answer,
   { format, limit, output }: PrintOptions,
 ): Promise<{ printed: number; more: boolean }> {
   const form = formOf(format, columns, output.columns);
@@ -72,7 +68,10 @@ function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[],
   }
   if (format === 'json') {
     const names = uniqueNames(columns);
-    const row = (values: Row, index: number) => `${index === 0 ? '[\n' : ',\n'}${objectOf(names, values)}`;
+    const row = (values: Row, index: number) => {
+      const object = Object.fromEntries(names.map((name, at) => [name, values[at] ?? null]));
+      return `${index === 0 ? '[\n' : ',\n'}${JSON.stringify(object)}`;
+    };
     return { head: '', row, end: (rows) => (rows === 0 ? '[]\n' : '\n]\n') };
   }
   const vertical = verticalForm(header, width);
@@ -109,7 +108,7 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
       return '';
     },
     end(rows) {
-      const cells = shown.map((row) => row.map((value) => textOf(value, 'NULL')));
+      const cells = shown.map((row) => row.map((value) => textOf(value)));
       if (!otherwise || width === undefined) return `${table(heads, cells, width)}\n`;
       const fitting = columns.map(({ name, type }, at) => {
         const longest = Math.max(0, ...cells.map((row) => widthOf(row[at] ?? '')));
@@ -135,15 +134,7 @@ function verticalForm(names: readonly string[], width?: number): Form {
   };
 }
 
-function objectOf(names: readonly string[], row: readonly Json[]): string {
-  return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
-}
-
-/** A column of an answer: its name, and its type as DuckDB writes it. */
-interface AnswerColumn {
-  readonly name: string;
-  readonly type: string;
-}
+type AnswerColumn = Answer['columns'][number];
 
 type Row = readonly Json[];
 
@@ -154,7 +145,11 @@ const texts = /^(VARCHAR|JSON|BLOB|STRUCT|MAP|UNION)|\[\d*\]$/;
 
 /** A row as a line of CSV (RFC 4180): an empty field is NULL, a quoted one an empty text. */
 function csvLine(row: readonly Json[]): string {
-  return row.map((value) => (value === '' ? '""' : quotedWhereNeeded(textOf(value, '')))).join(',');
+  const fields = row.map((value) => {
+    const text = textOf(value, '');
+    return value === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return fields.join(',');
 }
 
 function markdownLine(row: readonly Json[]): string {
@@ -177,19 +172,16 @@ function uniqueNames(columns: readonly AnswerColumn[]): string[] {
   });
 }
 
-function textOf(value: Json, none: string): string {
+/** A value as text; what has parts as JSON. */
+export function textOf(value: Json, none = 'NULL'): string {
   if (value === null) return none;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** A value beside its name; on a terminal lists get spaces, at which their lines can be broken. */
 function verticalText(value: Json, isTerminal: boolean): string {
-  if (!isTerminal || value === null || typeof value !== 'object') return textOf(value, 'NULL');
+  if (!isTerminal || value === null || typeof value !== 'object') return textOf(value);
   return JSON.stringify(value, null, 1).replace(/\n */g, ' ');
-}
-
-function quotedWhereNeeded(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '|': '\\|' };

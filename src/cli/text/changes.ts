@@ -10,7 +10,9 @@ import {
   type Fact,
   list,
   pairs,
+  paragraphs,
   printable,
+  rowLines,
   type Section,
   sections,
   some,
@@ -22,18 +24,16 @@ import {
 /** Changes with what matters most about them, and how many more there are. */
 export function changesTable({ total, changes, merges }: ListedChanges): string {
   const merged = sections([['Merges of people, which cannot be undone', mergesTable(merges)]]);
-  if (total === 0) return ['no changes', merged].filter((part) => part !== '').join('\n\n');
+  if (total === 0) return paragraphs(['no changes', merged]);
   const width = tableWidth();
   const more = total - changes.length;
-  return [
+  return paragraphs([
     // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
     more > 0 ? `${count(more)} more (--limit)` : '',
     sections(decisionSections(changes)),
     merged,
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  ]);
 }
 
 function mergesTable(merges: ListedChanges['merges']): string {
@@ -41,7 +41,7 @@ function mergesTable(merges: ListedChanges['merges']): string {
   return table(
     ['id', 'status', 'source', 'target', 'at', 'by', 'reason'],
     merges.map((one) => [
-      ...[one.id, one.status, one.sourceId, one.targetId, at(one.settledAt ?? one.firstSentAt)],
+      ...[one.id, one.status, one.sourceId, one.targetId, moment(one.settledAt ?? one.firstSentAt)],
       ...[personText(one.requestedBy), one.requestedReason],
     ]),
     tableWidth(),
@@ -90,7 +90,7 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string 
   const { field, name, by, at: changedAt } = changedBy;
   const kinds: Record<string, string> = { agent: 'the service (AI)', system: 'the service', user: 'a user' };
   const who = name ?? kinds[by ?? ''] ?? 'somebody';
-  return `${who} changed ${field} on ${at(changedAt)}`;
+  return `${who} changed ${field} on ${moment(changedAt)}`;
 }
 
 export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
@@ -170,10 +170,8 @@ export function previewTable(changes: readonly PreviewChange[], isFull: boolean)
     const lines = linesOfChange[index] ?? [];
     const [first = '', second, ...rest] = wrap(printable(title ?? entityId), room);
     const titles = [first, ...(second === undefined ? [] : [[second, ...rest].join(' ')])];
-    return Array.from({ length: Math.max(titles.length, lines.length) }, (_, at) => [
-      ...[cut(titles[at] ?? '', room), lines[at] ?? ''],
-      ...(hasCompanies ? [at === 0 ? companiesText(affected) : ''] : []),
-    ]);
+    const affects = hasCompanies ? [[companiesText(affected)]] : [];
+    return rowLines([titles.map((line) => cut(line, room)), lines, ...affects]);
   });
   const columns = [
     { name: shownChanges[0]?.entityType === 'company' ? 'company' : 'title', least: room },
@@ -208,15 +206,15 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['changed by', whoText(change)],
     ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
-    ['by', `${personText(change.requestedBy)}, ${at(change.queuedAt)}`],
+    ['by', `${personText(change.requestedBy)}, ${moment(change.queuedAt)}`],
     ['reason', change.requestedReason],
     ['source', placeOf(change)],
-    ['settled', change.settledAt && at(change.settledAt)],
+    ['settled', change.settledAt && moment(change.settledAt)],
     ['superseded by', change.supersededBy],
     ['undoes', change.undoes.join(', ') || null],
     ['undone by', change.undoneBy],
     ['key', change.idempotencyKey],
-    ['sent', change.sentAt && `${at(change.sentAt)} (${counted(change.attempts, 'request')})`],
+    ['sent', change.sentAt && `${moment(change.sentAt)} (${counted(change.attempts, 'request')})`],
     ['body', change.body],
   ];
   return sections([
@@ -236,13 +234,11 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
     replaces.length > 0 ? [`${id}: replaces ${replaces.join(', ')}`] : [],
   );
   const reasons = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
-  return [
+  return paragraphs([
     `${counted(decisions.length - refused.length, 'change')} ${done}`,
     list([...followed, ...replaced]),
     refused.length === 0 ? '' : `${counted(refused.length, 'change')} not ${done}\n${list(reasons)}`,
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  ]);
 }
 
 /** What a change does: each field with its value before and after. */
@@ -265,7 +261,7 @@ function baseText({ baseFrom, baseAt, overwrite, undoes }: Change): string {
   if (overwrite) return 'as found by a push';
   if (undoes.length > 0) return 'what the change set that it undoes';
   const from = baseFrom === 'file' ? 'from the sheet' : 'from the warehouse';
-  return baseAt === null ? from : `${from}, ${at(baseAt)}`;
+  return baseAt === null ? from : `${from}, ${moment(baseAt)}`;
 }
 
 /** Where a change comes from. */
@@ -273,23 +269,10 @@ export function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRo
   return sourceRow === null ? source : `${source} row ${sourceRow}`;
 }
 
-function at(iso: string): string {
-  return moment(new Date(iso));
-}
-
 function attemptsText(attempts: readonly ChangeAttempt[]): string {
   if (attempts.length === 0) return '';
-  return table(
-    ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'],
-    attempts.map((one) => [
-      at(one.at),
-      one.attempt,
-      `${one.method} ${one.path}`,
-      one.status,
-      one.ms,
-      one.error_code ?? '',
-      one.request_id ?? '',
-    ]),
-    tableWidth(),
-  );
+  const rows = attempts.map(({ at, attempt, method, path, status, ms, error_code, request_id }) => {
+    return [moment(at), attempt, `${method} ${path}`, status, ms, error_code ?? '', request_id ?? ''];
+  });
+  return table(['at', 'try', 'request', 'status', 'ms', 'error', 'request id'], rows, tableWidth());
 }

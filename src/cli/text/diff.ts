@@ -1,8 +1,8 @@
 import { type DiffReport, isDifferent, keyText, noteOf } from '../../app/diff.js';
 import { cut } from '../../base/display-width.js';
-import type { Json } from '../../base/json.js';
 import { bytes, count, counted, moment } from '../../base/units.js';
 import type { ChangedRow, ComparedFile } from '../../warehouse/read/compare-files.js';
+import { textOf } from './answer.js';
 import { list, pairs, printable, sections, table, wide } from './layout.js';
 
 /** What changed between two files, for people, in 80 columns. */
@@ -37,20 +37,15 @@ export function diffText(report: DiffReport): string {
 
 function fileText({ path, bytes: size, publishedAt, profile }: ComparedFile): string {
   const shows = profile === 'none' ? '' : `, profile ${profile ?? 'unknown'}`;
-  return `${path} (${moment(new Date(publishedAt))}, ${bytes(size)}${shows})`;
+  return `${path} (${moment(publishedAt)}, ${bytes(size)}${shows})`;
 }
 
 function rowsText(differing: DiffReport['tables'], equal: number): string {
   const rest = `${counted(equal, 'table')} without a difference`;
   if (differing.length === 0) return `nothing differs: ${rest}`;
-  const rows = differing.map((one) => [
-    one.table,
-    one.rows.old,
-    one.rows.new,
-    one.added,
-    one.removed,
-    one.changed,
-  ]);
+  const rows = differing.map(({ table: name, rows: { old, new: now }, added, removed, changed }) => {
+    return [name, old, now, added, removed, changed];
+  });
   const text = table(['table', 'old#', 'new#', 'added#', 'removed#', 'changed#'], rows, wide);
   return equal === 0 ? text : `${text}\n${rest}`;
 }
@@ -81,12 +76,9 @@ function exampleLines(row: ChangedRow): string[] {
     ...Object.entries(row.columns).map(([column, { old, new: now }]) => {
       // Both values get their share of the line.
       const room = Math.max(8, Math.floor((wide - 2 - 6 - column.length - 6) / 2));
-      return line(`      ${column}: ${cut(valueText(old), room)} -> ${cut(valueText(now), room)}`);
+      return line(
+        `      ${column}: ${cut(printable(textOf(old)), room)} -> ${cut(printable(textOf(now)), room)}`,
+      );
     }),
   ];
-}
-
-function valueText(value: Json): string {
-  if (value === null) return 'NULL';
-  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }

@@ -2,7 +2,7 @@ import type { Explanation, TimelineEvent } from '../../app/explain.js';
 import { cut } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
-import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
+import type { DueCode, ExplainedChild } from '../../sync/explain-due.js';
 import { decisionCommands, decisionHeading } from './changes.js';
 import { type Fact, list, pairs, sections, some, table, wide } from './layout.js';
 
@@ -14,8 +14,9 @@ export function explanationText(explanation: Explanation): string {
   const { kind, id, name, rejected, children, conflicts } = explanation;
   const due = children.filter(({ isDue }) => isDue).map(({ resource }) => resource);
   const open = rejected.filter(({ resolvedAt }) => resolvedAt === null);
+  const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${id}`;
   return sections([
-    [cut(`${title(kind)} ${id}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
+    [cut(`${title}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
     ['What a sync requests next, and why', childrenText(explanation)],
     [
       'Fetch what is due of these resources',
@@ -29,10 +30,6 @@ export function explanationText(explanation: Explanation): string {
   ]);
 }
 
-function title(kind: string): string {
-  return kind.charAt(0).toUpperCase() + kind.slice(1);
-}
-
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
 }
@@ -40,7 +37,6 @@ function oneLine(text: string): string {
 function facts(explanation: Explanation): Fact[] {
   const { row, presence, publishedAt, holder, now, lastSync, children } = explanation;
   const at = Date.parse(now);
-  const fresh = publishedAt === null ? 'never' : ago(new Date(publishedAt), at);
   const newer = holder ? `; ${holder.command} (process ${holder.pid}) is working on a newer one` : '';
   const noDetail = presence?.detailUnavailableReason ?? null;
   const leftDue = counted(lastSync?.leftDue ?? 0, 'fetch', 'fetches');
@@ -51,7 +47,7 @@ function facts(explanation: Explanation): Fact[] {
     row === null ? ['row', 'none: its record was rejected (below)'] : ['state', stateOf(row)],
     ['in its list', presence && presenceText(presence, row, at)],
     ['no detail', noDetail && `listed, but answered 404 by id: ${noDetail}`],
-    ['as published', `${fresh}${newer}`],
+    ['as published', `${ago(publishedAt, at)}${newer}`],
     ['last sync', lastSync?.stoppedBy ? `stopped (${lastSync.stoppedBy}) with ${leftDue} left due` : null],
     [
       'gave up',
@@ -87,21 +83,19 @@ function presenceText(
   const { deletedAt, deletedReason, unlistedSince, itemAt, evidence, scanAt, scanVerified, scanIds } =
     presence;
   if (deletedAt === null && unlistedSince === null)
-    return itemAt === null
-      ? 'no list had it yet'
-      : `yes; its item last changed ${ago(new Date(itemAt), now)}`;
+    return itemAt === null ? 'no list had it yet' : `yes; its item last changed ${ago(itemAt, now)}`;
   const merged = row?.merged_into_id ? `, merged into ${row.merged_into_id}` : '';
   const what =
     deletedAt === null
-      ? `no, since ${moment(new Date(unlistedSince ?? now))}, but it is answered by id`
-      : `no: deleted, found ${moment(new Date(deletedAt))} (${deletedReason ?? 'no reason given'})${merged}`;
+      ? `no, since ${moment(unlistedSince ?? now)}, but it is answered by id`
+      : `no: deleted, found ${moment(deletedAt)} (${deletedReason ?? 'no reason given'})${merged}`;
   const proofs: string[] = [];
   if (evidence) {
     const { method, path, status, at } = evidence;
-    proofs.push(`${method} ${path} answered ${status} at ${moment(new Date(at))}`);
+    proofs.push(`${method} ${path} answered ${status} at ${moment(at)}`);
   }
   if (scanAt !== null) {
-    const scan = `${scanVerified ? 'verified ' : ''}scan of ${moment(new Date(scanAt))}`;
+    const scan = `${scanVerified ? 'verified ' : ''}scan of ${moment(scanAt)}`;
     proofs.push(`the ${scan} (${counted(scanIds ?? 0, 'id')}) did not have it`);
   }
   return proofs.length === 0 ? what : `${what}. Evidence: ${proofs.join('; ')}`;
@@ -130,7 +124,7 @@ export function childText(child: AskedChild, now: number): string {
     measured === null
       ? ''
       : `: ${resource} changes unannounced once in ${count(Math.round(measured.daysBetween))} days by ${counted(measured.checks, 'check')}, so it is read every ${days} days`;
-  const latest = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}${reason}`;
+  const latest = sweepAt === null ? '' : `; again at the latest ${moment(sweepAt)}${reason}`;
   const texts: Record<DueCode, string> = {
     never_requested: 'it was never requested',
     no_answer: `the last request failed, ${asked}`,
@@ -138,7 +132,7 @@ export function childText(child: AskedChild, now: number): string {
     changed: `${changesText(child)} since it was fetched, ${asked}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
-    old: `older than its ${days} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}${reason}`,
+    old: `older than its ${days} days allow, ${asked}; it was due ${moment(sweepAt ?? now)}${reason}`,
     unchanged: `nothing changed since it was fetched, ${asked}${latest}`,
     only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${latest}`,
     refused: `refused ${asked}; requested again when it changes${latest}`,
@@ -163,7 +157,7 @@ function askedText(
   now: number,
 ): string {
   const answeredAt = at ?? lastRequest?.at;
-  const when = answeredAt ? ago(new Date(answeredAt), now) : 'at an unknown time';
+  const when = answeredAt ? ago(answeredAt, now) : 'at an unknown time';
   const answer = status === null ? '' : ` (${[status, reason].filter((one) => one !== null).join(', ')})`;
   const isRefusal = status !== null && status < 500;
   if (error === null || isRefusal) return `${when}${answer}`;
@@ -175,14 +169,12 @@ function askedText(
 }
 
 function changesText({ changes, oneOf }: ExplainedChild): string {
-  const known = changes.map(changeText);
+  const known = changes.map(({ field, before, now, isKnown }) =>
+    isKnown ? `${field} ${before ?? '(none)'} -> ${now ?? '(none)'}` : `${field} changed`,
+  );
   if (oneOf.length > 0)
     known.push(`one of ${oneOf.join(', ')} changed (an older version fetched it, and did not store which)`);
   return known.length === 0 ? 'the fields that count were different' : known.join(', ');
-}
-
-function changeText({ field, before, now, isKnown }: ChangedField): string {
-  return isKnown ? `${field} ${before ?? '(none)'} -> ${now ?? '(none)'}` : `${field} changed`;
 }
 
 const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {
@@ -199,7 +191,7 @@ function timelineText({ timeline }: Explanation): string {
   const shown = timeline.slice(0, most);
   const more = timeline.length - shown.length;
   return pairs([
-    ...shown.map((event): Fact => [moment(new Date(event.at)), eventText(event)]),
+    ...shown.map((event): Fact => [moment(event.at), eventText(event)]),
     ['', more > 0 ? `and ${count(more)} more (--json has them all)` : null],
   ]);
 }
@@ -215,19 +207,19 @@ function eventText({ kind, by, text, fields }: TimelineEvent): string {
 function valueText(value: Json | undefined): string {
   if (value === null || value === undefined || value === '') return '(none)';
   const text = typeof value === 'string' ? oneLine(value) : JSON.stringify(value);
-  return cut(/^\d{4}-\d\d-\d\dT/.test(text) ? moment(new Date(text)) : text, 50);
+  return cut(/^\d{4}-\d\d-\d\dT/.test(text) ? moment(text) : text, 50);
 }
 
 function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['rejected'][number]): string {
   const what = id === null ? endpoint : `${endpoint} ${id}`;
-  return `${what}: ${path}: ${reason} (last seen ${moment(new Date(lastSeenAt))})`;
+  return `${what}: ${path}: ${reason} (last seen ${moment(lastSeenAt)})`;
 }
 
 function requestsText({ requests, id }: Explanation): string {
   const { newest, total } = requests;
   if (newest.length === 0) return 'none is recorded (requests are kept for 30 days)';
   const rows = newest.slice(0, mostRequests).map(({ at, method, path, status, ms, error }) => [
-    moment(new Date(at)),
+    moment(at),
     // The id is above, and would push what follows it out of the line.
     `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
     status === null ? (error ?? 'no answer') : String(status),
@@ -242,7 +234,7 @@ function runsText({ runs, requests }: Explanation): string {
   const rows = runs
     .slice(0, mostRequests)
     .map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
-      startedAt === null ? runId : moment(new Date(startedAt)),
+      startedAt === null ? runId : moment(startedAt),
       command,
       outcome,
       startedAt === null || endedAt === null ? null : duration(Date.parse(endedAt) - Date.parse(startedAt)),

@@ -185,18 +185,31 @@ export function sections(parts: readonly Section[]): string {
   return parts.flatMap(([heading, body]) => (body ? `${heading}\n${indent(body)}` : [])).join('\n\n');
 }
 
+/** Texts with an empty line between them; empty ones are left out. */
+export function paragraphs(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
 /** Indents every line that is not empty by two spaces. */
 export function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
 }
 
+/** Text from outside behind `head`, in lines of `columns` and what the head takes; those after the first are indented. */
+export function hanging(head: string, text: string, columns: number): string[] {
+  const space = ' '.repeat(head.length);
+  return wrap(printable(text), columns).map((line, index) => `${index === 0 ? head : space}${line}`);
+}
+
 /** Sentences as a list, each with a dash, wrapped so that they fit into 80 columns under a heading. */
 export function list(items: readonly string[]): string {
-  return items
-    .flatMap((item) =>
-      wrap(printable(item), 76).map((line, index) => (index === 0 ? `- ${line}` : `  ${line}`)),
-    )
-    .join('\n');
+  return items.flatMap((item) => hanging('- ', item, 76)).join('\n');
+}
+
+/** A row whose cells have several lines, as rows of a table. */
+export function rowLines(cells: readonly (readonly string[])[]): string[][] {
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, at) => cells.map((lines) => lines[at] ?? ''));
 }
 
 /** The first few, and how many more there are. */
@@ -213,10 +226,6 @@ export function pairs(facts: readonly Fact[]): string {
   const rows = facts.filter(([, value]) => value !== null);
   const width = Math.max(0, ...rows.map(([name]) => name.length));
   return rows
-    .flatMap(([name, value]) =>
-      wrap(printable(cellText(value)), 76 - width).map(
-        (line, index) => `${(index === 0 ? name : '').padEnd(width)}  ${line}`,
-      ),
-    )
+    .flatMap(([name, value]) => hanging(`${name.padEnd(width)}  `, cellText(value), 76 - width))
     .join('\n');
 }

@@ -3,33 +3,26 @@ import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
 import { changed, decisionSections, followHeading, isContested, placeOf, whoText } from './changes.js';
 import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
-import { costText, nameOf } from './sync.js';
+import { costText, nameOf, outcomeText } from './sync.js';
 
 const conflictHeading = 'Conflicts (somebody else changed the same field)';
 
 export function pushSummary(report: PushReport): string {
   const { changes, failed, notes } = report;
+  const happened = changes.flatMap(({ title, entityType, entityId, note }) =>
+    note === null ? [] : `${title ?? entityType} (${entityId}) ${note}`,
+  );
   return sections([
-    [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    [`Push ${report.runId}: ${outcomeText(report, 'with failures or conflicts')}`, pairs(facts(report))],
     ['Failed, by reason', countsTable('reason', 'changes', failed.byReason, { largestFirst: true })],
     [conflictHeading, conflictsText(changes)],
     ['Failed', changesText(changes, 'failed')],
     ['Sent without an answer (the next push reads what became of them)', changesText(changes, 'sending')],
-    ['Archived, superseded or merged in the meantime', list(some(happenedText(changes)))],
+    ['Archived, superseded or merged in the meantime', list(some(happened))],
     ['Notes', list(notes)],
     ...decisionSections(changes),
     ['Next steps', list(nextSteps(report))],
   ]);
-}
-
-function outcomeText({ outcome, stoppedBy }: PushReport): string {
-  const done = {
-    done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'on request'})`,
-    incomplete: 'done, but with failures or conflicts',
-    failed: 'FAILED',
-  };
-  return done[outcome];
 }
 
 function facts(report: PushReport): Fact[] {
@@ -78,12 +71,6 @@ function conflictsText(changes: readonly ChangeResult[]): string {
       return `${changeText(change)}${sentence}. Id: ${change.id}`;
     });
   return list(some(items));
-}
-
-function happenedText(changes: readonly ChangeResult[]): string[] {
-  return changes.flatMap(({ title, entityType, entityId, note }) =>
-    note === null ? [] : [`${title ?? entityType} (${entityId}) ${note}`],
-  );
 }
 
 function nextSteps({ changes, failed, left }: PushReport): string[] {

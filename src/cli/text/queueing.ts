@@ -3,14 +3,23 @@ import type { PreparedImport } from '../../push/import/import.js';
 import type { ChangeKind, ImportProblem, ImportReport, Preview } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
 import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
-import { type Fact, indent, list, most, pairs, type Section, sections, some, table, wide } from './layout.js';
+import {
+  type Fact,
+  indent,
+  list,
+  most,
+  pairs,
+  paragraphs,
+  type Section,
+  sections,
+  some,
+  table,
+  wide,
+} from './layout.js';
 
 /** What an import would do, for the question whether to do it. `followCommand` is the import that follows merges. */
 export function previewText(prepared: PreparedImport, isFull: boolean, followCommand: string): string {
-  return sections([
-    [`${prepared.source}: what would be queued`, pairs(importFacts(prepared))],
-    ...importBody(prepared, isFull, followCommand),
-  ]);
+  return importText(`${prepared.source}: what would be queued`, prepared, isFull, followCommand);
 }
 
 /** What an import did. Without the preview when that was printed before. */
@@ -22,19 +31,13 @@ export function importSummary(
 ): string {
   const head = `${report.source}: ${outcomeText(report)}`;
   if (isPreviewShown) return head;
-  return sections([
-    [head, pairs(importFacts(report))],
-    ...importBody(report, isFull, followCommand),
-    ['What next', list(nextSteps(report))],
-  ]);
+  const text = importText(head, report, isFull, followCommand);
+  return paragraphs([text, sections([['What next', list(nextSteps(report))]])]);
 }
 
 /** What an undo would do, for the question whether to do it. */
 export function undoPreview(prepared: PreparedUndo, isFull: boolean): string {
-  return sections([
-    ['Undo: what would be queued', pairs(undoFacts(prepared))],
-    ...undoBody(prepared, isFull),
-  ]);
+  return undoText('Undo: what would be queued', prepared, isFull);
 }
 
 /** What an undo did. Without the preview when that was printed before. */
@@ -46,8 +49,7 @@ export function undoSummary(report: UndoReport, isPreviewShown: boolean, isFull:
     ['Redo it all after that', `signalhouse changes undo ${report.importId}`],
   ];
   const shownNext = report.outcome === 'queued' ? next : [];
-  if (isPreviewShown) return [head, sections(shownNext)].join('\n\n').trim();
-  return sections([[head, pairs(undoFacts(report))], ...undoBody(report, isFull), ...shownNext]);
+  return paragraphs([isPreviewShown ? head : undoText(head, report, isFull), sections(shownNext)]);
 }
 
 function outcomeText({ outcome, queued }: Pick<ImportReport | UndoReport, 'outcome' | 'queued'>): string {
@@ -109,7 +111,7 @@ function sendingText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'
 /** The values that show whether somebody else has changed something in between. */
 function baseText({ base }: Preview): string {
   const { file, warehouse, oldest } = base;
-  const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
+  const age = oldest === null ? '' : `, up to ${ago(oldest, Date.now()).replace(/ ago$/, '')} old`;
   const parts = [
     ...(file > 0 ? [`the values from when the sheet was written (${count(file)})`] : []),
     ...(warehouse > 0 ? [`the current values${age} (${count(warehouse)})`] : []),
@@ -117,8 +119,9 @@ function baseText({ base }: Preview): string {
   return parts.join(' and ');
 }
 
-function importBody(shown: ShownImport, isFull: boolean, followCommand: string): Section[] {
-  return [
+function importText(head: string, shown: ShownImport, isFull: boolean, followCommand: string): string {
+  return sections([
+    [head, pairs(importFacts(shown))],
     ['Changes', previewTable(shown.changes, isFull)],
     ['Totals', kindsText(shown.preview.kinds)],
     ['In conflict', conflictsText(shown)],
@@ -126,7 +129,7 @@ function importBody(shown: ShownImport, isFull: boolean, followCommand: string):
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
     [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
     ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
-  ];
+  ]);
 }
 
 /** The most notes that a preview shows unless all are asked for: there may be one for each row. */
@@ -134,18 +137,20 @@ const mostNotes = 30;
 
 const order = { blocked: 0, nothing: 1, undone: 2 } as const;
 
-function undoBody({ changes, preview, notUndone, kept, notes }: ShownUndo, isFull: boolean): Section[] {
+function undoText(head: string, shown: ShownUndo, isFull: boolean): string {
+  const { changes, preview, notUndone, kept, notes } = shown;
   // What needs a look comes first.
   const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
   const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
   const parts = kept.map(({ ids, field, reason }) => `${ids.join(', ')}: ${field} ${reason}`);
-  return [
+  return sections([
+    [head, pairs(undoFacts(shown))],
     ['Changes', previewTable(changes, isFull)],
     ['Totals', kindsText(preview.kinds)],
     ['Not undone', list(some(lines))],
     ['Undone only in part', list(some(parts))],
     ['Notes', list(notes)],
-  ];
+  ]);
 }
 
 function kindsText(kinds: readonly ChangeKind[]): string {

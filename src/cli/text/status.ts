@@ -16,7 +16,7 @@ import {
   table,
   wide,
 } from './layout.js';
-import { costText, failingText } from './sync.js';
+import { costText, driftText, failingText } from './sync.js';
 
 /** What is in the warehouse, for people, in 80 columns. */
 export function statusSummary(status: StatusReport, now: number): string {
@@ -39,7 +39,7 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
     return [
       organization,
       doing === null ? state : `${state}, ${doing}`,
-      lastSuccessAt === null ? 'never' : ago(new Date(lastSuccessAt), now),
+      ago(lastSuccessAt, now),
       first === undefined ? '' : printable(`${first.title}: ${first.reason}`.replaceAll(/\s+/g, ' ')) + more,
     ];
   });
@@ -47,19 +47,9 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
 }
 
 function facts(status: StatusReport, now: number): Fact[] {
-  const {
-    holder,
-    files,
-    foreignLogs = [],
-    keptSnapshots = [],
-    publishedAt,
-    contents,
-    spending,
-    spent,
-    verified,
-  } = status;
-  const { organization = null, left = null } = contents ?? {};
-  const { published, worker } = files;
+  const { holder, foreignLogs = [], publishedAt, spent, verified } = status;
+  const { organization = null, left = null } = status.contents ?? {};
+  const { published, worker } = status.files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
   const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
   const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
@@ -68,27 +58,30 @@ function facts(status: StatusReport, now: number): Fact[] {
     [
       'published',
       published && publishedAt
-        ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
+        ? `${ago(publishedAt, now)}, ${bytes(published.bytes)}: ${published.path}`
         : unpublishedText(status, now),
     ],
-    ['kept', keptText(keptSnapshots)],
+    ['kept', keptText(status.keptSnapshots)],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
-    ['verified', verified && `${ago(new Date(verified.at), now)}: ${verifiedText(verified)}`],
+    ['verified', verified && `${ago(verified.at, now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
     ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
-    ['spent', spendingText(spending)],
+    ['spent', spendingText(status.spending)],
     [
       'recently',
       recent > 0
         ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
         : null,
     ],
-    ['left due', left && (left.due === 0 ? 'nothing' : leftText(left))],
+    [
+      'left due',
+      left && (left.due === 0 ? 'nothing' : `${count(left.due)} (${costText(left)}) after the last sync`),
+    ],
   ];
 }
 
 /** The days of the kept snapshots, for signalhouse diff. */
-function keptText(kept: NonNullable<StatusReport['keptSnapshots']>): string | null {
+function keptText(kept: StatusReport['keptSnapshots'] = []): string | null {
   const [newest, oldest] = [kept[0], kept.at(-1)];
   if (newest === undefined || oldest === undefined) return null;
   const days = newest === oldest ? newest.day : `${oldest.day} to ${newest.day}`;
@@ -110,11 +103,11 @@ function unpublishedText({ holder, exitCode }: StatusReport, now: number): strin
     : 'nothing yet; run signalhouse sync';
 }
 
-function leftText({ due, ...cost }: NonNullable<Contents['left']>): string {
-  return `${count(due)} (${costText(cost)}) after the last sync`;
-}
-
 function contentsOf(contents: Contents, now: number): Section[] {
+  const rejected = contents.rejected.map(
+    ({ endpoint, records, example }) => `${endpoint}: ${counted(records, 'record')}, e.g. ${example}`,
+  );
+  const drift = contents.drift.map((one) => `${driftText(one)}, ${count(one.occurrences)} times`);
   return [
     ['Last runs', runsText(contents)],
     ['Lists', listsText(contents, now)],
@@ -123,8 +116,8 @@ function contentsOf(contents: Contents, now: number): Section[] {
     ['Rows', countsTable('table', 'rows', contents.rows)],
     ['Your views (views/*.sql)', userViewsText(contents)],
     ['Published files (publish)', publishedFilesText(contents)],
-    ['Rejected (ops.rejected_records)', rejectedText(contents)],
-    ['Differences from the documentation (ops.schema_drift)', driftText(contents)],
+    ['Rejected (ops.rejected_records)', list(rejected)],
+    ['Differences from the documentation (ops.schema_drift)', list(some(drift))],
   ];
 }
 
@@ -137,7 +130,7 @@ function freshnessText({ freshness, contents }: StatusReport, now: number): stri
     ['resource', 'last complete', 'within', 'state'],
     wanted.map(({ resource, at, objectiveMinutes, state }) => [
       resource,
-      ago(at === null ? null : new Date(at), now),
+      ago(at, now),
       duration((objectiveMinutes ?? 0) * 60_000),
       { fresh: 'fresh', stale: 'STALE', never: 'NEVER COMPLETE', open: '' }[state],
     ]),
@@ -155,10 +148,9 @@ function estimatesText(contents: Contents | null): string {
 function jobsText({ jobs }: StatusReport): string {
   return list(
     (jobs ?? []).map(({ name, nextAt, overdueSince, last }) => {
-      const next = nextAt === null ? 'not scheduled again' : `next ${moment(new Date(nextAt))}`;
-      const late = overdueSince === null ? '' : `, OVERDUE since ${moment(new Date(overdueSince))}`;
-      const before =
-        last === null ? 'never ran' : `${last.outcome} ${moment(new Date(last.endedAt))}: ${last.message}`;
+      const next = nextAt === null ? 'not scheduled again' : `next ${moment(nextAt)}`;
+      const late = overdueSince === null ? '' : `, OVERDUE since ${moment(overdueSince)}`;
+      const before = last === null ? 'never ran' : `${last.outcome} ${moment(last.endedAt)}: ${last.message}`;
       return `${name}: ${next}${late}; ${before}`;
     }),
   );
@@ -169,7 +161,7 @@ function runsText({ runs }: Contents): string {
   return table(
     ['started', 'command', 'outcome', 'exit#', 'requests#', '429s#', 'new#', 'changed#'],
     runs.map((run) => [
-      moment(new Date(run.started_at)),
+      moment(run.started_at),
       run.command,
       run.outcome,
       ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed],
@@ -183,30 +175,19 @@ function listsText({ lists }: Contents, now: number): string | null {
   const unverified = lists.flatMap(({ endpoint, note }) =>
     note === null ? [] : `${endpoint}: the last scan is not verified; ${note}`,
   );
-  const age = (at: string | null) => ago(at === null ? null : new Date(at), now);
-  const rows = lists.map((one) => [
-    one.endpoint,
-    one.total_count ?? one.ids,
-    age(one.read_at),
-    age(one.verified_at),
-  ]);
+  const rows = lists.map(({ endpoint, total_count, ids, read_at, verified_at }) => {
+    return [endpoint, total_count ?? ids, ago(read_at, now), ago(verified_at, now)];
+  });
   const text = table(['list', 'items#', 'read', 'verified'], rows, wide);
   return unverified.length === 0 ? text : `${text}\n${list(unverified)}`;
 }
 
 function childrenText({ children }: Contents, now: number): string | null {
   if (children.length === 0) return null;
-  return table(
-    ['endpoint', 'fetched#', 'oldest', 'newest', 'failing#'],
-    children.map((one) => [
-      one.endpoint,
-      one.asked,
-      ago(new Date(one.oldest_at), now),
-      ago(new Date(one.newest_at), now),
-      one.failing,
-    ]),
-    wide,
-  );
+  const rows = children.map(({ endpoint, asked, oldest_at, newest_at, failing }) => {
+    return [endpoint, asked, ago(oldest_at, now), ago(newest_at, now), failing];
+  });
+  return table(['endpoint', 'fetched#', 'oldest', 'newest', 'failing#'], rows, wide);
 }
 
 function userViewsText({ userViews }: Contents): string {
@@ -232,20 +213,4 @@ function publishedFilesText({ publishedFiles }: Contents): string {
         .join('; '),
     ),
   );
-}
-
-function rejectedText({ rejected }: Contents): string {
-  return list(
-    rejected.map(
-      ({ endpoint, records, example }) => `${endpoint}: ${counted(records, 'record')}, e.g. ${example}`,
-    ),
-  );
-}
-
-function driftText({ drift }: Contents): string {
-  const lines = drift.map(
-    ({ endpoint, path, kind, occurrences }) =>
-      `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}, ${count(occurrences)} times`,
-  );
-  return list(some(lines));
 }

@@ -9,30 +9,33 @@ const unreadHeading = 'Lists that changed while they were read, or were not read
 
 export function syncSummary(report: SyncReport): string {
   const { runId, outcome, requests, scans, rejected, failures, drift, notes } = report;
-  const differences = drift.map(
-    ({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`,
-  );
+  const incomplete = rejected.new + failures.length > 0 ? 'with failures' : 'incomplete';
   return sections([
-    [`Run ${runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    [`Run ${runId}: ${outcomeText(report, incomplete)}`, pairs(facts(report))],
     ['Left due by resource', outcome === 'done' ? null : dueTable(report.leftByResource)],
     ['Requests', countsTable('endpoint', 'requests', requests.byEndpoint, { largestFirst: true })],
     ['Rows', rowsText(report)],
     [unreadHeading, scansText(scans)],
     ['Newly rejected', list(some(rejected.examples.map(failureText)))],
     ['Failed', failuresText(failures)],
-    ['New in the API (kept in the raw documents; see ops.schema_drift)', list(some(differences))],
+    ['New in the API (kept in the raw documents; see ops.schema_drift)', list(some(drift.map(driftText)))],
     ['Notes', list(notes)],
   ]);
 }
 
-function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): string {
-  const done = {
-    done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'on request'})`,
-    incomplete: `done, but ${rejected.new + failures.length > 0 ? 'with failures' : 'incomplete'}`,
-    failed: 'FAILED',
-  };
-  return done[outcome];
+/** A difference between the API and what is assumed of it. */
+export function driftText(drift: Readonly<Record<'endpoint' | 'path' | 'kind', string>>): string {
+  const { endpoint, path, kind } = drift;
+  return `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`;
+}
+
+/** How a run ended; `incomplete` is what is missing from it where something is. */
+export function outcomeText(
+  { outcome, stoppedBy }: Pick<SyncReport, 'outcome' | 'stoppedBy'>,
+  incomplete: string,
+): string {
+  if (outcome === 'stopped') return `stopped (${stoppedBy ?? 'on request'})`;
+  return { done: 'done', incomplete: `done, but ${incomplete}`, failed: 'FAILED' }[outcome];
 }
 
 function facts(report: SyncReport): Fact[] {
@@ -53,13 +56,7 @@ export function nameOf({ name, id }: { readonly name: string | null; readonly id
 }
 
 /** What requests cost: how many there are, and how long they take at the budget. */
-export function costText({
-  requests,
-  minutes,
-}: {
-  readonly requests: number;
-  readonly minutes: number;
-}): string {
+export function costText({ requests, minutes }: Pick<SyncReport['left'], 'requests' | 'minutes'>): string {
   return `${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
 }
 

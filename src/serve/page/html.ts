@@ -24,7 +24,7 @@ export class Times {
 
   /** `3 min ago`. */
   since(at: Iso | null): Html {
-    return this.#time(at, (ms) => ago(new Date(ms), this.now));
+    return this.#time(at, (ms) => ago(ms, this.now));
   }
 
   /** `in 6 h 20 min`, or `now`. */

@@ -127,7 +127,7 @@ export class Scheduler {
 
   /** Who starts a service at noon must not have to find out from the results what the first run does, and why it runs now. */
   #announce(job: Job, missed: number | null): void {
-    const why = missed === null ? 'it never ran before' : `its run of ${moment(new Date(missed))} was missed`;
+    const why = missed === null ? 'it never ran before' : `its run of ${moment(missed)} was missed`;
     this.options.log.info(
       { job: job.name, due: missed === null ? null : iso(missed) },
       `${job.name} runs once right after the start, because ${why}: it ${doing[job.run]}. With catchUp: false it waits for its schedule`,
@@ -311,7 +311,7 @@ export class Scheduler {
         : null;
     const next = madeRoom
       ? '; it made room for other organizations, and goes on after them'
-      : retry && `; the next try is at ${moment(new Date(retry.at))}`;
+      : retry && `; the next try is at ${moment(retry.at)}`;
     const message = `${result.message}${next ?? ''}`;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {

@@ -24,34 +24,21 @@ it('the exit code of many checks is that of the one to fix first', () => {
 });
 
 describe('extensions', () => {
-  const found = {
-    present: ['httpfs'],
-    missing: ['avro', 'iceberg'],
-    problems: [],
-    needed: [],
-    howToGet: 'Get it.',
-  };
-  const iceberg = { use: 'iceberg', missing: ['avro', 'iceberg'] } as const;
-  const wrong = { ...found, problems: ['avro: /x is for DuckDB v1.5.6'] };
+  const missing = { state: 'missing' } as const;
+  const httpfs = { state: 'loaded', path: null } as const;
+  const found = { httpfs, avro: missing, iceberg: missing, postgres_scanner: missing, ducklake: missing };
+  const avro = { state: 'unusable', path: '/x', problem: '/x is for DuckDB v1.5.6' } as const;
 
   it.each([
-    [
-      'none is needed',
-      found,
-      'ok',
-      'present: httpfs; not present: avro, iceberg (only a lake and encryption need them)',
-    ],
-    [
-      'those needed are here',
-      { ...found, needed: [{ use: 'encryption', missing: [] }] },
-      'ok',
-      'present: httpfs',
-    ],
-    ['some are missing', { ...found, needed: [iceberg] }, 'warn', 'iceberg needs avro, iceberg'],
-    ['one is of another version', { ...wrong, needed: [iceberg] }, 'fail', 'is for DuckDB v1.5.6'],
-    ['one that nothing needs is of another version', wrong, 'warn', 'is for DuckDB v1.5.6'],
-  ] as const)('%s', (_, extensions, state, text) => {
-    const check = extensionsCheck(extensions);
+    ['none is needed', found, [], 'ok', 'present: httpfs; not present: avro, iceberg'],
+    ['none is needed, and why any would be', found, [], 'ok', '(only a lake and encryption need them)'],
+    ['those needed are here', found, ['encryption'], 'ok', 'present: httpfs'],
+    ['some are missing', found, ['iceberg'], 'warn', 'iceberg needs avro, iceberg'],
+    ['one is of another version', { ...found, avro }, ['iceberg'], 'fail', 'avro: /x is for DuckDB v1.5.6'],
+    ['what the settings need is here', { ...found, avro }, ['encryption'], 'warn', 'is for DuckDB v1.5.6'],
+    ['one that nothing needs is of another version', { ...found, avro }, [], 'warn', 'is for DuckDB v1.5.6'],
+  ] as const)('%s', (_, states, uses, state, text) => {
+    const check = extensionsCheck(states, uses);
     expect([check.state, check.text]).toEqual([state, expect.stringContaining(text)]);
     expect(check.hint === null).toBe(state === 'ok');
   });

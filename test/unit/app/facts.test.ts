@@ -2,8 +2,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, utimesSync, writeFileSync, wr
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { factsReader, readFacts } from '../../../src/app/facts.js';
-import { LiveSpending } from '../../../src/app/spending.js';
+import { factsReader, LiveSpending, readFacts } from '../../../src/app/facts.js';
 import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';

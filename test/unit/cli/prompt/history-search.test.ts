@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HistorySearch } from '../../../../src/cli/prompt/history-search.js';
+import { HistorySearch } from '../../../../src/cli/prompt/history.js';
 
 const entries = ['SELECT 3 FROM topics;', 'FROM people;', 'SELECT 2 FROM Topics;', 'SELECT 1;'];
 

@@ -5,11 +5,47 @@ import { cellOf, columnTypeOf } from '../sheet/cells.js';
 import type { Cell, SheetColumn } from '../sheet/grid.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { type TableSheet, type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
-import { type Exported, relationNamed, relationOf, relationsQuery } from '../warehouse/read/export.js';
+import {
+  type CsvOptions,
+  type Exported,
+  type ExportFormat,
+  exportAll,
+  exportQuery,
+  relationNamed,
+  relationOf,
+  relationsQuery,
+} from '../warehouse/read/export.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { recordExport } from './audit.js';
-import type { Setup } from './setup.js';
+import { readingLimitsOf, type Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
+
+/** `signalhouse export`: files for other programs, of the published snapshot. */
+
+/** Writes a table, a view or a query result of the published snapshot to a file. */
+export async function exportOne(
+  setup: Setup,
+  what: Parameters<typeof exportQuery>[0],
+  to: CsvOptions & { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
+): Promise<Exported> {
+  const done = await exportQuery(what, { ...readingLimitsOf(setup.config), ...to });
+  const tables = ['table' in what ? what.table : 'query'];
+  recordExport(setup, { tables, format: to.format, rows: done.rows, file: done.path });
+  return done;
+}
+
+/** Writes every table and view of the published snapshot to a folder. */
+export async function exportEverything(
+  setup: Setup,
+  dir: string,
+  force: boolean,
+  stop?: AbortSignal,
+): Promise<Exported[]> {
+  const done = await exportAll({ ...readingLimitsOf(setup.config), dir, force, stop });
+  const rows = done.reduce((sum, one) => sum + one.rows, 0);
+  recordExport(setup, { tables: done.map(({ name }) => name), format: 'parquet', rows, file: resolve(dir) });
+  return done;
+}
 
 /** What a workbook gets: one table or view, the result of one query, or every table and view. */
 export type WorkbookContent = { readonly table: string } | { readonly sql: string } | 'everything';

@@ -1,0 +1,128 @@
+import type { RestoreReport } from '../../app/restore.js';
+import type { VerifyReport } from '../../app/verify.js';
+import { bytes, count, counted, duration, moment } from '../../base/units.js';
+import { command, text, toggle, wait } from '../command.js';
+import { answer } from '../output.js';
+import { setUp } from '../setup.js';
+import { countsTable, list, pairs, paragraphs, sections, some } from '../text/layout.js';
+import { nameOf } from '../text/sync.js';
+
+/** The commands that make a warehouse again: `rebuild` from its documents, `restore` from a backup; `verify` rehearses both. */
+
+export const rebuild = command({
+  name: 'rebuild',
+  summary: 'Rebuild every table from the raw documents, without requests',
+  examples: [
+    ['signalhouse rebuild', 'After an upgrade that adds columns'],
+    ['signalhouse rebuild --json', 'Rows by table, as JSON'],
+  ],
+  flags: { wait },
+  async run({ wait }, context) {
+    const { withWarehouse, worthCompacting } = await import('../../app/worker.js');
+    const setup = await setUp(context);
+    const { config, log, progress } = setup;
+    const done = await withWarehouse(setup, { wait }, async (warehouse) => {
+      log.info('rebuilding every table from the raw documents');
+      progress?.phase('rebuild', null);
+      const { documents, rows, ms } = await warehouse.rebuild(({ table, done, total }) => {
+        progress?.phase(`rebuild: ${table}`, total);
+        progress?.progress(done, total);
+      });
+      progress?.phase('publish', null);
+      const compactWhen = config.tuning.compactWhen ?? worthCompacting;
+      return { documents, rows, seconds: ms / 1000, published: await warehouse.publish({ compactWhen }) };
+    }).finally(() => progress?.close());
+    return answer(context, done, ({ documents, rows, seconds, published }) => {
+      const { path, bytes: size, userViews } = published;
+      const notes = userViews.flatMap(({ file, error }) =>
+        error === null ? [] : `\nviews/${file} is left out: ${error}`,
+      );
+      const took = `${count(documents)} documents in ${duration(seconds * 1000)}`;
+      const what = `${took}; published ${path} (${bytes(size)})${notes.join('')}`;
+      return paragraphs([countsTable('table', 'rows', rows), what]);
+    });
+  },
+});
+
+export const verify = command({
+  name: 'verify',
+  summary: 'Rehearse a restore: restore a copy of the published file, rebuild it, and compare',
+  examples: [
+    ['signalhouse verify', 'Exit 3 when a row of the copy is not as it was published'],
+    ['signalhouse verify --json', 'The tables that differ, with the first keys, as JSON'],
+  ],
+  flags: {},
+  async run(_flags, context) {
+    const { verify } = await import('../../app/verify.js');
+    const setup = await setUp(context);
+    const { progress } = setup;
+    const report = await verify(setup, { progress }).finally(() => progress?.close());
+    return answer(context, report, verifyText, report.exitCode);
+  },
+});
+
+function verifyText({ file, publishedAt, tables, rows, seconds, differences }: VerifyReport): string {
+  const what = `${file} of ${moment(publishedAt)}`;
+  const effort = `${count(tables)} tables, ${count(rows)} rows, ${duration(seconds * 1000)}`;
+  if (differences.length === 0) return `A restored and rebuilt copy is equal to ${what} (${effort}).`;
+  const found = differences.map(({ table, missing, more, different, keys }) => {
+    const rows = `${count(missing)} rows missing, ${count(more)} more, ${count(different)} different`;
+    return `${table}: ${rows}${keys.length === 0 ? '' : `; first keys: ${keys.join('; ')}`}`;
+  });
+  return `A restored and rebuilt copy differs from ${what} (${effort}).
+
+${list(found)}
+
+signalhouse rebuild makes these tables again from the raw documents, and publishes them.`;
+}
+
+export const restore = command({
+  name: 'restore',
+  usage: '<dir>',
+  summary: 'Restore the data directory from a backup of another one',
+  examples: [
+    ['signalhouse restore /tmp/backup/var/lib/signalhouse', 'The folder that a backup program restored'],
+    ['signalhouse restore /tmp/backup/data --dry-run', 'Check it, and show what it has and how old it is'],
+    ['signalhouse restore /tmp/backup/data --replace', 'Where the data directory is not empty'],
+  ],
+  flags: {
+    dir: text.describe('The data directory as a backup program restored it'),
+    dryRun: toggle.describe('Only check the backup and show what is in it'),
+    replace: toggle.describe('Move what is in the data directory aside, into a folder in it'),
+  },
+  async run({ dir, dryRun, replace }, context) {
+    const { restore } = await import('../../app/restore.js');
+    const setup = await setUp(context);
+    const report = await restore(setup, dir, { dryRun, replace }).finally(() => setup.progress?.close());
+    return answer(context, report, restoreText);
+  },
+});
+
+function restoreText(report: RestoreReport): string {
+  const { outcome, from, to, organization, asOf, ageMinutes, changes, mayHaveBeenSent, movedTo } = report;
+  const age = `${moment(asOf)} (${duration(ageMinutes * 60_000)} ago)`;
+  const notes = [...report.notes];
+  if (mayHaveBeenSent > 0)
+    notes.push(
+      `${counted(mayHaveBeenSent, 'queued change')} may have been sent after the backup: the next push asks the API before it sends one`,
+    );
+  if (outcome === 'restored')
+    notes.push('What happened in the API since then comes with the next signalhouse sync');
+  return sections([
+    [
+      outcome === 'restored' ? `Restored ${to}` : `Nothing was changed: --dry-run of a restore to ${to}`,
+      pairs([
+        ['from', from],
+        ['organization', organization && nameOf(organization)],
+        ['as of', age],
+        ['forgotten', report.forgotten === 0 ? null : `${counted(report.forgotten, 'request')} completed`],
+        ['other files', count(report.files.length)],
+        ['moved aside', movedTo],
+      ]),
+    ],
+    ['Rows', countsTable('table', 'rows', report.rows)],
+    ['Changes', countsTable('status', 'changes', changes as Record<string, number>)],
+    ['Files', list(some(report.files))],
+    ['Notes', list(notes)],
+  ]);
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import type { LakeAfterSync } from '../../app/lake.js';
+import type { SyncPushReport } from '../../app/runs.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
+import type { PlanReport, SyncReport } from '../../sync/report.js';
+import { type Context, command, limits, only, text, toggle, wait } from '../command.js';
+import { all, type Done, forAllOrOne } from '../organizations.js';
+import { answer } from '../output.js';
+import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
+import { paragraphs } from '../text/layout.js';
+import { inboxText, previewSummary, pushSummary } from '../text/push.js';
+import { planSummary, syncSummary } from '../text/sync.js';
+import { lakeAfterSyncText } from './lake.js';
+
+/** The commands that make a run: `sync`, `plan` and `push`. */
+
+/** Loaded only when one of them runs, so that --help does not load a database. */
+const app = () => import('../../app/runs.js');
+
+const syncFlags = {
+  only,
+  ...limits,
+  wait,
+  push: toggle.describe('First import the drop folder (inbox/) and send the queued changes'),
+  acceptDeletes: toggle.describe('Accept more deletions than sync.deletes allows'),
+  lake: toggle.describe('Then publish to the lake; exit 3 when only that fails'),
+};
+type SyncFlags = z.output<z.ZodObject<typeof syncFlags>>;
+
+export const sync = command({
+  name: 'sync',
+  summary: 'Pull everything that is due into the warehouse, and publish it',
+  examples: [
+    ['signalhouse sync', 'Everything that is due'],
+    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes and keep everything fetched'],
+    ['signalhouse sync --push --max-minutes 50', 'A whole night: push changes, then pull'],
+    ['signalhouse sync --lake', 'Pull, then publish to the lake what was pulled'],
+    ['signalhouse sync --only topics,companies', 'These lists and their details'],
+    ['signalhouse sync --push --all', 'Every organization of the settings file'],
+    ['signalhouse sync --json > run.json', 'The summary as JSON'],
+  ],
+  flags: { ...syncFlags, dryRun: toggle.describe('Only show what is due, as `plan` does'), all },
+  async run({ dryRun, all: isAll, ...flags }, context) {
+    if (dryRun) return forAllOrOne(context, isAll, (one) => planOf(flags, one), planSummary);
+    return forAllOrOne(context, isAll, (one) => syncOf(flags, one), summaryOf);
+  },
+});
+
+type Synced = (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync };
+
+async function syncOf({ push, lake, ...flags }: SyncFlags, context: Context): Promise<Done<Synced>> {
+  const { sync: runSync, syncAndPush } = await app();
+  const pull = push ? syncAndPush : runSync;
+  const result = lake
+    ? await observed(setUpLakeAccess(context), async (access, run) => {
+        const { publishAfterSync } = await import('../../app/lake.js');
+        return publishAfterSync(access, await pull(access, { ...flags, ...run }), run);
+      })
+    : await observed(setUpAccess(context), (access, run) => pull(access, { ...flags, ...run }));
+  return { result, exitCode: result.exitCode };
+}
+
+function summaryOf(report: Synced): string {
+  const parts = [syncSummary(report)];
+  if ('push' in report) {
+    const { push, pushFailure, inbox } = report;
+    parts.unshift(inboxText(inbox), push ? pushSummary(push) : `The push FAILED: ${pushFailure}`);
+  }
+  if (report.lake) parts.push(lakeAfterSyncText(report.lake));
+  return paragraphs(parts);
+}
+
+const planFlags = { only, ...limits, wait };
+
+export const plan = command({
+  name: 'plan',
+  summary: 'Show what a sync would fetch and how many requests that costs',
+  examples: [
+    ['signalhouse plan', 'What is due, in requests and minutes'],
+    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave for the next run'],
+    ['signalhouse plan --only topics --json', 'Topics and their details, as JSON'],
+  ],
+  flags: planFlags,
+  async run(flags, context) {
+    const { result, exitCode } = await planOf(flags, context);
+    return answer(context, result, planSummary, exitCode);
+  },
+});
+
+/** `plan`, and `sync --dry-run`. */
+async function planOf(
+  flags: z.output<z.ZodObject<typeof planFlags>>,
+  context: Context,
+): Promise<Done<PlanReport>> {
+  const { plan: makePlan } = await app();
+  const result = await observed(setUpAccess(context), (access, run) =>
+    makePlan(access, { ...flags, ...run }),
+  );
+  return { result, exitCode: result.failures.length > 0 ? ExitCode.incomplete : ExitCode.done };
+}
+
+const conflictRules = ['report', 'overwrite', 'skip'] as const;
+
+export const push = command({
+  name: 'push',
+  summary: 'Send the queued changes to the API, each exactly once',
+  examples: [
+    ['signalhouse push', 'Send everything that is queued'],
+    ['signalhouse push --dry-run', 'Print each PATCH that it would send'],
+    ['signalhouse push --result done.xlsx', 'Write the sheet again, with a result in each row'],
+    ['signalhouse push --all', 'Every organization of the settings file'],
+    ['signalhouse push --on-conflict overwrite', 'Overwrite what colleagues changed'],
+  ],
+  flags: {
+    dryRun: toggle.describe('Print what would be sent, and change nothing'),
+    onConflict: z.enum(conflictRules).optional().meta({
+      description:
+        'If somebody else changed the same field: report it (exit 3), overwrite it, or skip the change',
+      choices: conflictRules,
+    }),
+    result: text.optional().describe('Write the imported file again, with the result of each row'),
+    ...limits,
+    wait,
+    all,
+  },
+  async run({ dryRun, all: isAll, ...flags }, context) {
+    const { push: runPush, pushPreview } = await app();
+    if (isAll && flags.result !== undefined) {
+      const problem = 'is one file, of one organization; name that with --organization instead of --all';
+      throw new UsageError('The flags contradict each other.', [{ setting: '--result', problem }]);
+    }
+    if (dryRun) {
+      const { onConflict } = flags;
+      const preview = async (one: Context) => {
+        const result = await observed(setUpAccess(one), (access, run) =>
+          pushPreview(access, { onConflict, ...run }),
+        );
+        return { result, exitCode: ExitCode.done };
+      };
+      return forAllOrOne(context, isAll, preview, previewSummary);
+    }
+    const send = async (one: Context) => {
+      const result = await observed(setUpAccess(one), (access, run) => runPush(access, { ...flags, ...run }));
+      return { result, exitCode: result.exitCode };
+    };
+    return forAllOrOne(context, isAll, send, pushSummary);
+  },
+});
