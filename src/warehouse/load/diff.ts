@@ -142,14 +142,13 @@ function decideWrites(runId: string): string {
             ON s.endpoint = n.endpoint AND s.id = n.id AND s.parent_id IS NOT DISTINCT FROM n.parent_id
       ), seen AS (
         SELECT family, within, id, endpoint, parent_id, it.last.no AS no FROM newest
-        UNION ALL SELECT family, within, id, endpoint, parent_id, answer_no FROM stored
-      ), siblings AS (
-        SELECT family, within, id, list({'endpoint': endpoint, 'parent_id': parent_id, 'no': no}) AS all_of
-          FROM seen GROUP BY ALL HAVING count(DISTINCT {'endpoint': endpoint, 'parent_id': parent_id}) > 1
+        UNION ALL SELECT family, within, id, endpoint, parent_id, answer_no FROM stored SEMI JOIN newest USING (family, within, id)
+      ), moving AS (
+        SELECT c.it.last.seq FROM compared c JOIN seen o
+            ON o.family = c.family AND o.within = c.within AND o.id = c.id AND o.no >= c.first_no
+           AND (o.endpoint <> c.endpoint OR o.parent_id IS DISTINCT FROM c.parent_id)
       ), placed AS (
-        SELECT c.*, coalesce(len(list_filter(b.all_of, lambda one:
-                 (one.endpoint <> c.endpoint OR one.parent_id IS DISTINCT FROM c.parent_id) AND one.no >= c.first_no)) > 0, false) AS moves
-          FROM compared c LEFT JOIN siblings b ON b.family = c.family AND b.within = c.within AND b.id = c.id
+        SELECT *, it.last.seq IN (FROM moving) AS moves FROM compared
       )
       SELECT it.last.seq AS seq, endpoint, id, parent_id, it.body_hash AS body_hash, it.parts_hash AS parts_hash,
              CASE WHEN moves THEN it.last.fetched_at ELSE it.first.fetched_at END AS fetched_at,
