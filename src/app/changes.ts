@@ -165,7 +165,7 @@ function refuseMerges({ config }: Setup, names: readonly string[], message: stri
 export type ListedChanges = Awaited<ReturnType<typeof listChanges>>;
 
 /**
- * `signalhouse changes list`: the newest `limit` changes that match, and how many there are; and merges of people, newest
+ * `signalhouse changes list`: the newest `limit` changes that match, and how many there are; and every merge of people, newest
  * first, none where the filter is about topics, companies or files. Takes no lock.
  */
 export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number) {
@@ -173,7 +173,7 @@ export async function listChanges(setup: Setup, filter: ChangeFilter, limit: num
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
     const changes = await titled(snapshot, all, found.slice(0, limit));
-    return { total: found.length, changes, merges: mergesFor(setup, filter).slice(0, limit) };
+    return { total: found.length, changes, merges: mergesFor(setup, filter) };
   });
 }
 
