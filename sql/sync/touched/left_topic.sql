@@ -17,8 +17,11 @@ JOIN (
   UNION ALL
   SELECT id, 0 FROM main.topics WHERE total_group_count = 0
 ) AS sizes ON sizes.topic_id = topics.id AND sizes.listed = topics.total_group_count
-ANTI JOIN (SELECT id, parent_id, answer_no FROM raw.documents WHERE endpoint = 'topic_groups') AS listed
-  ON listed.id = named.id AND (listed.parent_id = groups.topic_id OR listed.answer_no > named.answer_no)
+-- Two joins: with OR in the condition of one, DuckDB compares every row with every other (254,000 with 184,000: 122 s).
+ANTI JOIN (SELECT id, parent_id FROM raw.documents WHERE endpoint = 'topic_groups') AS own_list
+  ON own_list.id = named.id AND own_list.parent_id = groups.topic_id
+ANTI JOIN (SELECT id, answer_no FROM raw.documents WHERE endpoint = 'topic_groups') AS later_list
+  ON later_list.id = named.id AND later_list.answer_no > named.answer_no
 WHERE named.endpoint = $child AND topics.deleted_at IS NULL
 UNION ALL
 SELECT named.parent_id, own.answer_no
