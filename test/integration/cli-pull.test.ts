@@ -123,7 +123,7 @@ describe('status', () => {
   it('of nothing is not well: the folder may be mistyped, or its volume lost', async () => {
     const { code, stdout } = await signalhouse(['status'], { cwd: testFolder() });
     expect(code).toBe(3);
-    expect(stdout).toContain('nothing yet');
+    expect(stdout).toContain('NOTHING YET: run signalhouse sync');
   });
 });
 

@@ -1,5 +1,5 @@
 import type { OrganizationLine, StatusReport } from '../../app/status.js';
-import { ExitCode } from '../../base/errors.js';
+
 import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
@@ -93,14 +93,14 @@ const whatLogDoes =
   'another program opened the published file for writing. Other readers may see its changes, or fail, until the next publication removes it.';
 
 /** Why nothing is published. */
-function unpublishedText({ holder, exitCode }: StatusReport, now: number): string {
+function unpublishedText({ holder, files }: StatusReport, now: number): string {
   if (holder) {
     const since = duration(now - Date.parse(holder.since));
     return `not yet: ${holder.command} has been running for ${since}, and publishes at its end and every sync.publishEveryMinutes`;
   }
-  return exitCode === ExitCode.incomplete
-    ? 'NOTHING YET: no run has succeeded; run signalhouse sync, which continues where the last one ended'
-    : 'nothing yet; run signalhouse sync';
+  return files.worker === null
+    ? 'NOTHING YET: run signalhouse sync'
+    : 'NOTHING YET: no run has succeeded; run signalhouse sync, which continues where the last one ended';
 }
 
 function contentsOf(contents: Contents, now: number): Section[] {
