@@ -1,5 +1,4 @@
 import type { OrganizationLine, StatusReport } from '../../app/status.js';
-
 import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
