@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, rmdirSync, rmSync } from 'node:fs';
 import type { Api } from '../api/client.js';
 import { systemClock } from '../base/clock.js';
 import { RefusedError, StorageError } from '../base/errors.js';
@@ -142,14 +142,10 @@ export function refuseWithoutWarehouse(dataDir: string): void {
   });
 }
 
-/**
- * Creates the data directory, and the file that shows `status` that a first run was tried. Returns what removes a directory
- * that is new.
- */
+/** Creates the data directory. Returns what removes one that is new, with what the client wrote into it. */
 function claimFolder(dataDir: string): () => void {
   const hadFolder = existsSync(dataDir);
   createDataDir(dataDir);
-  if (!hasWarehouse(dataDir)) closeSync(openSync(spendingLogPath(dataDir), 'a', 0o600));
   return () => {
     if (hadFolder) return;
     rmSync(spendingLogPath(dataDir), { force: true });
