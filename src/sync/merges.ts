@@ -37,9 +37,9 @@ function sourcesOf({ children }: Resources): Source[] {
 }
 
 /**
- * Marks entities that were merged with the survivor's id, also those that are answered by id and only left their list. The survivor's history names them; where none does,
- * the entity's own history is fetched, once, since some services keep answering it, and then the histories of those who
- * may be the survivor. A run that ends before leaves that to the next.
+ * Marks entities that were merged with the survivor's id, also those that are answered by id and only left their list. The
+ * survivor's history names them; where none does, the entity's own history is fetched, once, since some services keep
+ * answering it, and then the histories of those who may be the survivor. A run that ends before leaves that to the next.
  */
 export async function resolveMerges(context: Context): Promise<void> {
   for (const source of sourcesOf(context.resources)) {
@@ -104,14 +104,14 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
   );
   if (rows.length === 0) return;
   const arrivedAt = arrivalNow(context.clock);
-  for (const { id, deleted_at } of rows)
-    if (deleted_at === null)
-      await tombstone(context, history.list, presence, { id, arrivedAt, reason: 'merged' });
   const staging = new Staging(arrivedAt, context.schemaDrift);
-  for (const row of rows) {
-    const deletedAt = row.deleted_at ?? arrivedAt.at.toISOString();
-    const merged = { deletedAt, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
-    staging.document(presence, { id: row.id, parentId: null }, { ...present, ...merged });
+  for (const { id, deleted_at: deletedAt, merged_into_id: mergedIntoId } of rows) {
+    if (deletedAt === null) {
+      await tombstone(context, history.list, presence, { id, arrivedAt, reason: 'merged', mergedIntoId });
+      continue;
+    }
+    const merged = { ...present, deletedAt, deletedReason: 'merged', mergedIntoId };
+    staging.document(presence, { id, parentId: null }, merged);
   }
   await context.batcher.add(staging);
   await context.batcher.flush();

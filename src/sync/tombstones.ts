@@ -205,11 +205,12 @@ async function restore(context: Context, presence: string): Promise<number> {
   return returned.length;
 }
 
-/** An item that was answered 404 by id: when, and with which `data.reason`. */
+/** An item that is gone: when that was found, with which reason (`data.reason` of a 404), and into what it was merged. */
 interface NotFound {
   readonly id: string;
   readonly arrivedAt: Arrival;
   readonly reason: string | undefined;
+  readonly mergedIntoId?: string | null;
 }
 
 /** An item that is not listed, and since when. */
@@ -286,11 +287,11 @@ export async function tombstone(
   context: Context,
   list: List,
   presence: string,
-  { id, arrivedAt, reason }: NotFound,
+  { id, arrivedAt, reason, mergedIntoId = null }: NotFound,
 ): Promise<void> {
   const staging = new Staging(arrivedAt, context.schemaDrift);
   const deleted = { deletedAt: arrivedAt.at.toISOString(), deletedReason: reason ?? 'not_found' };
-  staging.document(presence, { id, parentId: null }, { ...present, ...deleted });
+  staging.document(presence, { id, parentId: null }, { ...present, ...deleted, mergedIntoId });
   staging.remove(await documentsRemovedWith(context, list, id));
   // If it comes back, its children are due as if they had never been fetched.
   for (const child of context.resources.children) {
