@@ -11,7 +11,7 @@ import { readVersions } from '../warehouse/load/models.js';
 import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
-import { type Measured, measuredAge } from './freshness.js';
+import { type Current, type Measured, measuredAge } from './freshness.js';
 import type { DueReason, PlanLine, SyncOptions } from './report.js';
 
 /** What due needs of the warehouse. */
@@ -149,8 +149,8 @@ export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'cloc
   });
 }
 
-/** How due looks. */
-export interface DueOptions {
+/** How to look at the warehouse. */
+export interface LookOptions {
   /**
    * Whether conversations of companies that are due are still to be fetched: those of their people come with them.
    * Left out, they are where they are among the children.
@@ -158,39 +158,103 @@ export interface DueOptions {
   readonly companyGroupsCome?: boolean;
   /** The run that asks, which does not ask twice for what it was answered and could not store. */
   readonly runId?: string;
-  /** Looks at these entities alone, and returns what is not due of them. */
-  readonly entityIds?: readonly string[] | null;
-  readonly measured?: ReadonlyMap<string, Measured>;
 }
 
-function comeCompanyGroups(children: readonly Child[]): boolean {
-  return children.some(({ name }) => name === 'company_groups');
+/** Looks at these entities alone. */
+interface OfEntities {
+  readonly entityIds?: readonly string[] | null;
 }
+
+/** What one look at the warehouse says about some children. */
+export interface Look {
+  /** Everything that is due, in the order in which it is fetched (design: never, changed, sweep). */
+  readonly tasks: readonly Task[];
+  /** What is not due, and was answered well. */
+  readonly current: readonly Current[];
+}
+
+type Row = Omit<Task, 'child' | 'stratum'>;
 
 /**
- * Everything that is due of these children, in the order in which it is fetched (design: never, changed, sweep). What the
- * run `runId` was answered and could not store is not due in that run.
+ * What is due of these children, and what is not. What the run `runId` was answered and could not store is not due in that
+ * run.
  */
-export async function due(
+export async function look(
   rows: Rows,
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
-  { companyGroupsCome = comeCompanyGroups(children), runId = '', entityIds = null }: DueOptions = {},
-): Promise<Task[]> {
+  options: LookOptions = {},
+): Promise<Look> {
   const tasks: Task[] = [];
-  const partsOf = await partsOfLists(rows, children);
-  const measured = await readMeasured(rows);
-  for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId, entityIds, measured });
-    const listed = `SELECT ${taskColumns} FROM (${sql}) WHERE ${entityIds ? 'is_current' : 'reason IS NOT NULL'}`;
-    const parts = partsOf(child);
-    for (let part = 0; part < parts; part += 1) {
-      const found = await rows.all<Omit<Task, 'child'>>(listed, { ...params, parts, part });
-      for (const row of found) tasks.push({ child, ...row });
+  const current: Current[] = [];
+  const listed = `${taskColumns}, stratum, age_days AS "ageDays", is_current AS "isCurrent"`;
+  const which = 'reason IS NOT NULL OR is_current';
+  type Found = Row & Pick<Current, 'stratum' | 'ageDays'> & { isCurrent: boolean };
+  for await (const { child, found } of ask<Found>(rows, children, settings, now, {
+    ...options,
+    listed,
+    which,
+  })) {
+    for (const { stratum, ageDays, isCurrent, ...row } of found) {
+      const { entityId, requests } = row;
+      if (isCurrent) current.push({ resource: child.name, entityId, stratum, ageDays, requests });
+      else tasks.push({ child, ...row });
     }
   }
-  return tasks.sort(byUrgency);
+  return { tasks: tasks.sort(byUrgency), current };
+}
+
+/** What a look says is due. */
+export async function due(...of: Parameters<typeof look>): Promise<readonly Task[]> {
+  return (await look(...of)).tasks;
+}
+
+/** What is not due of these entities, as tasks, to be fetched all the same. */
+export async function notDue(
+  rows: Rows,
+  children: readonly Child[],
+  settings: DueSettings,
+  now: Date,
+  entityIds: readonly string[],
+): Promise<Task[]> {
+  const tasks: Task[] = [];
+  const asked = { entityIds, listed: taskColumns, which: 'is_current' };
+  for await (const { child, found } of ask<Row>(rows, children, settings, now, asked))
+    for (const row of found) tasks.push({ child, ...row });
+  return tasks;
+}
+
+/** Runs the query of due, child by child and part by part. */
+async function* ask<Found extends object>(
+  rows: Rows,
+  children: readonly Child[],
+  settings: DueSettings,
+  now: Date,
+  {
+    listed,
+    which,
+    ...options
+  }: LookOptions & OfEntities & { readonly listed: string; readonly which: string },
+): AsyncGenerator<{ child: Child; found: Found[] }> {
+  const partsOf = await partsOfLists(rows, children);
+  const measured = await readMeasured(rows);
+  const companyGroupsCome = comeCompanyGroups(children);
+  for (const child of children) {
+    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, ...options, measured });
+    const parts = partsOf(child);
+    for (let part = 0; part < parts; part += 1) {
+      const found = await rows.all<Found>(
+        `SELECT ${listed} FROM (${sql}) WHERE ${which} ORDER BY entity_id`,
+        { ...params, parts, part },
+      );
+      yield { child, found };
+    }
+  }
+}
+
+function comeCompanyGroups(children: readonly Child[]): boolean {
+  return children.some(({ name }) => name === 'company_groups');
 }
 
 /**
@@ -215,14 +279,8 @@ function compare(a: string, b: string): number {
 }
 
 /** How much of each child is due and how many requests it takes; children with nothing due are left out. */
-export async function countDue(
-  rows: Rows,
-  children: readonly Child[],
-  settings: DueSettings,
-  now: Date,
-  runId = '',
-): Promise<PlanLine[]> {
-  const tasks = groupBy(await due(rows, children, settings, now, { runId }), ({ child }) => child.name);
+export function countDue(due: readonly Task[], children: readonly Child[]): PlanLine[] {
+  const tasks = groupBy(due, ({ child }) => child.name);
   return children.flatMap(({ name }) => {
     const own = tasks.get(name);
     if (!own) return [];
@@ -267,7 +325,12 @@ export function dueQuery(
   child: Child,
   settings: DueSettings,
   now: Date,
-  { companyGroupsCome = true, runId = '', entityIds = null, measured }: DueOptions = {},
+  {
+    companyGroupsCome = true,
+    runId = '',
+    entityIds = null,
+    measured,
+  }: LookOptions & OfEntities & { readonly measured?: ReadonlyMap<string, Measured> } = {},
 ): Query {
   const { branches, params } = notRequested(child, settings, companyGroupsCome);
   const touched = touchedBy(child);

@@ -9,7 +9,7 @@ import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import { idleTasks } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
 import { keyOf } from './doubts.js';
-import { due, type Task, withCompanySql } from './due.js';
+import { due, type Look, look, type Task, withCompanySql } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { resolveMerges } from './merges.js';
@@ -24,16 +24,20 @@ import { Staging } from './staging/staging.js';
  * and an endpoint that is broken is given up while the others continue. At last, what the caps leave goes to checks and to what
  * is likeliest to be out of date.
  */
-export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<Look | null> {
   const givenUp = new GivenUp();
   try {
-    await fetchRounds(context, children, givenUp);
+    return await fetchRounds(context, children, givenUp);
   } finally {
     context.failures.push(...givenUp.failures());
   }
 }
 
-async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<void> {
+async function fetchRounds(
+  context: Context,
+  children: readonly Child[],
+  givenUp: GivenUp,
+): Promise<Look | null> {
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
@@ -43,7 +47,9 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
-    const all = await due(context.store, children, context.config, now, { runId: context.runId });
+    const lookedAt = context.batcher.added;
+    const found = await look(context.store, children, context.config, now, { runId: context.runId });
+    const all = [...found.tasks];
     const untried = (task: Task) => !tried.has(keyOf(task)) && !context.doubts.has(keyOf(task));
     if (!all.some((task) => untried(task) && !givenUp.has(task.child.name)))
       await addOwnConversations(context, all, children, now);
@@ -69,11 +75,13 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
       if (isResolved || context.batcher.added === before) {
-        if (isIdle) return;
+        const end = () => (context.batcher.added === lookedAt ? found : null);
+        if (isIdle) return end();
         isIdle = true;
         await context.batcher.flush();
-        tasks.push(...(await idleTasks(context, children)).filter(({ child }) => !givenUp.has(child.name)));
-        if (tasks.length === 0) return;
+        const idle = await idleTasks(context, children, found);
+        tasks.push(...idle.filter(({ child }) => !givenUp.has(child.name)));
+        if (tasks.length === 0) return end();
       } else isResolved = true;
     }
     await rememberConversations(context, tasks);

@@ -76,7 +76,7 @@ function wilson(share: number, n: number): [number, number] {
   return [share === 0 ? 0 : Math.max(0, end(-1)), share === 1 ? 1 : Math.min(1, end(1))];
 }
 
-/** A detail that is not due, and was fetched more than twelve hours ago. */
+/** A detail that is not due, and was answered well. */
 export interface Current {
   readonly resource: string;
   readonly entityId: string;

@@ -3,7 +3,7 @@ import type { RunObserver } from '../base/observer.js';
 import { runLifecycle } from '../run/lifecycle.js';
 import { countChecks } from './checks.js';
 import { type SyncParts, syncContext } from './context.js';
-import { countDue } from './due.js';
+import { countDue, look } from './due.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { stageOrganization } from './run.js';
@@ -32,10 +32,11 @@ export async function runPlan(
       },
       verdict: () => ({ incomplete: context.failures.length > 0 }),
       async report({ head, endedAt }) {
-        const lines = await countDue(context.store, selection.children, config, endedAt);
+        const found = await look(context.store, selection.children, config, endedAt);
+        const lines = countDue(found.tasks, selection.children);
         const spent = head.requests.total;
         const children = lines.reduce((sum, line) => sum + line.requests, 0);
-        const checks = await countChecks(context, selection.children, spent + children);
+        const checks = countChecks(context, found, spent + children);
         const total = spent + children + checks;
         const plan: PlanReport = {
           organization: identity.organization,

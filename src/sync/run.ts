@@ -11,7 +11,7 @@ import type { RunTally } from '../run/tally.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
-import { clampTimes, countDue, sweepReport } from './due.js';
+import { clampTimes, countDue, type Look, look, sweepReport } from './due.js';
 import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
@@ -34,12 +34,13 @@ export async function runSync(
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];
+    let last: Look | null = null;
     return {
       async work() {
         await clampTimes(context);
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
-        await fetchDue(context, selection.children);
+        last = await fetchDue(context, selection.children);
       },
       async beforeLastBatch() {
         reportDoubts(context);
@@ -51,7 +52,7 @@ export async function runSync(
         incomplete:
           context.tally.rejected.new > 0 || context.failures.length > 0 || scans.some(({ fused }) => fused),
       }),
-      report: (end) => syncReport(context, selection, options, scans, end),
+      report: (end) => syncReport(context, selection, options, { ...end, scans, last }),
     };
   });
   return { ...report, published };
@@ -61,8 +62,7 @@ async function syncReport(
   context: Context,
   selection: Selection,
   options: SyncOptions,
-  scans: readonly ScanReport[],
-  { head, endedAt, error }: RunResult,
+  { head, endedAt, error, scans, last }: RunResult & { scans: readonly ScanReport[]; last: Look | null },
 ): Promise<RunSummary<SyncReport>> {
   const { tally, config, failures, notes, shortHistories, lagging, unsettledConversations } = context;
   if (error && head.outcome === 'failed') {
@@ -92,8 +92,10 @@ async function syncReport(
   const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
   const sweep = await sweepReport(context, selection.children, options, pages);
   if (sweep !== null) notes.push(sweep);
-  notes.push(...(await estimateFreshness(context, endedAt)));
-  const left = await countDue(context.store, selection.children, config, endedAt, context.runId);
+  const { store, runId } = context;
+  const found = last ?? (await look(store, selection.children, config, endedAt, { runId }));
+  notes.push(...(await estimateFreshness(context, selection.children, found, endedAt)));
+  const left = countDue(found.tasks, selection.children);
   const due = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { due } from '../../../src/sync/due.js';
+import { due, look, notDue } from '../../../src/sync/due.js';
 import { explainDue } from '../../../src/sync/explain-due.js';
 import { batchOf, type Coverage } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
@@ -71,8 +71,12 @@ describe('ages', () => {
 });
 
 describe('what may be checked', () => {
-  const strata = async (entityIds: readonly string[]) =>
-    (await due(warehouse, own, settings, now, { entityIds })).map(({ entityId }) => entityId);
+  const strata = async (entityIds: readonly string[]) => {
+    const found = (await notDue(warehouse, own, settings, now, entityIds)).map(({ entityId }) => entityId);
+    const { current } = await look(warehouse, own, settings, now);
+    expect(current.map(({ entityId }) => entityId).filter((id) => entityIds.includes(id))).toEqual(found);
+    return found;
+  };
 
   test('is not due, and was answered well', async () => {
     await fetched({ old: 11, middle: 4.9, young: 0.6 });
