@@ -5,7 +5,6 @@ import {
   RejectedError,
   type SignalhouseError,
 } from '../base/errors.js';
-import { oneAtATime } from '../base/one-at-a-time.js';
 import { pool } from '../base/pool.js';
 import type { List } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
@@ -38,7 +37,6 @@ export async function readLists(
     observer,
     lists.map(({ name }) => ({ name, total: null })),
   );
-  const readers = { settles, oneByOne: oneAtATime() };
   const readings = lists.map((list) => {
     const progress = (done: number, total: number | null) => phases.progress(list.name, done, total);
     const shown = {
@@ -55,7 +53,7 @@ export async function readLists(
     context.stop.throwIfAborted();
     const startedAt = new Date(context.clock.now());
     try {
-      const scan = await readOne(own, list, readers);
+      const scan = await readOne(own, list, settles);
       scans.push(scan);
       phases.end(list.name, summaryOf(scan));
     } catch (error) {
@@ -113,14 +111,7 @@ function failedScan(endpoint: string, startedAt: Date, { clock }: Context, messa
   };
 }
 
-interface Readers {
-  readonly settles: boolean;
-  /** What is missing is looked up one list at a time: each look uses the same temporary table. */
-  readonly oneByOne: ReturnType<typeof oneAtATime>;
-}
-
-async function readOne(context: Context, list: List, readers: Readers): Promise<ScanReport> {
-  const { settles, oneByOne } = readers;
+async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {
   let read = await readList(context, list);
   const again = async () => {
     const second = await readList(context, list);
@@ -128,7 +119,7 @@ async function readOne(context: Context, list: List, readers: Readers): Promise<
     read = { ...second, ...both, startedAt: read.startedAt };
     return second;
   };
-  const found = settles ? await oneByOne(() => settle(context, list, read, again)) : nothingSettled;
+  const found = settles ? await settle(context, list, read, again) : nothingSettled;
   const note = found.note ?? read.note;
   await context.batcher.add({ scans: [scanRow(list.name, read, new Date(context.clock.now()), found)] });
   if (note !== null) context.notes.push(`${list.name}: ${note}`);

@@ -41,26 +41,57 @@ interface MissingItem {
   readonly unanswered: boolean;
 }
 
-const missingSql = sqlFile('sync/missing');
+/** An item that is not listed, and since when. */
+interface UnlistedItem {
+  readonly id: string;
+  readonly since?: string | null;
+}
 
-/**
- * The stored items of a list that are not among these ids, and how many are stored at all. Keeps the ids in a temporary
- * table for `settle`.
- */
-async function missingFrom(
-  context: Context,
+/** An item that was gone or not listed, and is listed again. */
+interface ReturnedItem {
+  readonly id: string;
+  readonly detail_unavailable_reason: string | null;
+}
+
+/** What a reading of a list says of the items that are stored. */
+interface Compared {
+  readonly missing: readonly MissingItem[];
+  /** How many are stored, where any is missing. */
+  readonly stored: number;
+  readonly returned: readonly ReturnedItem[];
+  /** Those of which it is known that they are not listed, as far as they are to be asked for again. */
+  readonly unlisted: readonly UnlistedItem[];
+}
+
+const compareSql = {
+  missing: sqlFile('sync/missing'),
+  returned: sqlFile('sync/returned'),
+  unlisted: sqlFile('sync/unlisted'),
+};
+
+/** Compares a list's items that are stored with the ids that it returned. */
+async function compare(
+  { store, resources, config, clock }: Context,
   list: List,
+  presence: string,
   ids: ReadonlySet<string>,
-): Promise<{ missing: MissingItem[]; stored: number }> {
-  await context.batcher.flush();
+): Promise<Compared> {
+  const maxAge = maxAgeSeconds(detailOf(resources, list), config);
   // In one transaction: the warehouse may be opened again between two calls, and then has no temporary tables.
-  const missing = await context.store.transaction(async (tx) => {
+  return store.transaction(async (tx) => {
     await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
     await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
-    const parameters = { list: list.name, presence: list.presence ?? '' };
-    return tx.all<MissingItem & { stored: number }>(missingSql, parameters);
+    const missing = await tx.all<MissingItem & { stored: number }>(compareSql.missing, {
+      ...{ list: list.name, presence },
+    });
+    return {
+      ...{ missing, stored: Number(missing[0]?.stored ?? 0) },
+      returned: await tx.all<ReturnedItem>(compareSql.returned, { presence }),
+      unlisted: await tx.all<UnlistedItem>(compareSql.unlisted, {
+        ...{ presence, max_age_seconds: maxAge, now: new Date(clock.now()) },
+      }),
+    };
   });
-  return { missing, stored: Number(missing[0]?.stored ?? 0) };
 }
 
 function* rowsOf(ids: Iterable<string>): Generator<[string]> {
@@ -94,8 +125,6 @@ export interface ReturnedIds {
   readonly verified: boolean;
 }
 
-const unlistedSql = sqlFile('sync/unlisted');
-
 /**
  * Tombstones what a list lost, and restores what it returned again. What a verified scan misses is asked for by id: only
  * a 404 makes a tombstone, and an item that is answered exists, but is not listed any more. A 404 proves nothing where
@@ -110,19 +139,21 @@ export async function settle(
 ): Promise<Settled> {
   const { presence } = list;
   if (presence === null) return nothingSettled;
-  const { missing, stored } = await missingFrom(context, list, returned.ids);
-  const restored = await restore(context, presence);
+  const look = () => compare(context, list, presence, returned.ids);
+  let found = await look();
+  if (found.missing.length > 0) {
+    // What goes with them, or is stored of them by now, is in what this run has appended.
+    await context.batcher.flush();
+    found = await look();
+  }
+  const { missing, stored, unlisted } = found;
+  const restored = await restore(context, presence, found.returned);
   if (!returned.verified) return { ...nothingSettled, restored };
   const count = { missing: missing.length, stored, returned: returned.ids.size };
   if (!context.acceptDeletes && tripsFuse(count, context.config.sync.deletes)) {
     const note = `${missing.length} of ${stored} stored items are missing: nothing was deleted (--accept-deletes allows it)`;
     return { ...nothingSettled, missing: missing.length, restored, fused: true, note };
   }
-  const unlisted = await context.store.all<UnlistedItem>(unlistedSql, {
-    presence,
-    max_age_seconds: maxAgeSeconds(detailOf(context.resources, list), context.config),
-    now: new Date(context.clock.now()),
-  });
   const unanswered = new Set(missing.flatMap((item) => (item.unanswered ? [item.id] : [])));
   const unproven: NotFound[] = [];
   let tombstoned = 0;
@@ -189,13 +220,11 @@ async function fetchByIds(
   return items.flatMap(({ id }) => notFound.get(id) ?? []);
 }
 
-const returnedSql = sqlFile('sync/returned');
-
-async function restore(context: Context, presence: string): Promise<number> {
-  const returned = await context.store.all<{ id: string; detail_unavailable_reason: string | null }>(
-    returnedSql,
-    { presence },
-  );
+async function restore(
+  context: Context,
+  presence: string,
+  returned: readonly ReturnedItem[],
+): Promise<number> {
   if (returned.length === 0) return 0;
   const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
   for (const { id, detail_unavailable_reason: reason } of returned) {
@@ -211,12 +240,6 @@ interface NotFound {
   readonly arrivedAt: Arrival;
   readonly reason: string | undefined;
   readonly mergedIntoId?: string | null;
-}
-
-/** An item that is not listed, and since when. */
-interface UnlistedItem {
-  readonly id: string;
-  readonly since?: string | null;
 }
 
 /**
