@@ -10,8 +10,8 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const target = join(root, 'docs/privacy.md');
 const built = (/** @type {string} */ path) => import(pathToFileURL(join(root, 'dist', path)).href);
 
-/** @type {import('../src/warehouse/privacy/classes.js').Classes} */
-const privacy = (await built('warehouse/privacy/classes.js')).classesFile();
+/** @type {import('../src/warehouse/privacy/policy.js').Classes} */
+const privacy = (await built('warehouse/privacy/policy.js')).classesFile();
 /** @type {typeof import('../src/contract/privacy.js')} */
 const { classOf, kinds } = await built('contract/privacy.js');
 

@@ -38,7 +38,7 @@ COMMENT ON COLUMN appended.sets.fetched_at IS 'When the answer arrived (UTC).';
 COMMENT ON COLUMN appended.sets.answer_no IS 'Number of the answer.';
 
 CREATE TABLE IF NOT EXISTS appended.members (set_no BIGINT, id VARCHAR);
-COMMENT ON TABLE appended.members IS 'The ids that a set names, without those of documents of the same answer.';
+COMMENT ON TABLE appended.members IS 'The ids that a set names.';
 COMMENT ON COLUMN appended.members.set_no IS 'Number of the set.';
 COMMENT ON COLUMN appended.members.id IS 'Id of a document of its kind and parent.';
 

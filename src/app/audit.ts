@@ -1,11 +1,11 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../base/clock.js';
+import { systemClock, timeId } from '../base/clock.js';
 import type { DataDir } from '../base/encryption.js';
 import { Journal } from '../base/journal.js';
 import { osUser } from '../base/os-user.js';
 import { MergeJournal } from '../push/merge-journal.js';
-import { type AuditRecord, recordId } from '../warehouse/forget/records.js';
+import type { AuditRecord } from '../warehouse/forget/records.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
 
@@ -58,7 +58,7 @@ function record(
 ): void {
   const now = new Date(clock.now());
   const line: AuditRecord = {
-    ...{ id: recordId(now), at: now.toISOString(), action, entityType: null, entities: null },
+    ...{ id: timeId(now), at: now.toISOString(), action, entityType: null, entities: null },
     ...{ requestedBy, reason: null, details },
   };
   try {

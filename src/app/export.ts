@@ -11,9 +11,8 @@ import {
   type ExportFormat,
   exportAll,
   exportQuery,
-  relationNamed,
-  relationOf,
-  relationsQuery,
+  relationIn,
+  relationsIn,
 } from '../warehouse/read/export.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { recordExport } from './audit.js';
@@ -94,9 +93,8 @@ async function selectsOf(
 ): Promise<{ readonly name: string; readonly select: string }[]> {
   if (content !== 'everything' && 'sql' in content)
     return [{ name: 'query', select: `FROM (${await snapshot.oneSelect(content.sql)}\n)` }];
-  const rows = await snapshot.all<{ schema_name: string; relation_name: string }>(relationsQuery);
-  const relations = rows.map((row) => relationOf(row.schema_name, row.relation_name));
-  const wanted = content === 'everything' ? relations : [relationNamed(relations, content.table)];
+  const wanted =
+    content === 'everything' ? await relationsIn(snapshot) : [await relationIn(snapshot, content.table)];
   return wanted.map(({ label, sql }) => ({
     name: content === 'everything' ? label : content.table,
     select: `FROM ${sql}`,

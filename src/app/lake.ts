@@ -2,7 +2,7 @@ import { ExitCode, SignalhouseError, UsageError } from '../base/errors.js';
 import { count } from '../base/units.js';
 import type { LakeSecrets } from '../config/secrets.js';
 import { type LakeResult, runLakeProcess } from '../lake/child.js';
-import type { LakeTaskParts } from '../lake/messages.js';
+import type { LakeTaskParts } from '../lake/open.js';
 import type { LakeCommands } from '../lake/process.js';
 import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
 import { lakePlace } from '../lake/settings.js';
@@ -12,10 +12,10 @@ import { limitsOf, type Setup, type Signals } from './setup.js';
 
 /** The commands of the lake: settings in, a process that does the work, and its report. */
 
+export type { LakeStatus } from '../lake/publications.js';
 export type { LakeReport } from '../lake/publish.js';
 export type { LakeDropped } from '../lake/remove.js';
 export { lakeProblems } from '../lake/settings.js';
-export type { LakeStatus } from '../lake/status.js';
 
 export interface LakeAccess extends Setup {
   readonly lake: LakeSecrets;

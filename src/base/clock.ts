@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Time as a dependency, so that tests need not wait. */
@@ -12,6 +13,11 @@ export interface Clock {
   bounds?(): { readonly earliest: Date; readonly latest: Date } | null;
   /** What this machine's clock said, by this clock. */
   corrected?(at: Date): Date;
+}
+
+/** An id that sorts by time, such as `20261120T101500123Z-4f2a`, with so many random bytes. */
+export function timeId(at: Date, random = 2): string {
+  return `${at.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(random).toString('hex')}`;
 }
 
 export const systemClock: Clock = {

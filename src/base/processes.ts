@@ -2,7 +2,15 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from './errors.js';
+import {
+  LakeError,
+  LockedError,
+  messageOf,
+  type Problem,
+  SignalhouseError,
+  StorageError,
+  UsageError,
+} from './errors.js';
 import { duration } from './units.js';
 
 /** Whether a process of this machine is alive, including those of other users. */
@@ -14,19 +22,131 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** What a process of `runTask` is sent. */
+type ToTask = { readonly task: unknown } | { readonly stop: true };
+
+/** What it sends back: notes while it works, and in the end its result or its error. */
+type FromTask = { readonly note: unknown } | { readonly result: unknown } | { readonly error: SentError };
+
 /**
- * Starts a program of ours in a process of its own, by its path in dist: a process can only start what is compiled, also when
- * a test runs this module from src. It gets messages, and none of our variables: they hold the settings and secrets.
+ * Has a program of ours, by its path in dist, do one task in a process of its own (`answerTask`): a process can only start
+ * what is compiled, also when a test runs this module from src. It gets none of our variables: they hold the settings and
+ * secrets. Rejects with the task's error, in its class, or with what `ended` makes of how the process ended before it was done.
  */
-export function startChild(program: string, { stderr = 'ignore' }: { stderr?: 'ignore' | 'inherit' } = {}) {
-  const env = envWithoutOurs();
+export function runTask<Result, Note = never>(
+  program: string,
+  task: unknown,
+  control: {
+    /** Is told what the task says meanwhile. */
+    readonly onNote?: (note: Note) => void;
+    /** Asks the task to end. */
+    readonly stop?: AbortSignal | undefined;
+    /** Ends the process at once. */
+    readonly kill?: AbortSignal | undefined;
+    readonly stderr?: 'ignore' | 'inherit';
+    readonly ended: (how: string) => Error;
+  },
+): Promise<Result> {
+  const { onNote, stop, kill, stderr = 'ignore', ended } = control;
   const path = fileURLToPath(new URL(`../../dist/${program}`, import.meta.url));
-  const child: ChildProcess = fork(path, [], {
-    env,
-    execArgv: [],
-    stdio: ['ignore', 'ignore', stderr, 'ipc'],
+  return new Promise((resolve, reject) => {
+    const child: ChildProcess = fork(path, [], {
+      env: envWithoutOurs(),
+      execArgv: [],
+      stdio: ['ignore', 'ignore', stderr, 'ipc'],
+    });
+    const say = (message: ToTask) => child.connected && child.send(message, () => undefined);
+    const onStop = () => void say({ stop: true });
+    const onKill = () => void child.kill('SIGKILL');
+    let answer: FromTask | undefined;
+    let failure: Error | undefined;
+    child.on('message', (message: FromTask) => {
+      if ('note' in message) onNote?.(message.note as Note);
+      else answer = message;
+    });
+    child.on('error', (error) => {
+      failure ??= error;
+    });
+    child.on('close', (code, signal) => {
+      stop?.removeEventListener('abort', onStop);
+      kill?.removeEventListener('abort', onKill);
+      if (answer && 'result' in answer) resolve(answer.result as Result);
+      else if (answer && 'error' in answer) reject(receivedError(answer.error));
+      else reject(failure ?? ended(signal === null ? `ended with ${code}` : `was ended by ${signal}`));
+    });
+    stop?.addEventListener('abort', onStop, { once: true });
+    kill?.addEventListener('abort', onKill, { once: true });
+    say({ task });
+    if (stop?.aborted) onStop();
+    if (kill?.aborted) onKill();
   });
-  return child;
+}
+
+/**
+ * The program of `runTask`: works on the one task that it is sent, sends back what `say` is given and the result or error,
+ * and ends. The process that started it decides when it ends, not a signal of the terminal; it never outlives that one, and
+ * when a container has too little memory, it is ended and not the worker.
+ */
+export function answerTask<Task, Note = never>(
+  work: (task: Task, say: (note: Note) => Promise<void>, stop: AbortSignal) => Promise<unknown>,
+): void {
+  const stop = new AbortController();
+  const send = (message: FromTask) =>
+    new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
+  process.on('message', (message: ToTask) => {
+    if ('stop' in message) return stop.abort();
+    void work(message.task as Task, (note) => send({ note }), stop.signal)
+      .then(
+        (result) => send({ result: result ?? null }),
+        (error: unknown) => send({ error: sentError(error) }),
+      )
+      .then(() => process.exit(0));
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.umask(0o077);
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000');
+  } catch {
+    // Only Linux has it.
+  }
+}
+
+interface SentError {
+  readonly kind: 'usage' | 'locked' | 'lake' | 'storage' | 'unexpected';
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly problems: readonly Problem[];
+  readonly pid?: number | undefined;
+  readonly stack?: string | undefined;
+}
+
+function sentError(error: unknown): SentError {
+  const message = messageOf(error);
+  if (!(error instanceof SignalhouseError)) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    return { kind: 'unexpected', message, problems: [], stack };
+  }
+  const sent = { message, hint: error.hint, problems: [] };
+  if (error instanceof UsageError) return { ...sent, kind: 'usage', problems: error.problems };
+  if (error instanceof LockedError) return { ...sent, kind: 'locked', pid: error.pid };
+  return { ...sent, kind: error instanceof LakeError ? 'lake' : 'storage' };
+}
+
+function receivedError({ kind, message, hint, problems, pid, stack }: SentError): Error {
+  const detail = { hint };
+  switch (kind) {
+    case 'usage':
+      return new UsageError(message, problems, detail);
+    case 'locked':
+      return new LockedError(message, pid, detail);
+    case 'lake':
+      return new LakeError(message, 'give up', detail);
+    case 'storage':
+      return new StorageError(message, detail);
+    case 'unexpected':
+      return Object.assign(new Error(message), stack !== undefined && { stack });
+  }
 }
 
 /** Our variables hold the settings and secrets. */
@@ -110,19 +230,4 @@ export function runCommand(
       finish(code === 0 ? null : by === null ? `it ended with ${code}` : `it was ended by ${by}`),
     );
   });
-}
-
-/**
- * What a program that `startChild` started calls first. The process that started it decides when it ends, not a signal of the terminal; it never
- * outlives that one, and when a container has too little memory, it is ended and not the worker.
- */
-export function liveAsChild(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  process.umask(0o077);
-  try {
-    writeFileSync('/proc/self/oom_score_adj', '1000');
-  } catch {
-    // Only Linux has it.
-  }
 }

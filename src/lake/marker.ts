@@ -29,10 +29,12 @@ const database = 'marker';
 /** Attaches the file, made new when it cannot be read. Raises LockedError while another publication has it open. */
 export async function attachMarker(session: Session, dataDir: string, log: Pick<Log, 'warn'>): Promise<void> {
   const path = filesOf(dataDir).lake;
-  const attach = attaching(path, database, session);
+  const attach = async () => {
+    await session.run(...attaching(path, database, session));
+    await session.run(`CREATE TABLE IF NOT EXISTS ${database}.publication (place VARCHAR, marker JSON)`);
+  };
   try {
-    await session.run(...attach);
-    await session.run(tables);
+    await attach();
   } catch (error) {
     const conflict = lockConflict(error instanceof Error && error.cause ? error.cause : error);
     if (conflict) {
@@ -50,13 +52,10 @@ export async function attachMarker(session: Session, dataDir: string, log: Pick<
     );
     await session.run(`DETACH DATABASE IF EXISTS ${database}`);
     for (const one of [path, logOf(path)]) rmSync(one, { force: true });
-    await session.run(...attach);
-    await session.run(tables);
+    await attach();
   }
   makePrivate(path);
 }
-
-const tables = `CREATE TABLE IF NOT EXISTS ${database}.publication (place VARCHAR, marker JSON)`;
 
 /** Forgets what was published: the next publication compares every row. */
 export async function clearMarker(session: Session): Promise<void> {

@@ -7,8 +7,8 @@ import { LakeError, messageOf, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { backoffMs, retrying } from '../base/retry.js';
 import { Scope } from '../base/scope.js';
+import { saltOf, useSalt } from '../warehouse/privacy/masks.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
-import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
 import { fullestIn, refuseLog } from '../warehouse/read/query.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import { keyFault } from '../warehouse/store/encryption.js';
@@ -38,6 +38,15 @@ export interface LakeParts {
   readonly stop: AbortSignal;
 }
 
+/** What can be sent to the process that writes the lake: all but the log and the signal. */
+export type LakeTaskParts = Omit<LakeParts, 'log' | 'stop'>;
+
+/** A line for the log, which that process sends back. */
+export interface LakeNote {
+  readonly level: 'info' | 'warn';
+  readonly text: string;
+}
+
 export interface LakeAbout {
   readonly kind: LakePlace['kind'];
   readonly namespace: string;
@@ -52,6 +61,7 @@ export interface OpenLake {
   readonly snapshot: Snapshot;
   readonly namespace: string;
   readonly org: string;
+  readonly about: LakeAbout;
   /** Attaches the lake again, without anything that was kept of its catalog. */
   reattach(): Promise<void>;
   /** The error as the lake's own. */
@@ -89,9 +99,13 @@ export async function withLake<T>(
       await session.run(`DETACH DATABASE IF EXISTS ${lake}`);
       for (const statement of catalog.attach({ create: writes })) await session.run(statement);
     };
-    const org = snapshot.organization.id;
-    const namespace = namespaceOf(place, org);
-    const open = { parts, session, catalog, snapshot, namespace, org, reattach: attach, fault };
+    const { organization } = snapshot;
+    const namespace = namespaceOf(place, organization.id);
+    const about = { kind: place.kind, namespace, organization };
+    const open = {
+      ...{ parts, session, catalog, snapshot, namespace, org: organization.id, about },
+      ...{ reattach: attach, fault },
+    };
     await catalog.check();
     // Workers of several organizations may create the catalog at the same moment.
     await retried(open, attach, (error) => error.recovery === 'retry');

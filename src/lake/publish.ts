@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { timeId } from '../base/clock.js';
 import { LakeError } from '../base/errors.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
@@ -24,9 +24,8 @@ import {
   lastPublicationIfAny,
   publications,
 } from './publications.js';
-import { ensureSchema, type SchemaChanges, schemaDigest } from './schema.js';
+import { ensureSchema, type SchemaChanges, schemaDigest, type ViewChanges } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
-import type { ViewChanges } from './views.js';
 
 export interface TableChanges {
   readonly inserted: number;
@@ -83,7 +82,7 @@ export async function publishToLake(parts: LakeParts, options: PublishOptions): 
   const started = performance.now();
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
-      const attempted: Attempted = { id: newId(), sent: null };
+      const attempted: Attempted = { id: timeId(new Date(), 4), sent: null };
       let isCommitting = false;
       return retried(
         open,
@@ -108,16 +107,9 @@ interface Attempted {
   sent: Pick<LakeReport, 'mode' | 'tables'> | null;
 }
 
-/** A time and a few random digits: sorts by time. */
-function newId(): string {
-  return `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}`;
-}
-
-function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): LakeReport {
+function reportOf({ about, snapshot }: OpenLake, started: number): LakeReport {
   return {
-    kind: parts.place.kind,
-    namespace,
-    organization: snapshot.organization,
+    ...about,
     changed: false,
     mode: 'none',
     publicationId: null,

@@ -32,14 +32,13 @@ async function ownTables(open: OpenLake): Promise<string[]> {
 export async function dropFromLake(parts: LakeParts): Promise<LakeDropped> {
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
-      const { session, namespace, catalog, snapshot } = open;
+      const { session, namespace, catalog } = open;
       const tables = await ownTables(open);
       if (tables.includes(publications.name)) await lastPublication(open, session, { newer: true });
       // First: whatever happens now, the next publication looks at what the lake has.
       await clearMarker(session);
       const shared = isShared(parts.place);
-      const { organization } = snapshot;
-      const removed = { kind: parts.place.kind, namespace, organization, shared, tables };
+      const removed = { ...open.about, shared, tables };
       if (shared) {
         const rows = await writeLake(open, async (tx, written) => {
           let deleted = 0;

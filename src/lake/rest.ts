@@ -1,5 +1,5 @@
 import { firstLine, LakeError, messageOf } from '../base/errors.js';
-import { isObject, type Json } from '../base/json.js';
+import { isObject, jsonOf } from '../base/json.js';
 import type { LakePlace, LakeSecrets } from './settings.js';
 
 /**
@@ -78,23 +78,23 @@ export class RestCatalog {
     return `${folder.replace(/\/+$/, '')}/`;
   }
 
-  /** Sets the comments of a table and its columns; returns whether any was different. */
+  /** Sets the comments of a table and its columns where they differ. */
   async describe(
     namespace: string,
     table: string,
     comment: string | null,
     columns: ReadonlyMap<string, string | null>,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const metadata = await this.#metadata(namespace, table);
     const schema = metadata?.schemas.find((one) => one['schema-id'] === metadata['current-schema-id']);
-    if (!metadata || !schema) return false;
+    if (!metadata || !schema) return;
     const fields = schema.fields.map((field) => {
       const doc = columns.get(field.name);
       return doc ? { ...field, doc } : field;
     });
     const isNew = fields.some(({ doc }, index) => doc !== schema.fields[index]?.doc);
     const isOther = comment !== null && metadata.properties?.comment !== comment;
-    if (!isNew && !isOther) return false;
+    if (!isNew && !isOther) return;
     const updates: object[] = [];
     if (isNew) {
       const id = Math.max(...metadata.schemas.map((one) => one['schema-id'])) + 1;
@@ -110,7 +110,6 @@ export class RestCatalog {
     ];
     const identifier = { namespace: [namespace], name: table };
     await this.#request('POST', pathOf(namespace, table), { identifier, requirements, updates });
-    return true;
   }
 
   async #metadata(namespace: string, table: string): Promise<TableMetadata | undefined> {
@@ -232,12 +231,4 @@ function pathOf(namespace: string, table: string): string {
 /** Where tokens for the catalog come from. */
 export function tokenServer({ catalog, oauth2Server }: LakePlace): string {
   return oauth2Server ?? `${catalog.replace(/\/+$/, '')}/v1/oauth/tokens`;
-}
-
-function jsonOf(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

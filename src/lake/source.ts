@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
-import { selectList } from '../warehouse/privacy/masks.js';
-import { findNames } from '../warehouse/privacy/names.js';
+import { findNames, selectList } from '../warehouse/privacy/masks.js';
 import type { Policy } from '../warehouse/privacy/policy.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import type { Session } from '../warehouse/store/session.js';
-import type { Catalog, LakeColumn, LakeTable } from './catalog.js';
+import type { LakeColumn } from './catalog.js';
 
 /** The name by which the published file is attached: that of the file, which users' views may name. */
 export const snapshotName = 'signals';
@@ -119,27 +118,6 @@ function keyIn(table: string, comment: string | null): string[] {
   const [, key] = /\bKey: (\w+(?:, \w+)*)\./.exec(comment ?? '') ?? [];
   if (key === undefined) throw new Error(`the comment of the table ${table} does not name its key`);
   return key.split(', ');
-}
-
-/** A table of the published file as the lake should have it. */
-export function lakeTableOf({ name, comment, columns }: SourceTable, catalog: Catalog): LakeTable {
-  const org = {
-    name: 'org_id',
-    type: 'VARCHAR',
-    comment: 'Organization that the row belongs to (organizations.id). Part of every key in the lake.',
-  };
-  return {
-    name,
-    comment,
-    columns: [
-      org,
-      ...columns.map(({ name: column, type, comment: text }) => ({
-        name: column,
-        type: catalog.typeOf(type),
-        comment: text,
-      })),
-    ],
-  };
 }
 
 /**

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Api, Priority } from '../api/client.js';
-import { type Clock, iso } from '../base/clock.js';
+import { type Clock, iso, timeId } from '../base/clock.js';
 import { folded } from '../base/closest.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import { recordId } from '../warehouse/forget/records.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { idText } from './answer.js';
@@ -219,7 +218,7 @@ export async function mergePeople(
   const merge =
     own ??
     journal.save({
-      ...{ id: recordId(new Date(context.clock.now())), sourceId: source.id, targetId: target.id },
+      ...{ id: timeId(new Date(context.clock.now())), sourceId: source.id, targetId: target.id },
       ...{ idempotencyKey: randomUUID(), status: 'sending' },
       ...{ requestedBy: request.requestedBy, requestedReason: request.requestedReason },
       ...{ firstSentAt: iso(context.clock.now()), settledAt: null, error: null },

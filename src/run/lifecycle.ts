@@ -16,7 +16,7 @@ import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
 import { attributeTexts } from '../warehouse/attributes.js';
 import type { TooOld } from '../warehouse/forget/batch.js';
-import type { Age } from '../warehouse/forget/expire.js';
+import type { Age } from '../warehouse/forget/forget.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import type { Published } from '../warehouse/publish.js';
 import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';

@@ -80,7 +80,7 @@ async function compare(
   // In one transaction: the warehouse may be opened again between two calls, and then has no temporary tables.
   return store.transaction(async (tx) => {
     await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
-    await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
+    await tx.append({ catalog: 'temp', table: 'scan_ids' }, rowsOf(ids));
     const missing = await tx.all<MissingItem & { stored: number }>(compareSql.missing, {
       ...{ list: list.name, presence },
     });

@@ -1,6 +1,6 @@
+import { portions } from '../base/group-by.js';
 import type { Fingerprints } from './forget/fingerprints.js';
-import { kindsOfColumns } from './privacy/classes.js';
-import type { Policy } from './privacy/policy.js';
+import { kindsOfColumns, type Policy } from './privacy/policy.js';
 import { identifier, literal } from './sql.js';
 import type { Session } from './store/session.js';
 
@@ -63,8 +63,8 @@ export async function matchAttributes(
     `CREATE OR REPLACE TEMP TABLE attribute_rows (row_number INTEGER, company_id VARCHAR, domain VARCHAR, cells VARCHAR[])`,
   );
   const clean = (text: string | null) => (text === null ? null : forgotten.redact(text));
-  for (let at = 0; at < rows.length; at += rowsAtOnce) {
-    const some = rows.slice(at, at + rowsAtOnce).map((row) => ({ ...row, cells: row.cells.map(clean) }));
+  for (const portion of portions(rows, rowsAtOnce)) {
+    const some = portion.map((row) => ({ ...row, cells: row.cells.map(clean) }));
     await session.run(
       `INSERT INTO attribute_rows
        SELECT unnest(from_json($rows, '[{"row": "INTEGER", "company_id": "VARCHAR", "domain": "VARCHAR", "cells": ["VARCHAR"]}]'), max_depth := 2)`,

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import { isDiskFull, moveFile, privateMode, syncFile } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
-import { type Age, ageParams } from './forget/expire.js';
+import { type Age, ageParams } from './forget/forget.js';
 import { sqlFile, substitute } from './sql.js';
 import { attaching, filesOf, unfinished } from './store/engine.js';
 import type { Session } from './store/session.js';
@@ -51,18 +51,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** How many earlier contents of signals.duckdb are kept, and whether the one that is replaced now may be among them. */
-export interface Keep {
-  readonly most: number;
-  readonly replaced: boolean;
-}
-
 /**
- * Keeps the published file, which is about to be replaced, as the snapshot of its day, and removes all but the newest ones.
- * They get the mode of the published file: who may read that one may read these. Returns what could not be done; then an
+ * Keeps the published file, which is about to be replaced, as the snapshot of its day, unless `replaced` is false, and
+ * removes all but the newest ones, `most` of them. They get the mode of the published file: who may read that one may read these. Returns what could not be done; then an
  * earlier snapshot of the same day is as it was. Never throws.
  */
-export function keepPublished(dataDir: string, { most, replaced }: Keep, mode: number): string | null {
+export function keepPublished(dataDir: string, most: number, replaced: boolean, mode: number): string | null {
   const { published, snapshots } = filesOf(dataDir);
   const found = most > 0 && replaced ? statSync(published, { throwIfNoEntry: false }) : undefined;
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
@@ -14,21 +14,21 @@ import {
   writeAttributes,
 } from './attributes.js';
 import type { Fingerprints } from './forget/fingerprints.js';
-import { type Keep, keepPublished } from './kept-snapshots.js';
-import type { Columns, Models } from './load/models.js';
+import { keepPublished } from './kept-snapshots.js';
+import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
+import { saltOf } from './privacy/masks.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
-import { saltOf } from './privacy/salt.js';
 import { identifier } from './sql.js';
 import { unused } from './store/compact.js';
-import { cloneFile, compareCounts, copyDatabase } from './store/copy.js';
+import { cloneFile, compareCounts, copyDatabase, databaseInUse } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
-import { createViews, schemaOf, type ViewParts, viewsOf } from './views.js';
+import { type Analysis, createViews, schemaOf, viewsOf } from './views.js';
 
 export interface Published {
   readonly path: string;
@@ -46,23 +46,39 @@ export interface Published {
 }
 
 /** What is published besides signals.duckdb, and what each file leaves out and masks. */
-export interface Publications {
+interface Publications {
   readonly main: PrivacySettings;
   readonly also: readonly (PrivacySettings & { readonly file: string })[];
 }
 
 /** signals.duckdb with everything, and no other file. */
-export const onlyFullFile: Publications = { main: { profile: 'none', exclude: [], mask: {} }, also: [] };
+const onlyFullFile: Publications = { main: { profile: 'none', exclude: [], mask: {} }, also: [] };
 
-interface PublishParts extends Omit<ViewParts, 'attributes'> {
-  readonly dataDir: string;
-  readonly mode: number;
+/** How a warehouse is published. */
+export interface PublishSettings {
+  /** The permissions of the published file. */
+  readonly publishMode: number;
   readonly publications: Publications;
-  readonly keep: Keep;
-  readonly models: Models;
-  readonly columns: Columns;
+  /** What some views show of the settings; their defaults when undefined. */
+  readonly analysis: Analysis | undefined;
+  /** What people know of companies, read for each publication. */
   readonly readAttributes: () => Promise<AttributeFile | null>;
+  /** How many earlier contents of signals.duckdb are kept. */
+  readonly publishKeep: number;
+}
+
+export const publishDefaults: PublishSettings = {
+  ...{ publishMode: 0o600, publications: onlyFullFile, publishKeep: 0 },
+  ...{ analysis: undefined, readAttributes: async () => null },
+};
+
+interface PublishParts extends PublishSettings {
+  readonly dataDir: string;
+  readonly viewsDir: string;
+  readonly models: Models;
   readonly forgotten: Fingerprints;
+  /** Whether the file that is replaced may be among those that are kept. */
+  readonly keepsReplaced: boolean;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
   readonly freeMemory: () => Promise<boolean>;
 }
@@ -92,7 +108,7 @@ const mostUnused = 0.25;
 
 /**
  * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
- * was lost, and renames the copy over signals.duckdb, with the permissions `mode`. Readers keep the snapshot that they
+ * was lost, and renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
  * have open. If anything fails, no published file changes, and the warehouse stays usable.
  *
  * When signals.duckdb leaves anything out, the full snapshot is recovery.duckdb, which only this user may read. Files that
@@ -102,11 +118,10 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models, parts.columns, parts.freeMemory);
+  await refreshDerived(session, parts.models, parts.freeMemory);
   const outputs = outputsOf(parts);
-  const remove = () => {
-    for (const { temporary } of outputs)
-      for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
+  const remove = ({ temporary }: Output) => {
+    for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
   let tried: readonly TriedView[] = [];
   let attributes: PublishedAttributes | null = null;
@@ -122,7 +137,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     for (const output of outputs) {
       const isLast = output === outputs.at(-1);
       const copy = () => {
-        for (const path of [output.temporary, logOf(output.temporary)]) rmSync(path, { force: true });
+        remove(output);
         return copyInto(session, output, { ...withViews, userViews: tried }, isLast ? facts : []);
       };
       const done = await withMemoryHeadroom(session, copy, parts.freeMemory);
@@ -136,7 +151,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     }
     replaced = replaceFiles(parts, outputs);
   } catch (error) {
-    remove();
+    outputs.forEach(remove);
     throw storageFault(error, dataDir);
   } finally {
     if (attributes) await dropMatched(session).catch(() => undefined);
@@ -149,7 +164,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
 }
 
 /** Every file to write, the one with everything last. */
-function outputsOf({ dataDir, mode, publications: { main, also } }: PublishParts): Output[] {
+function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }: PublishParts): Output[] {
   const { published, recovery } = filesOf(dataDir);
   const output = (path: string, policy: Policy, ofMode: number): Output => ({
     ...{ path, policy, mode: ofMode },
@@ -173,7 +188,7 @@ type Replaced = Pick<Published, 'removedLogs' | 'notKept'>;
  * lie beside a new one. Returns the names of such logs.
  */
 function replaceFiles(
-  { dataDir, keep, mode, publications }: PublishParts,
+  { dataDir, publishMode: mode, publishKeep, keepsReplaced, publications }: PublishParts,
   outputs: readonly Output[],
 ): Replaced {
   const { published, recovery } = filesOf(dataDir);
@@ -190,7 +205,7 @@ function replaceFiles(
   for (const log of removed) rmSync(log, { force: true });
   // What a file shows that has everything, it may show tomorrow; a masked one is kept beside files of the same settings only.
   const isKeepable = shows === undefined || isSame;
-  const notKept = keepPublished(dataDir, isKeepable ? keep : { most: 0, replaced: false }, mode);
+  const notKept = keepPublished(dataDir, isKeepable ? publishKeep : 0, keepsReplaced, mode);
   // The full one first: until it is there, an older one may be the only one to recover from.
   for (const { temporary, path } of outputs.toReversed()) moveFile(temporary, path);
   // A program that still has the old file open may have made another one meanwhile.
@@ -237,11 +252,11 @@ function writeList(list: string, content: PublishedList): void {
 
 /** Only names that can be files of the data directory. */
 function readList(list: string): PublishedList {
-  if (!existsSync(list)) return { files: [] };
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(list, 'utf8'));
   } catch {
+    // There is none, or this user may not read it.
     return { files: [] };
   }
   const { files, shows } = isObject(content) ? content : {};
@@ -267,10 +282,14 @@ async function copyInto(
   const { policy, temporary, path } = output;
   const { recovery } = filesOf(parts.dataDir);
   const facts = { ...showsAll, file: basename(path) };
-  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
-  const source = here?.name ?? 'worker';
+  const source = await databaseInUse(session);
   await session.run('CHECKPOINT');
-  const isCloned = policy.isFull && (await clone(session, parts.dataDir, temporary));
+  // As it is, while little of it is unused: at the speed of the disk, and in little memory, whatever is in it. A file of which
+  // much is unused is written again, without that.
+  const isCloned =
+    policy.isFull &&
+    (await unused(session)).share <= mostUnused &&
+    (await cloneFile(session, filesOf(parts.dataDir).worker, temporary));
   await session.run(...attaching(temporary, target, session));
   makePrivate(temporary);
   try {
@@ -294,16 +313,6 @@ async function copyInto(
     // Fails when an error has invalidated the whole database.
     await session.run(`DETACH ${target}`).catch(() => undefined);
   }
-}
-
-/**
- * Copies the live file as it is while little of it is unused: at the speed of the disk, and in little memory, whatever is
- * in it. A file of which much is unused is written again, without that.
- */
-async function clone(session: Session, dataDir: string, temporary: string): Promise<boolean> {
-  return (
-    (await unused(session)).share <= mostUnused && cloneFile(session, filesOf(dataDir).worker, temporary)
-  );
 }
 
 /** Fills a new file with what its policy leaves: never a copy of the live file, whose blocks would keep the rest. */

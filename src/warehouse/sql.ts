@@ -48,3 +48,14 @@ export function identifier(name: string): string {
 export function relationLabel(schema: string, name: string): string {
   return schema === 'main' ? name : `${schema}.${name}`;
 }
+
+/** A query that counts the rows of tables of schema main: a row of `name` and `rows` for each. */
+export function countRowsOf(tables: readonly string[]): string {
+  return tables
+    .map((name) => `SELECT ${literal(name)} AS name, count(*) AS rows FROM main.${identifier(name)}`)
+    .join(' UNION ALL ');
+}
+
+/** A query that finds the table of the documents in the database that is in use. */
+export const findDocuments = `SELECT 1 FROM duckdb_tables()
+  WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary`;

@@ -1,27 +1,17 @@
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
-import { liveAsChild } from '../base/processes.js';
+import { answerTask } from '../base/processes.js';
 import { identifier } from './sql.js';
 import { isolatedOptions } from './store/extensions.js';
-import { type FromProcess, shortMessage, type TriedView, type UserFile } from './user-views.js';
+import { shortMessage, type TriedView, type UserViewNote, type UserViewTask } from './user-views.js';
 
 /** The program of the process that user-views.ts starts: it tries users' files on an empty database. */
 
-/** What this process is told. */
-interface Task {
-  /** The SQL that makes the tables and views of a snapshot. */
-  readonly schema: readonly string[];
-  readonly files: readonly UserFile[];
-}
+answerTask<UserViewTask, UserViewNote>(work);
 
-process.once('message', ({ schema, files }: Task) => {
-  void work(schema, files).then(
-    () => process.exit(0),
-    () => process.exit(1),
-  );
-});
-liveAsChild();
-
-async function work(schema: readonly string[], files: readonly UserFile[]): Promise<void> {
+async function work(
+  { schema, files }: UserViewTask,
+  say: (note: UserViewNote) => Promise<void>,
+): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:', {
     ...isolatedOptions,
     threads: '1',
@@ -40,11 +30,6 @@ async function work(schema: readonly string[], files: readonly UserFile[]): Prom
   }
   connection.closeSync();
   instance.closeSync();
-}
-
-/** Tells the worker. */
-function say(message: FromProcess): Promise<void> {
-  return new Promise((resolve) => process.send?.(message, () => resolve()));
 }
 
 type Created = Pick<TriedView, 'creates' | 'statements' | 'error'>;
@@ -70,30 +55,30 @@ async function statementsOf(connection: DuckDBConnection, file: string, sql: str
   const statements = await split(connection, sql);
   const [first] = statements;
   if (first === undefined) throw new Error('it has no statement');
-  if (statements.length === 1 && /^(SELECT|WITH|FROM|VALUES|\()/i.test(first.bare)) {
-    const extracted = await connection.extractStatements(first.bare);
+  if (statements.length === 1 && /^(SELECT|WITH|FROM|VALUES|\()/i.test(first)) {
+    const extracted = await connection.extractStatements(first);
     const prepared = await extracted.prepare(0);
     const isQuery = prepared.statementType === StatementType.SELECT;
     prepared.destroySync();
-    if (isQuery) return [`CREATE VIEW ${identifier(file.replace(/\.sql$/i, ''))} AS ${first.bare}`];
+    if (isQuery) return [`CREATE VIEW ${identifier(file.replace(/\.sql$/i, ''))} AS ${first}`];
   }
-  for (const { bare } of statements) {
-    if (!allowed.test(bare)) {
-      const head = bare.replaceAll(/\s+/g, ' ').slice(0, 40);
+  for (const statement of statements) {
+    if (!allowed.test(statement)) {
+      const head = statement.replaceAll(/\s+/g, ' ').slice(0, 40);
       throw new Error(
         `only CREATE VIEW, CREATE MACRO, COMMENT ON and a single query are allowed, not: ${head}`,
       );
     }
   }
-  return statements.map(({ bare }) => bare);
+  return statements;
 }
 
 const allowed =
   /^(CREATE\s+(OR\s+REPLACE\s+)?(VIEW|MACRO|FUNCTION)|COMMENT\s+ON\s+(VIEW|COLUMN|MACRO|FUNCTION))\s/i;
 
 /** Statements without the comments in front of them, cut where DuckDB's own parser says that one ends. */
-async function split(connection: DuckDBConnection, sql: string): Promise<{ bare: string }[]> {
-  const statements: { bare: string }[] = [];
+async function split(connection: DuckDBConnection, sql: string): Promise<string[]> {
+  const statements: string[] = [];
   let rest = withoutComments(sql);
   while (rest !== '') {
     let end = rest.length;
@@ -105,7 +90,7 @@ async function split(connection: DuckDBConnection, sql: string): Promise<{ bare:
     const bare = rest.slice(0, end);
     // Says what is wrong with it.
     if (end === rest.length) await connection.extractStatements(bare);
-    statements.push({ bare });
+    statements.push(bare);
     rest = withoutComments(rest.slice(end));
   }
   return statements;

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { messageOf } from '../base/errors.js';
-import { startChild } from '../base/processes.js';
+import { runTask } from '../base/processes.js';
 import { listLiteral, literal } from './sql.js';
 import { isInvalidating, outOfMemory } from './store/faults.js';
 import type { Session } from './store/session.js';
+import { createList } from './views.js';
 
 /** What became of one file of views/ in the data directory. */
 export interface UserView {
@@ -22,15 +23,21 @@ export interface TriedView extends UserView {
 }
 
 /** A file and its text. */
-export interface UserFile {
+interface UserFile {
   readonly file: string;
   readonly sql: string;
   /** A link to a file elsewhere, which may not be meant for those who read the error. */
   readonly isLink: boolean;
 }
 
+/** What the process is told: the SQL that makes the tables and views of a snapshot, and the files to try on them. */
+export interface UserViewTask {
+  readonly schema: readonly string[];
+  readonly files: readonly UserFile[];
+}
+
 /** What the process says: that it begins a file, and what became of it. */
-export type FromProcess = { readonly begins: string } | TriedView;
+export type UserViewNote = { readonly begins: string } | TriedView;
 
 /** What a person reads about the files that are not in the snapshot. */
 export function leftOutTexts(views: readonly UserView[]): string[] {
@@ -54,11 +61,6 @@ const startMs = 60_000;
 /** Longer than any view that a person writes, and short enough to be parsed at once. */
 const maxBytes = 100_000;
 
-/** The folder of the users' own views. */
-function userViewsDir(dataDir: string): string {
-  return join(dataDir, 'views');
-}
-
 /**
  * Tries the files `views/*.sql` of a data directory, in the order of their names, on an empty database with the tables
  * and views of a snapshot (`schema`). A file that fails is left out as a whole, with the reason. Never throws: the files
@@ -72,7 +74,7 @@ export async function tryUserViews(
   schema: () => readonly string[],
   limits: UserViewLimits = defaultLimits,
 ): Promise<readonly TriedView[]> {
-  const { files, results } = readFiles(userViewsDir(dataDir));
+  const { files, results } = readFiles(join(dataDir, 'views'));
   const links = new Set(files.filter(({ isLink }) => isLink).map(({ file }) => file));
   const deadline = performance.now() + limits.totalMs;
   let left = files;
@@ -105,36 +107,46 @@ export async function createUserViews(
 ): Promise<UserView[]> {
   const created: UserView[] = [];
   for (const { statements, ...view } of tried) {
-    try {
-      await session.transaction(async (tx) => {
+    const error = await problemOf(() =>
+      session.transaction(async (tx) => {
         for (const statement of statements) await tx.run(statement);
-      });
-      created.push(view);
-    } catch (error) {
-      // Out of memory: the publication is repeated with more.
-      if (outOfMemory(error) || isInvalidating(error)) throw error;
-      created.push({ ...view, creates: [], error: shortMessage(error) });
-    }
+      }),
+    );
+    created.push(error === undefined ? view : { ...view, creates: [], error });
   }
-  if (isListed && created.length > 0) await session.run(listOf(created));
+  if (isListed && created.length > 0)
+    await createList(
+      session,
+      listed,
+      created.map(({ file, creates, error }) => [
+        literal(file),
+        `${listLiteral(creates)}::VARCHAR[]`,
+        `${error === null ? 'NULL' : literal(error)}::VARCHAR`,
+      ]),
+    );
   return created;
 }
 
-function listOf(views: readonly UserView[]): string {
-  const rows = views.map(
-    ({ file, creates, error }) =>
-      `(${literal(file)}, ${listLiteral(creates)}::VARCHAR[], ${error === null ? 'NULL' : literal(error)}::VARCHAR)`,
-  );
-  const comments = Object.entries({
+const listed = {
+  view: 'ops.user_views',
+  comment: 'Which files of views/ in the data directory are in this snapshot? One row per file.',
+  columns: {
     file: 'The file in views/ of the data directory.',
     creates: 'The views and macros that it created.',
     error: 'Why it was left out. NULL when it is in this snapshot.',
-  }).map(([column, text]) => `COMMENT ON COLUMN ops.user_views.${column} IS ${literal(text)}`);
-  return `
-    CREATE VIEW ops.user_views AS
-      SELECT * FROM (VALUES ${rows.join(', ')}) AS files (file, creates, error);
-    COMMENT ON VIEW ops.user_views IS 'Which files of views/ in the data directory are in this snapshot? One row per file.';
-    ${comments.join('; ')}`;
+  },
+};
+
+/** Runs `work`, which creates or tries a view; returns what is wrong with it. */
+export async function problemOf(work: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    // Out of memory: the publication is repeated with more.
+    if (outOfMemory(error) || isInvalidating(error)) throw error;
+    return shortMessage(error);
+  }
 }
 
 /** A message of DuckDB without the line that it prints below, with a mark under the place: it is read in a list. */
@@ -197,43 +209,42 @@ function decoded(bytes: Uint8Array): string {
 }
 
 /** Runs files in one process, until all are done or one must be ended. Returns what became of at least one of them. */
-function run(
+async function run(
   schema: readonly string[],
   files: readonly UserFile[],
   limits: UserViewLimits,
 ): Promise<TriedView[]> {
-  return new Promise((resolve) => {
-    const results: TriedView[] = [];
-    let current = files[0]?.file ?? '';
-    let reason = '';
-    const child = startChild('warehouse/user-views-process.js');
-    const end = (because: string) => {
-      reason = because;
-      child.kill('SIGKILL');
-    };
-    const after = (ms: number, what: string) =>
-      setTimeout(() => end(`${what} took more than ${ms / 1000} s`), ms);
-    let late = after(startMs, 'starting the process that creates it');
-    child.on('message', (message: FromProcess) => {
-      clearTimeout(late);
-      late = after(limits.fileMs, 'creating it');
-      if ('begins' in message) current = message.begins;
-      else results.push(message);
+  const results: TriedView[] = [];
+  let current = files[0]?.file ?? '';
+  let reason = '';
+  const kill = new AbortController();
+  const after = (ms: number, what: string) =>
+    setTimeout(() => {
+      reason = `${what} took more than ${ms / 1000} s`;
+      kill.abort();
+    }, ms);
+  let late = after(startMs, 'starting the process that creates it');
+  const onNote = (note: UserViewNote) => {
+    clearTimeout(late);
+    late = after(limits.fileMs, 'creating it');
+    if ('begins' in note) current = note.begins;
+    else results.push(note);
+  };
+  const task: UserViewTask = { schema, files };
+  const ended = () => new Error('DuckDB ended while it was created');
+  try {
+    await runTask<void, UserViewNote>('warehouse/user-views-process.js', task, {
+      ...{ onNote, ended, kill: kill.signal },
     });
-    child.on('error', (error) => end(messageOf(error)));
-    child.on('close', (code) => {
-      clearTimeout(late);
-      const isDone = code === 0 && results.length === files.length;
-      if (!isDone && !results.some(({ file }) => file === current))
-        results.push(failed(current, reason || 'DuckDB ended while it was created'));
-      else if (!isDone)
-        for (const { file } of files)
-          if (!results.some((one) => one.file === file))
-            results.push(failed(file, reason || 'the process that creates it ended'));
-      resolve(results);
-    });
-    child.send({ schema, files }, (error) => {
-      if (error) end(messageOf(error));
-    });
-  });
+  } catch (error) {
+    if (!results.some(({ file }) => file === current))
+      results.push(failed(current, reason || messageOf(error)));
+    else
+      for (const { file } of files)
+        if (!results.some((one) => one.file === file))
+          results.push(failed(file, reason || 'the process that creates it ended'));
+  } finally {
+    clearTimeout(late);
+  }
+  return results;
 }

@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path';
 import { EncryptionKey } from '../base/encryption.js';
 import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
-import { liveAsChild } from '../base/processes.js';
+import { answerTask } from '../base/processes.js';
 import { readModels } from './load/models.js';
 import { identifier, literal, relationLabel } from './sql.js';
 import { tablesOf } from './store/copy.js';
@@ -12,30 +12,30 @@ import { openWarehouse } from './store/open.js';
 import { PrivateFolder } from './store/private-folder.js';
 import { openOrRestore } from './store/restore.js';
 import type { Session } from './store/session.js';
-import type { FromVerify, TableDifference, Verification, VerifyTask } from './verify.js';
+import type { TableDifference, Verification, VerifyTask } from './verify.js';
 
 /** The program of the process that verify.ts starts: it restores a copy of the published file, rebuilds it, and compares. */
 
 let folder: PrivateFolder | undefined;
 
-process.once('message', (task: VerifyTask) => {
-  void work(task)
-    .then(
-      (found) => say({ found }),
-      (error: unknown) => say({ failed: sentError(error, task, folder) }),
-    )
-    .finally(() => {
-      folder?.remove();
-      process.exit(0);
-    });
-});
 // Before the handler that ends this process at once: the one that started it was killed.
 process.on('disconnect', () => folder?.remove());
-liveAsChild();
+answerTask<VerifyTask, string>(async (task, say) => {
+  try {
+    return await work(task, say);
+  } catch (error) {
+    throw plainError(error, task, folder);
+  } finally {
+    folder?.remove();
+  }
+});
 
 type Found = Pick<Verification, 'tables' | 'rows' | 'differences'>;
 
-async function work({ dataDir, snapshot, ...task }: VerifyTask): Promise<Omit<Verification, 'file'>> {
+async function work(
+  { dataDir, snapshot, ...task }: VerifyTask,
+  say: (step: string) => Promise<void>,
+): Promise<Omit<Verification, 'file'>> {
   const { encryptionKey } = task;
   const limits = {
     ...task.limits,
@@ -48,10 +48,10 @@ async function work({ dataDir, snapshot, ...task }: VerifyTask): Promise<Omit<Ve
       hint: 'Run signalhouse verify as the user of the worker, on a file system with hard links.',
     });
   const copy = { dataDir: dirname(folder.file), snapshot: folder.file, limits };
-  const rebuilt = new Map(readModels().documents.map(({ table, key }) => [table, key]));
-  for (const { table, key } of readModels().derived) rebuilt.set(table, key);
+  const { documents, derived } = readModels();
+  const rebuilt = new Map([...documents, ...derived].map(({ table, key }) => [table, key]));
 
-  await say({ step: 'restore' });
+  await say('restore');
   // The folder is a data directory that has lost its live file.
   const { session, restored } = await openOrRestore(copy.dataDir, limits, silentLog);
   await session.close();
@@ -63,11 +63,11 @@ async function work({ dataDir, snapshot, ...task }: VerifyTask): Promise<Omit<Ve
 
   const warehouse = await openWarehouse({ ...limits, dataDir: copy.dataDir });
   try {
-    await warehouse.rebuild(({ table }) => void say({ step: `rebuild: ${table}` }));
+    await warehouse.rebuild(({ table }) => void say(`rebuild: ${table}`));
   } finally {
     await warehouse.close();
   }
-  await say({ step: 'compare' });
+  await say('compare');
   const made = await compare(copy, (name) => rebuilt.get(name) ?? null);
   return {
     publishedAt: restored.snapshotFrom.toISOString(),
@@ -162,13 +162,10 @@ async function compareTable(
 }
 
 /** The paths in a message are those of the copy, which is gone when somebody reads it. */
-function sentError(error: unknown, { dataDir, snapshot }: VerifyTask, made: PrivateFolder | undefined) {
+function plainError(error: unknown, { dataDir, snapshot }: VerifyTask, made: PrivateFolder | undefined) {
   const plain = (text: string) => (made ? text.replaceAll(dirname(made.file), dataDir) : text);
-  const hint = error instanceof SignalhouseError ? (error.hint ?? '') : null;
-  return { message: `a copy of ${basename(snapshot)} cannot be restored: ${plain(messageOf(error))}`, hint };
-}
-
-/** Tells the worker. */
-function say(message: FromVerify): Promise<void> {
-  return new Promise((resolve) => process.send?.(message, () => resolve()));
+  const message = `a copy of ${basename(snapshot)} cannot be restored: ${plain(messageOf(error))}`;
+  return error instanceof SignalhouseError
+    ? new StorageError(message, { hint: error.hint ?? '' })
+    : new Error(message);
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { messageOf, StorageError } from '../base/errors.js';
-import { startChild } from '../base/processes.js';
+import { StorageError } from '../base/errors.js';
+import { runTask } from '../base/processes.js';
 import { bytes } from '../base/units.js';
 import { fullestIn, openFull } from './read/query.js';
 import type { Limits } from './store/engine.js';
@@ -39,12 +39,6 @@ export interface VerifyTask {
   readonly encryptionKey: string | null;
 }
 
-/** What the process says. A hint is there where the error is one of ours. */
-export type FromVerify =
-  | { readonly step: string }
-  | { readonly found: Omit<Verification, 'file'> }
-  | { readonly failed: { readonly message: string; readonly hint: string | null } };
-
 /** The copy takes as much as the file, and what the rebuild writes and spills at most as much again. */
 const roomFactor = 2;
 
@@ -62,14 +56,27 @@ const roomFactor = 2;
  */
 export async function verifyPublished(
   { dataDir, encryptionKey, ...limits }: Limits & { readonly dataDir: string },
-  { onStep, stop }: { onStep?: (step: string) => void; stop?: AbortSignal | undefined } = {},
+  { onStep, stop }: { onStep: (step: string) => void; stop?: AbortSignal | undefined },
 ): Promise<Verification> {
   // Says what is wrong with the file as a whole, or with the key.
   (await openFull(dataDir, { ...limits, encryptionKey })).close();
   const snapshot = fullestIn(dataDir);
-  const task = { dataDir, snapshot, limits, encryptionKey: encryptionKey?.forDuckDB ?? null };
-  const found = await inProcess(task, onStep, stop).finally(() => removeAbandoned(dataDir));
-  return { file: basename(snapshot), ...found };
+  const task: VerifyTask = { dataDir, snapshot, limits, encryptionKey: encryptionKey?.forDuckDB ?? null };
+  try {
+    const found = await runTask<Omit<Verification, 'file'>, string>('warehouse/verify-process.js', task, {
+      ...{ onNote: onStep, kill: stop },
+      ended: (how) =>
+        new StorageError(`the process that restores a copy ${how}`, {
+          hint: 'Run signalhouse verify again. If it was ended for its memory, lower warehouse.memoryLimit.',
+        }),
+    });
+    return { file: basename(snapshot), ...found };
+  } catch (error) {
+    stop?.throwIfAborted();
+    throw error;
+  } finally {
+    removeAbandoned(dataDir);
+  }
 }
 
 /** Throws StorageError when nothing was published, or when the disk has too little room for a copy. */
@@ -82,42 +89,4 @@ export function refuseWithoutRoom(dataDir: string): void {
     `restoring a copy needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was copied`,
     { hint: 'Free some space, and run signalhouse verify again.' },
   );
-}
-
-function inProcess(
-  task: VerifyTask,
-  onStep: ((step: string) => void) | undefined,
-  stop: AbortSignal | undefined,
-): Promise<Omit<Verification, 'file'>> {
-  return new Promise((resolve, reject) => {
-    const child = startChild('warehouse/verify-process.js');
-    const end = () => void child.kill('SIGKILL');
-    let answer: FromVerify | undefined;
-    child.on('message', (message: FromVerify) => {
-      if ('step' in message) onStep?.(message.step);
-      else answer = message;
-    });
-    child.on('error', (error) => {
-      answer ??= { failed: { message: messageOf(error), hint: null } };
-    });
-    child.on('close', (_code, signal) => {
-      stop?.removeEventListener('abort', end);
-      if (answer && 'found' in answer) resolve(answer.found);
-      else if (stop?.aborted) reject(stop.reason);
-      else if (answer && 'failed' in answer) reject(errorOf(answer.failed));
-      else
-        reject(
-          new StorageError(`the process that restores a copy was ended${signal ? ` by ${signal}` : ''}`, {
-            hint: 'Run signalhouse verify again. If it was ended for its memory, lower warehouse.memoryLimit.',
-          }),
-        );
-    });
-    stop?.addEventListener('abort', end, { once: true });
-    if (stop?.aborted) end();
-    else child.send(task, () => undefined);
-  });
-}
-
-function errorOf({ message, hint }: { message: string; hint: string | null }): Error {
-  return hint === null ? new Error(message) : new StorageError(message, { hint });
 }

@@ -51,6 +51,26 @@ export async function createViews(session: Session, parts: ViewParts): Promise<v
   });
 }
 
+/**
+ * Creates a view of ops, in the database that is in use, that lists the files of a publication: `columns` are the comments
+ * of its columns, `rows` their values as SQL.
+ */
+export async function createList(
+  session: Session,
+  { view, comment, columns }: { view: string; comment: string; columns: Readonly<Record<string, string>> },
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  const values = rows.map((row) => `(${row.join(', ')})`);
+  const comments = Object.entries(columns).map(
+    ([column, text]) => `COMMENT ON COLUMN ${view}.${column} IS ${literal(text)}`,
+  );
+  await session.run(`
+    CREATE VIEW ${view} AS
+      SELECT * FROM (VALUES ${values.join(', ')}) AS files (${Object.keys(columns).join(', ')});
+    COMMENT ON VIEW ${view} IS ${literal(comment)};
+    ${comments.join('; ')}`);
+}
+
 /** What makes the tables and views of a snapshot. */
 export function schemaOf(parts: ViewParts): string[] {
   return [...filesIn(join(parts.viewsDir, '../migrations')).map(textOf), ...viewsOf(parts)];

@@ -1,13 +1,19 @@
 import { statSync } from 'node:fs';
+import { timeId } from '../base/clock.js';
 import type { EncryptionKey } from '../base/encryption.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import type { AttributeFile } from './attributes.js';
 import type { RowCounts } from './forget/apply.js';
 import { stripBatch, type TooOld } from './forget/batch.js';
-import { type Age, expireOld } from './forget/expire.js';
 import type { Fingerprints } from './forget/fingerprints.js';
-import { type ForgetPlan, planForget, removeAll, type Selection } from './forget/forget.js';
+import {
+  type Age,
+  expireOld,
+  type ForgetPlan,
+  planForget,
+  removeAll,
+  type Selection,
+} from './forget/forget.js';
 import { collectPerson, type PersonData } from './forget/person-data.js';
 import {
   type AuditRecord,
@@ -15,7 +21,6 @@ import {
   type JournalLine,
   learnedMark,
   type Request,
-  recordId,
   type Step,
   steps,
   storeFingerprints,
@@ -25,11 +30,17 @@ import { stripJson } from './forget/strip.js';
 import { removeExpired } from './kept-snapshots.js';
 import { append } from './load/append.js';
 import type { Batch, Counts, Merged } from './load/batch.js';
-import { checkKeys, type KeyFault } from './load/checks.js';
 import { merge } from './load/merge.js';
-import type { Columns, Models } from './load/models.js';
-import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
-import { type Publications, type Published, publish } from './publish.js';
+import type { Models } from './load/models.js';
+import {
+  checkKeys,
+  type KeyFault,
+  type RebuildProgress,
+  type Rebuilt,
+  rebuild,
+  refreshDerived,
+} from './load/rebuild.js';
+import { type Published, type PublishSettings, publish } from './publish.js';
 import { type CompactWhen, compact, compactNow, encryptFile, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
@@ -46,26 +57,16 @@ import {
   trim,
 } from './store/runs.js';
 import type { Params, Session, Statements } from './store/session.js';
-import type { Analysis } from './views.js';
 
-interface Parts {
+interface Parts extends Limits, PublishSettings {
   readonly dataDir: string;
   readonly models: Models;
-  readonly columns: Columns;
   /** The greatest number of an answer that was stored when the warehouse was opened. */
   readonly answersBefore: number;
   readonly restored: Restored | null;
   readonly migrated: readonly string[];
-  readonly limits: Limits;
   /** Whether the file was opened for writing. */
   readonly writes: boolean;
-  /** The permissions of the published file. */
-  readonly publishMode: number;
-  readonly publications: Publications;
-  readonly analysis: Analysis | undefined;
-  readonly readAttributes: () => Promise<AttributeFile | null>;
-  /** How many earlier contents of the published file are kept. */
-  readonly publishKeep: number;
   readonly viewsDir: string;
   readonly log: Log;
   /** What was forgotten. */
@@ -94,8 +95,6 @@ interface Closing {
 
 /** The live warehouse, open in this process. Made by `openWarehouse`; calls run one after the other. */
 export class Warehouse {
-  readonly #session: Session;
-  readonly #parts: Parts;
   /** Characters of long texts that were loaded since the log was folded in. */
   #textsInLog = 0;
   /** Bytes of the write-ahead log. */
@@ -107,39 +106,40 @@ export class Warehouse {
   /** Appends and merges, which take several transactions, wait for each other. */
   readonly #inTurn = oneAtATime();
 
-  constructor(session: Session, parts: Parts) {
-    this.#session = session;
-    this.#parts = parts;
+  constructor(
+    private readonly session: Session,
+    private readonly parts: Parts,
+  ) {
     this.#hasLearned = parts.hasLearned;
-    this.#foldAt = Math.min(foldAt, (bytesOf(parts.limits.memoryLimit) ?? Infinity) / foldShare);
+    this.#foldAt = Math.min(foldAt, (bytesOf(parts.memoryLimit) ?? Infinity) / foldShare);
   }
 
   /** What was done because the live file could not be opened; null when it could. */
   get restored(): Restored | null {
-    return this.#parts.restored;
+    return this.parts.restored;
   }
 
   /** The migrations that opening it applied. */
   get migrated(): readonly string[] {
-    return this.#parts.migrated;
+    return this.parts.migrated;
   }
 
   get dataDir(): string {
-    return this.#parts.dataDir;
+    return this.parts.dataDir;
   }
 
   get encryptionKey(): EncryptionKey | undefined {
-    return this.#parts.limits.encryptionKey;
+    return this.parts.encryptionKey;
   }
 
   /** Every row of a query. TIMESTAMPTZ are Dates, integers numbers (bigint beyond 2^53), JSON is text. */
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
-    return this.#repeatably(() => this.#session.all<T>(sql, params));
+    return this.#repeatably(() => this.session.all<T>(sql, params));
   }
 
   /** Runs a statement; returns how many rows it changed. */
   run(sql: string, params?: Params): Promise<number> {
-    return this.#repeatably(() => this.#session.run(sql, params));
+    return this.#repeatably(() => this.session.run(sql, params));
   }
 
   /**
@@ -147,26 +147,26 @@ export class Warehouse {
    * transaction needs more memory than it had.
    */
   transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.#repeatably(() => this.#session.transaction(work));
+    return this.#repeatably(() => this.session.transaction(work));
   }
 
   /** Stores a batch as it came, without what is `tooOld`, in one transaction: no table shows it before the next merge. */
   async append(batch: Batch, tooOld?: TooOld): Promise<void> {
-    const { answersBefore, forgotten } = this.#parts;
+    const { answersBefore, forgotten } = this.parts;
     const { batch: stripped, learned } = stripBatch(forgotten, batch, tooOld);
     if (learned.length > 0) {
       this.#hasLearned = true;
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
     await this.#inTurn(async () => {
-      await this.#repeatably(() => append(this.#session, stripped, answersBefore, this.#appended.sets));
+      await this.#repeatably(() => append(this.session, stripped, answersBefore, this.#appended.sets));
       this.#appended.sets += batch.sets.length;
       for (const { body } of batch.documents) {
         this.#appended.characters += body.length;
         if (body.length > longText) this.#textsInLog += body.length;
       }
     });
-    await releaseMemory(this.#session);
+    await releaseMemory(this.session);
   }
 
   /**
@@ -179,29 +179,26 @@ export class Warehouse {
 
   /** Brings the tables up to date with everything that was appended; null where nothing was. */
   async merge(): Promise<Merged | null> {
-    const { models, columns } = this.#parts;
     const merged = await this.#inTurn(async () => {
-      const done = await merge(this.#session, models, columns, () => this.#freeMemory());
+      const done = await merge(this.session, this.parts.models, () => this.#freeMemory());
       this.#appended = { sets: 0, characters: 0 };
       return done;
     });
     if (merged === null) return null;
-    await releaseMemory(this.#session);
+    await releaseMemory(this.session);
     await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : this.#foldAt);
     return merged;
   }
 
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
   refreshDerived(): Promise<Readonly<Record<string, Counts>>> {
-    const { models, columns } = this.#parts;
-    return this.#onAllThreads(() => refreshDerived(this.#session, models, columns, () => this.#freeMemory()));
+    const { models } = this.parts;
+    return this.#onAllThreads(() => refreshDerived(this.session, models, () => this.#freeMemory()));
   }
 
   /** Recomputes every typed table from the raw documents. */
   rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
-    return this.#onAllThreads(() =>
-      rebuild(this.#session, this.#parts.models, this.#parts.columns, progress),
-    );
+    return this.#onAllThreads(() => rebuild(this.session, this.parts.models, progress));
   }
 
   /**
@@ -215,41 +212,38 @@ export class Warehouse {
   }: Closing & { readonly keepReplaced?: boolean } = {}): Promise<Published> {
     await this.merge();
     if (this.#hasLearned) await this.#removeForgotten();
-    const { publishMode: mode, publishKeep: most } = this.#parts;
-    const keep = { most, replaced: most > 0 && keepReplaced && (await this.pendingSteps()).length === 0 };
-    const limit = this.#session.memoryLimit;
+    const keepsReplaced = keepReplaced && (await this.pendingSteps()).length === 0;
+    const limit = this.session.memoryLimit;
     // On one thread: each would take memory of its own.
-    if (compactWhen && (await this.#compact(compactWhen))) await this.#session.reopen(limit);
+    if (compactWhen && (await this.#compact(compactWhen))) await this.session.reopen(limit);
     const freeMemory = () => this.#freeMemory();
     const published = await this.#onAllThreads(() =>
-      publish(this.#session, { ...this.#parts, mode, keep, freeMemory }),
+      publish(this.session, { ...this.parts, keepsReplaced, freeMemory }),
     );
     for (const name of published.removedLogs)
-      this.#parts.log.warn(
+      this.parts.log.warn(
         { name },
         `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
       );
-    if (published.notKept !== null) this.#parts.log.warn(published.notKept);
+    if (published.notKept !== null) this.parts.log.warn(published.notKept);
     return published;
   }
 
   /** Removes the worker's own records that are older than their retention. */
   trim(keep: Retention, now: Date): Promise<Trimmed> {
-    return this.#repeatably(() => trim(this.#session, keep, now));
+    return this.#repeatably(() => trim(this.session, keep, now));
   }
 
   /** Finds who is meant and what is held of them; writes nothing. */
   planForget(selection: Selection): Promise<ForgetPlan> {
     return this.#repeatably(() =>
-      planForget(this.#session, this.#parts.models, this.#parts.forgotten, selection),
+      planForget(this.session, this.parts.models, this.parts.forgotten, selection),
     );
   }
 
   /** Collects everything that is held about a person (id or e-mail address); null where nothing is. Writes nothing. */
   collectPerson(who: string): Promise<PersonData | null> {
-    return this.#repeatably(() =>
-      collectPerson(this.#session, this.#parts.models, this.#parts.forgotten, who),
-    );
+    return this.#repeatably(() => collectPerson(this.session, this.parts.models, this.parts.forgotten, who));
   }
 
   /**
@@ -257,10 +251,10 @@ export class Warehouse {
    * kill at any moment leaves either nothing done, or the rest to do for the next command.
    */
   async forget(plan: ForgetPlan, { requestedBy, reason }: Request, now: Date): Promise<RowCounts> {
-    const { dataDir, forgotten } = this.#parts;
+    const { dataDir, forgotten } = this.parts;
     for (const row of plan.fingerprints) forgotten.add(row);
     const record: AuditRecord = {
-      ...{ id: recordId(now), at: now.toISOString(), action: 'forget', entityType: plan.type },
+      ...{ id: timeId(now), at: now.toISOString(), action: 'forget', entityType: plan.type },
       entities: plan.ids.length + plan.accounts + plan.inAdvance,
       requestedBy: forgotten.redact(requestedBy),
       reason: reason === null ? null : forgotten.redact(reason),
@@ -274,7 +268,7 @@ export class Warehouse {
   /** Does what the journal of forgotten.journal has and the warehouse has not: it was restored, or the program was killed. */
   async catchUp(missing: readonly JournalLine[]): Promise<void> {
     for (const line of missing) {
-      this.#parts.log.info({ id: line.record.id }, 'completing a request to forget');
+      this.parts.log.info({ id: line.record.id }, 'completing a request to forget');
       await this.#forgetLine(line);
     }
   }
@@ -300,7 +294,7 @@ export class Warehouse {
   /** Adds a record to the audit that is not there yet, without what was forgotten: the file of an export may have a name in it. */
   async record(given: AuditRecord): Promise<void> {
     const details: unknown = JSON.parse(
-      stripJson(this.#parts.forgotten, JSON.stringify(given.details ?? null)),
+      stripJson(this.parts.forgotten, JSON.stringify(given.details ?? null)),
     );
     const record = { ...given, details };
     const [known] = await this.all('SELECT 1 FROM ops.audit WHERE id = $id', { id: record.id });
@@ -309,18 +303,18 @@ export class Warehouse {
 
   /** What was forgotten, to recognize it in files. */
   get forgotten(): Fingerprints {
-    return this.#parts.forgotten;
+    return this.parts.forgotten;
   }
 
   /** Rewrites the live file, so that no block of it has what was removed. */
   compactNow(): Promise<void> {
-    return compactNow(this.#session, this.#parts.dataDir);
+    return compactNow(this.session, this.parts.dataDir);
   }
 
   /** Drops content and personal fields of what is too old; returns the rows by table. */
   expireOld(age: Age, now: Date): Promise<RowCounts> {
-    const { models, forgotten } = this.#parts;
-    return this.#repeatably(() => expireOld(this.#session, models, forgotten, age, now));
+    const { models, forgotten } = this.parts;
+    return this.#repeatably(() => expireOld(this.session, models, forgotten, age, now));
   }
 
   /** What must not be stored again, for `append`. */
@@ -339,44 +333,44 @@ export class Warehouse {
    * Removes kept snapshots up to a day that still have content of what is too old. Returns the days of those that were removed.
    */
   expireSnapshots(of: { readonly day: string; readonly age: Age }): Promise<string[]> {
-    return this.#repeatably(() => removeExpired(this.#session, this.#parts.dataDir, of));
+    return this.#repeatably(() => removeExpired(this.session, this.parts.dataDir, of));
   }
 
   #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<RowCounts> {
-    const { models, forgotten } = this.#parts;
+    const { models, forgotten } = this.parts;
     let fresh = found;
     return this.#repeatably(() => {
       const options = { record, pending: steps, added: fingerprints, found: fresh };
       // A file that was rewritten to free memory has other row ids: then everything is read again.
       fresh = undefined;
-      return removeAll(this.#session, models, forgotten, options);
+      return removeAll(this.session, models, forgotten, options);
     });
   }
 
   /** Searches every row for what batches showed. Where any has it, the steps of `forget` follow again (`pendingSteps`). */
   async #removeForgotten(): Promise<void> {
-    const { models, forgotten } = this.#parts;
-    await this.#repeatably(() => removeAll(this.#session, models, forgotten, { pending: steps }));
+    const { models, forgotten } = this.parts;
+    await this.#repeatably(() => removeAll(this.session, models, forgotten, { pending: steps }));
     this.#hasLearned = false;
   }
 
   /** Finds keys that are not unique, or null; there are none when all is well. */
   checkKeys(): Promise<KeyFault[]> {
-    return this.#repeatably(() => checkKeys(this.#session, this.#parts.models));
+    return this.#repeatably(() => checkKeys(this.session, this.parts.models));
   }
 
   /** Records that a run has started; returns its id. */
   startRun(run: RunStart): Promise<string> {
-    return this.#repeatably(() => startRun(this.#session, run));
+    return this.#repeatably(() => startRun(this.session, run));
   }
 
   finishRun(runId: string, end: RunEnd): Promise<void> {
-    return this.#repeatably(() => finishRun(this.#session, runId, end));
+    return this.#repeatably(() => finishRun(this.session, runId, end));
   }
 
   /** The organization whose data this is; null while the warehouse is empty. */
   organization(): ReturnType<typeof organization> {
-    return this.#repeatably(() => organization(this.#session));
+    return this.#repeatably(() => organization(this.session));
   }
 
   /**
@@ -385,7 +379,7 @@ export class Warehouse {
    */
   async close({ compactWhen }: Closing = {}): Promise<void> {
     try {
-      if (this.#parts.writes) await this.#foldAll();
+      if (this.parts.writes) await this.#foldAll();
       if (compactWhen) await this.#compact(compactWhen);
     } finally {
       await this.#release();
@@ -397,10 +391,10 @@ export class Warehouse {
    * file is then as it was.
    */
   async encrypt(key: EncryptionKey | undefined): Promise<void> {
-    const { dataDir, limits } = this.#parts;
-    const work = () => encryptFile(this.#session, { dataDir, encryptionKey: key }, limits.extensionDirectory);
+    const { dataDir, extensionDirectory } = this.parts;
+    const work = () => encryptFile(this.session, { dataDir, encryptionKey: key }, extensionDirectory);
     try {
-      await withMemoryHeadroom(this.#session, work);
+      await withMemoryHeadroom(this.session, work);
     } finally {
       await this.#release();
     }
@@ -408,32 +402,32 @@ export class Warehouse {
 
   async #release(): Promise<void> {
     try {
-      await this.#session.close();
+      await this.session.close();
     } finally {
-      this.#parts.release();
+      this.parts.release();
     }
   }
 
   /** Work that may be done twice. When it needs more memory, it gets more. */
   #repeatably<T>(work: () => Promise<T>): Promise<T> {
-    return withMemoryHeadroom(this.#session, work, () => this.#freeMemory());
+    return withMemoryHeadroom(this.session, work, () => this.#freeMemory());
   }
 
   /** Frees memory that deleted rows take, when that is much; returns whether it has. */
   async #freeMemory(): Promise<boolean> {
-    const { dataDir, log, writes } = this.#parts;
-    return writes && (await freeHeldMemory(this.#session, dataDir, log));
+    const { dataDir, log, writes } = this.parts;
+    return writes && (await freeHeldMemory(this.session, dataDir, log));
   }
 
   /** Folds the write-ahead log into the file when it has at least so many bytes. */
   async #foldLog(bytes: number): Promise<void> {
-    const { worker } = filesOf(this.#parts.dataDir);
+    const { worker } = filesOf(this.parts.dataDir);
     // By its path: opening the log would do no harm, but opening the file would free its lock.
     const log = statSync(logOf(worker), { throwIfNoEntry: false });
     if (!log) return;
     if ((log.mode & 0o077) !== 0) makePrivate(worker);
     if (log.size < bytes) return;
-    await this.#repeatably(() => this.#session.run('CHECKPOINT'));
+    await this.#repeatably(() => this.session.run('CHECKPOINT'));
     this.#textsInLog = 0;
   }
 
@@ -441,11 +435,11 @@ export class Warehouse {
   async #foldAll(): Promise<void> {
     try {
       // Merging brings texts together again; of a warehouse with long ones, `compact` frees the rows that were deleted.
-      const merges = !(await hasLongTexts(this.#session));
-      if (merges) await this.#session.configure('max_vacuum_tasks', mergesAtClose);
+      const merges = !(await hasLongTexts(this.session));
+      if (merges) await this.session.configure('max_vacuum_tasks', mergesAtClose);
       await this.#foldLog(1);
     } catch (error) {
-      this.#parts.log.warn(
+      this.parts.log.warn(
         { err: error },
         'the write-ahead log could not be folded into worker.duckdb; it is kept',
       );
@@ -457,9 +451,9 @@ export class Warehouse {
    * which saves writing large tables twice: all of it can be repeated, so nobody needs to know what was committed.
    */
   async #onAllThreads<T>(work: () => Promise<T>): Promise<T> {
-    const { threads } = this.#parts.limits;
+    const { threads } = this.parts;
     const set = async (values: { threads: number; checkpoint_threshold: string }) => {
-      for (const [name, value] of Object.entries(values)) await this.#session.configure(name, value);
+      for (const [name, value] of Object.entries(values)) await this.session.configure(name, value);
     };
     await this.#repeatably(() => set({ threads, checkpoint_threshold: `${Math.floor(this.#foldAt)}B` }));
     try {
@@ -472,9 +466,9 @@ export class Warehouse {
 
   /** Returns whether the session has to be opened again: the file was replaced, or an error may have invalidated it. */
   async #compact(when: CompactWhen): Promise<boolean> {
-    const { dataDir, log } = this.#parts;
+    const { dataDir, log } = this.parts;
     try {
-      const done = await withMemoryHeadroom(this.#session, () => compact(this.#session, dataDir, when));
+      const done = await withMemoryHeadroom(this.session, () => compact(this.session, dataDir, when));
       if (done !== null) log.info(done, 'worker.duckdb was compacted');
       return done !== null;
     } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { columnsByName } from '../../src/warehouse/privacy/classes.js';
+import { columnsByName } from '../../src/warehouse/privacy/policy.js';
 import type { Row } from '../support/expected/row.js';
 import { killedAt } from '../support/killed-at.js';
 import { textsOf } from '../support/published.js';

@@ -1,13 +1,11 @@
-import { groupBy } from '../../base/group-by.js';
+import { groupBy, portions } from '../../base/group-by.js';
 import { isObject } from '../../base/json.js';
-import type { DocumentModel, Models } from '../load/models.js';
-import { projection, storedDocuments } from '../load/models.js';
-import { identifier, literal, relationLabel } from '../sql.js';
+import type { DocumentKey } from '../load/batch.js';
+import { type DocumentModel, type Models, projection, storedDocuments } from '../load/models.js';
+import { identifier, literals, relationLabel } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
-import { entities } from './entities.js';
+import { entities, learnedFrom, type OwnColumns, ownColumnsIn } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
-import { learnedFrom } from './learn.js';
-import { type OwnColumns, ownColumnsIn } from './own-columns.js';
 import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
@@ -15,11 +13,8 @@ import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripR
 /** Documents are read in portions of so many rows, a vector of DuckDB. */
 const rowsAtOnce = 2_048;
 
-interface StrippedRow {
+interface StrippedRow extends DocumentKey {
   readonly rid: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly parentId: string | null;
   readonly newId: string;
   readonly body: string;
 }
@@ -34,61 +29,46 @@ export interface Findings {
 }
 
 /**
- * Reads every document and finds those with something to remove. What they show of other ids and accounts of the same
- * people is added to `forgotten`, and everything is read again until nothing new is found. With `ids`, only the documents
- * with these row ids are read.
+ * Reads every document, or those with these row ids, and finds those with something to remove. What they show of other ids
+ * and accounts of the same people is added to `forgotten`: where anything is, documents before may have it as well.
  */
 export async function findDocuments(
   session: Statements,
   forgotten: Fingerprints,
-  options: { readonly expired?: Expired; readonly rowIds?: readonly number[] } = {},
+  { expired, rowIds }: { readonly expired?: Expired; readonly rowIds?: readonly number[] } = {},
 ): Promise<Findings> {
+  const documents: StrippedRow[] = [];
   const learned: Fingerprint[] = [];
-  for (;;) {
-    const documents: StrippedRow[] = [];
-    let isMore = false;
-    for await (const rows of portionsOf(session, options.rowIds)) {
-      for (const row of rows) {
-        const document = { ...row, parentId: row.parent_id };
-        if (!options.expired && !mayConcern(forgotten, document)) continue;
-        for (const found of learnedFrom(forgotten, document)) {
-          if (!forgotten.add(found)) continue;
-          learned.push(found);
-          isMore = true;
-        }
-        const stripped = stripConcerned(forgotten, document, options.expired);
-        if (!stripped) continue;
-        const { rid, endpoint, id, parent_id: parentId } = row;
-        documents.push({ rid, endpoint, id, parentId, newId: stripped.id, body: stripped.body });
-      }
+  const columns = 'endpoint, id, parent_id AS "parentId", body::VARCHAR AS body';
+  type Row = DocumentKey & { readonly rid: number; readonly body: string };
+  for await (const rows of portionsOf<Row>(session, columns, 'raw.documents', rowsAtOnce, rowIds)) {
+    for (const row of rows) {
+      if (!expired && !mayConcern(forgotten, row)) continue;
+      learned.push(...learnedFrom(forgotten, row).filter((found) => forgotten.add(found)));
+      const stripped = stripConcerned(forgotten, row, expired);
+      if (stripped) documents.push({ ...row, newId: stripped.id, body: stripped.body });
     }
-    if (!isMore) return { documents, learned };
   }
+  return { documents, learned };
 }
 
-interface StoredRow {
-  readonly rid: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly parent_id: string | null;
-  readonly body: string;
-}
-
-async function* portionsOf(session: Statements, rowIds?: readonly number[]): AsyncGenerator<StoredRow[]> {
-  const select = 'SELECT rowid AS rid, endpoint, id, parent_id, body::VARCHAR AS body FROM raw.documents';
+/** The rows of a table, or those with these row ids, in portions of so many row ids. */
+async function* portionsOf<Row>(
+  session: Statements,
+  columns: string,
+  from: string,
+  atOnce: number,
+  rowIds?: readonly number[],
+): AsyncGenerator<Row[]> {
+  const rows = (where: string) =>
+    session.all<Row>(`SELECT rowid AS rid, ${columns} FROM ${from} WHERE ${where}`);
   if (rowIds) {
-    for (let from = 0; from < rowIds.length; from += rowsAtOnce) {
-      const some = rowIds.slice(from, from + rowsAtOnce);
-      yield session.all<StoredRow>(`${select} WHERE rowid IN (${some.map(Number).join(', ')})`);
-    }
+    for (const some of portions(rowIds, atOnce)) yield rows(`rowid IN (${some.join(', ')})`);
     return;
   }
-  const [last] = await session.all<{ rid: number }>(
-    'SELECT coalesce(max(rowid), -1) AS rid FROM raw.documents',
-  );
-  for (let from = 0; from <= (last?.rid ?? -1); from += rowsAtOnce) {
-    yield session.all<StoredRow>(`${select} WHERE rowid >= ${from} AND rowid < ${from + rowsAtOnce}`);
-  }
+  const [last] = await session.all<{ rid: number }>(`SELECT coalesce(max(rowid), -1) AS rid FROM ${from}`);
+  for (let first = 0; first <= (last?.rid ?? -1); first += atOnce)
+    yield rows(`rowid >= ${first} AND rowid < ${first + atOnce}`);
 }
 
 /** Replaces the documents that were found, and recomputes the rows of their entities. */
@@ -152,13 +132,12 @@ async function stageDocuments(tx: Statements, documents: readonly StrippedRow[])
     (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, new_id VARCHAR, body VARCHAR)`);
   await tx.append(
     { catalog: 'temp', table: 'stripped' },
-    ['integer', 'text', 'text', 'text', 'text', 'text'],
     documents.map((it) => [it.rid, it.endpoint, it.id, it.parentId, it.newId, it.body]),
   );
 }
 
 function kindsSql({ documents }: DocumentModel): string {
-  return `endpoint IN (${documents.map(literal).join(', ')})`;
+  return `endpoint IN (${literals(documents)})`;
 }
 
 function scopesSql(model: DocumentModel): string {
@@ -271,13 +250,11 @@ export async function findOtherRows(
     if (!first) continue;
     const { schema, table } = first;
     const own = schema === 'main' ? ownColumnsIn(table) : [];
-    const select = texts.map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`);
+    const columns = texts
+      .map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`)
+      .join(', ');
     const from = `${identifier(schema)}.${identifier(table)}`;
-    for await (const rows of portionsOfTable(
-      session,
-      `SELECT rowid AS rid, ${select.join(', ')} FROM ${from}`,
-      from,
-    )) {
+    for await (const rows of portionsOf<TextRow>(session, columns, from, rowsAtOnce * 10)) {
       for (const row of rows) {
         const values = strippedRow(forgotten, name, texts, own, row);
         if (Object.keys(values).length > 0) found.push({ schema, table, rid: Number(row.rid), values });
@@ -288,18 +265,6 @@ export async function findOtherRows(
 }
 
 type TextRow = Readonly<Record<string, string | number | null>>;
-
-async function* portionsOfTable(
-  session: Statements,
-  select: string,
-  from: string,
-): AsyncGenerator<TextRow[]> {
-  const [last] = await session.all<{ rid: number }>(`SELECT coalesce(max(rowid), -1) AS rid FROM ${from}`);
-  const atOnce = rowsAtOnce * 10;
-  for (let first = 0; first <= (last?.rid ?? -1); first += atOnce) {
-    yield session.all<TextRow>(`${select} WHERE rowid >= ${first} AND rowid < ${first + atOnce}`);
-  }
-}
 
 function strippedRow(
   forgotten: Fingerprints,

@@ -1,6 +1,11 @@
 import { z } from 'zod';
+import { isObject } from '../../base/json.js';
 import { classOf, type Field, fieldsOf, type Kind } from '../../contract/privacy.js';
 import { documentFields, resources } from '../../contract/resources.js';
+import type { DocumentKey } from '../load/batch.js';
+import { kindsOfColumns } from '../privacy/policy.js';
+import { identifier, listLiteral } from '../sql.js';
+import { type Fingerprint, type Fingerprints, isPseudonym, type Part } from './fingerprints.js';
 
 /**
  * Whom documents are about, and which of their fields stay when somebody is forgotten. Both are read from the schemas of the
@@ -146,4 +151,186 @@ const nameKinds: readonly (Kind | undefined)[] = [
 
 function isName({ kind }: Field): boolean {
   return nameKinds.includes(kind);
+}
+
+/**
+ * The columns that say who a person or a company is, in every table that has them beside the id: from the kinds of columns, so
+ * that a table or column that comes later is searched, emptied and recognized as well.
+ */
+
+const named = ['person', 'company'] as const;
+type Named = (typeof named)[number];
+
+export interface OwnColumns {
+  /** Whose columns they are. */
+  readonly of: Named;
+  readonly table: string;
+  /** The column with the id of the person or company. */
+  readonly id: string;
+  readonly columns: readonly { readonly name: string; readonly kind: Kind }[];
+}
+
+/** What a column stands for, by its kind, where somebody can be recognized by it. */
+const partsOfKind: Readonly<Record<Named, Partial<Record<Kind, readonly Part[]>>>> = {
+  person: {
+    person_name: ['name'],
+    person_email: ['email', 'text'],
+    person_contact: ['text'],
+    person_picture: ['text'],
+    account_name: ['name'],
+  },
+  company: {
+    company_name: ['name'],
+    company_domain: ['text'],
+    company_logo: ['text'],
+    company_contact: ['text'],
+    account_name: ['text'],
+  },
+};
+
+/** The personal columns of the tables that have a person or company by its id. */
+export function ownColumns(type: Named): OwnColumns[] {
+  const { tables } = kindsOfColumns();
+  return Object.entries(tables).flatMap(([table, kinds]) => {
+    const id = ['id', `${type}_id`].find((name) => kinds[name] === `${type}_id`);
+    const columns = Object.entries(kinds).flatMap(([name, kind]) =>
+      classOf(kind) === 'personal' && (kind.startsWith(`${type}_`) || kind === 'account_name')
+        ? { name, kind }
+        : [],
+    );
+    return id === undefined || table.includes('.') || columns.length === 0
+      ? []
+      : { of: type, table, id, columns };
+  });
+}
+
+/** Those of one table of the schema main: of people, of companies, or of both. */
+export function ownColumnsIn(name: string): OwnColumns[] {
+  return named.flatMap(ownColumns).filter(({ table }) => table === name);
+}
+
+/** By what people or companies are recognized, as SQL: rows of `id`, `part` and `value`, which may be NULL. */
+export function recognizedBy(type: Named): string {
+  const selects = ownColumns(type).flatMap(({ table, id, columns }) => {
+    const found = columns.flatMap(({ name, kind }) =>
+      (partsOfKind[type][kind] ?? []).map((part) => ({ name: identifier(name), part })),
+    );
+    if (found.length === 0) return [];
+    const values = found.map(({ name }) => name).join(', ');
+    const parts = listLiteral(found.map(({ part }) => part));
+    return `SELECT ${identifier(id)} AS id, unnest(${parts}) AS part, unnest([${values}]) AS value FROM ${identifier(table)}`;
+  });
+  return selects.join('\nUNION ALL\n');
+}
+
+/** Of whom something personal is stored, as SQL: rows of `id`. */
+export function storedOf(type: Named): string {
+  const selects = ownColumns(type).map(({ table, id, columns }) => {
+    const isStored = columns.map(({ name }) => `${identifier(name)} IS NOT NULL`).join(' OR ');
+    return `SELECT ${identifier(id)} AS id FROM ${identifier(table)} WHERE ${isStored}`;
+  });
+  return selects.join('\nUNION ALL\n');
+}
+
+/**
+ * What a document that `mayConcern` shows of somebody who was forgotten and comes under another id: a further account, the authors of an
+ * account, the messages of a conversation, and the people or companies that they were merged with.
+ */
+export function learnedFrom(
+  forgotten: Fingerprints,
+  document: DocumentKey & { readonly body: string },
+): Fingerprint[] {
+  const entity = entities().about.get(document.endpoint)?.entity;
+  const learn = merges[document.endpoint] ?? (entity && learners[entity]);
+  if (!learn) return [];
+  const item: unknown = JSON.parse(document.body);
+  if (!isObject(item)) return [];
+  return learn(forgotten, item, document).flatMap(([part, value]) => {
+    if (typeof value !== 'string' || value === '') return [];
+    const fingerprint = forgotten.of(part, value);
+    return fingerprint ? [fingerprint] : [];
+  });
+}
+
+type Learned = readonly [part: Part, value: unknown];
+type Item = Readonly<Record<string, unknown>>;
+type Learn = (forgotten: Fingerprints, item: Item, key: DocumentKey) => Learned[];
+
+/** Also somebody under a new id who has an address or an account of a person that was forgotten. */
+const person: Learn = (forgotten, item, { id }) => {
+  const isForgotten =
+    forgotten.has('person', id) ||
+    forgotten.has('email', item.primaryEmail) ||
+    (Array.isArray(item.identities) && item.identities.some((one) => isAccount(forgotten, one)));
+  return isForgotten ? [['person', id], ...address(item.primaryEmail), ...accountsIn(item.identities)] : [];
+};
+
+/** A company is known by its id alone: its accounts may be addresses of people. */
+const account: Learn = (forgotten, item, { endpoint, parentId }) => {
+  if (entities().about.get(endpoint)?.parent === 'company')
+    return forgotten.has('company', parentId) ? accountsIn([item]) : [];
+  const isForgotten = forgotten.has('person', parentId) || isAccount(forgotten, item);
+  return isForgotten ? [['person', parentId], ...accountsIn([item])] : [];
+};
+
+function isAccount(forgotten: Fingerprints, identity: unknown): boolean {
+  if (!isObject(identity) || typeof identity.platformId !== 'string') return false;
+  const { platform, platformId } = identity;
+  return (
+    !isPseudonym(platformId) &&
+    (forgotten.has('identity', `${platform}:${platformId}`) || forgotten.has('email', platformId))
+  );
+}
+
+const author: Learn = (forgotten, item, { id }) => {
+  const { sourceName, sourceAuthorId } = item;
+  return forgotten.has('identity', `${sourceName}:${sourceAuthorId}`) ? [['author', id]] : [];
+};
+
+const message: Learn = (forgotten, item, { id, parentId }) => {
+  const author = isObject(item.author) ? item.author.id : null;
+  const isForgotten = forgotten.has('conversation', parentId) || forgotten.has('author', author);
+  return isForgotten
+    ? [
+        ['message', id],
+        ['source_id', item.sourceMessageId],
+      ]
+    : [];
+};
+
+/** Who was merged with somebody is the same person, or the same company. */
+function merged(part: 'person' | 'company', target: string, sources: string): Learn {
+  return (forgotten, item, { id }) => {
+    const into = isObject(item.mergedInto) ? item.mergedInto[target] : null;
+    const merges = Array.isArray(item.merges) ? item.merges.filter(isObject) : [];
+    const from = merges.flatMap((one) => (Array.isArray(one[sources]) ? (one[sources] as unknown[]) : []));
+    const ids = [id, ...[into, ...from].filter(isObject).map((one) => one.id)];
+    return ids.some((one) => forgotten.has(part, one)) ? ids.map((one) => [part, one] as const) : [];
+  };
+}
+
+const learners: Readonly<Partial<Record<Entity, Learn>>> = { person, author, message, identity: account };
+
+const merges: Readonly<Record<string, Learn>> = {
+  person_merges: merged('person', 'targetPerson', 'sourcePersons'),
+  company_merges: merged('company', 'targetCompany', 'sourceCompanies'),
+};
+
+function accountsIn(identities: unknown): Learned[] {
+  if (!Array.isArray(identities)) return [];
+  return identities.filter(isObject).flatMap(({ platform, platformId }) => {
+    if (typeof platformId !== 'string' || isPseudonym(platformId)) return [];
+    const isAddress = platformId.includes('@');
+    return [['identity', `${platform}:${platformId}`] as const, ...(isAddress ? address(platformId) : [])];
+  });
+}
+
+function address(email: unknown): Learned[] {
+  return typeof email === 'string' && email !== ''
+    ? [
+        ['email', email],
+        ['text', email],
+        ['identity', `email:${email}`],
+      ]
+    : [];
 }

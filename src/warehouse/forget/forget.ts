@@ -1,5 +1,6 @@
+import { timeId } from '../../base/clock.js';
 import type { Models } from '../load/models.js';
-import { sqlFile, substitute } from '../sql.js';
+import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import {
   countHeld,
@@ -12,8 +13,8 @@ import {
   replaceDocuments,
   replaceOtherRows,
 } from './apply.js';
+import { entities, ownColumns, recognizedBy, storedOf } from './entities.js';
 import { type Fingerprint, Fingerprints, noBlanks, type Part, wordsOf } from './fingerprints.js';
-import { recognizedBy, storedOf } from './own-columns.js';
 import { type AuditRecord, type Step, settleLearned, storeFingerprints, storeRecord } from './records.js';
 
 /** Forgetting people, companies and conversations: who is meant, what is held, and its removal in one transaction. */
@@ -161,9 +162,8 @@ async function findEverywhere(session: Statements, forgotten: Fingerprints): Pro
   const learned = await addStored(session, forgotten);
   for (;;) {
     const found = await findDocuments(session, forgotten);
-    const more = found.learned.length > 0 ? await addStored(session, forgotten) : [];
-    learned.push(...found.learned, ...more);
-    if (more.length === 0) return { documents: found.documents, learned };
+    if (found.learned.length === 0) return { documents: found.documents, learned };
+    learned.push(...found.learned, ...(await addStored(session, forgotten)));
   }
 }
 
@@ -188,11 +188,6 @@ const mostQuoted = 20_000;
 /** A sentence of it must have more words: short ones are said by everybody. */
 const fewestInSentence = 6;
 
-function sharedSql(): string {
-  const [person, company] = [recognizedBy('person'), recognizedBy('company')];
-  return substitute(sqlFile('forget/shared'), { person, company });
-}
-
 /** Adds the fingerprints of the entities; returns how many names and addresses somebody else has as well. */
 async function addFingerprints(
   session: Statements,
@@ -201,15 +196,15 @@ async function addFingerprints(
   ids: readonly string[],
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  const recognized = type === 'person' || type === 'company' ? recognizedBy(type) : '';
-  const query = substitute(sqlFile(`forget/${type}`), { recognized });
+  const [person, company] = [recognizedBy('person'), recognizedBy('company')];
+  const query = substitute(sqlFile(`forget/${type}`), { recognized: type === 'company' ? company : person });
   const rows = await session.all<{ part: Part; value: string }>(query, { ids });
   const authors = rows.flatMap(({ part, value }) => (part === 'author' ? value : []));
   const texts = rows.filter(({ part }) => ownTexts.has(part));
   const others =
     type === 'conversation'
       ? []
-      : await session.all<{ value: string }>(sharedSql(), {
+      : await session.all<{ value: string }>(substitute(sqlFile('forget/shared'), { person, company }), {
           type: type === 'account' ? 'person' : type,
           ids,
           authors,
@@ -303,6 +298,83 @@ export async function removeAll(
     await storeFingerprints(tx, forgotten.salt, [...added, ...findings.learned], record?.id ?? null);
     if (record) await storeRecord(tx, { ...record, details: record.details ?? held }, pending);
     await settleLearned(tx, record || Object.keys(held).length === 0 ? [] : pending);
+    return held;
+  });
+}
+
+/** Before when something is too old to be kept; null where it never is. */
+export interface Age {
+  /** The API deleted it. */
+  readonly deleted: Date | null;
+  /** Messages were written. */
+  readonly messages: Date | null;
+  /** People were last seen. */
+  readonly people: Date | null;
+}
+
+/** What is too old and still stored: rows of `kind` (message or person) and `id`. */
+export function expiredSql(): string {
+  return substitute(sqlFile('forget/expired'), { stored: storedOf('person') });
+}
+
+/** How an `Age` is bound to the queries. */
+export function ageParams({ deleted, messages, people }: Age) {
+  return { before: deleted, messages_before: messages, people_before: people };
+}
+
+/**
+ * Drops the content and the personal fields of messages and people that are too old. The rows stay, with
+ * their ids, times and counts. Returns the rows by table; nothing is read of the documents while nothing is due.
+ */
+export async function expireOld(
+  session: Session,
+  models: Models,
+  forgotten: Fingerprints,
+  age: Age,
+  now: Date,
+): Promise<RowCounts> {
+  const due = await session.all<{ kind: 'person' | 'message'; id: string }>(expiredSql(), ageParams(age));
+  if (due.length === 0) return {};
+  const people = due.flatMap(({ kind, id }) => (kind === 'person' ? id : []));
+  const messages = due.flatMap(({ kind, id }) => (kind === 'message' ? id : []));
+  const expired = { people: new Set(people), messages: new Set(messages) };
+  const rows = await session.all<{ rid: number }>(sqlFile('forget/expired_documents'), {
+    people,
+    messages,
+    ...entities().kindsOfPeople,
+  });
+  const rowIds = rows.map(({ rid }) => rid);
+  let findings: Findings;
+  do findings = await findDocuments(session, forgotten, { expired, rowIds });
+  while (findings.learned.length > 0);
+  return session.transaction(async (tx) => {
+    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, findings)) };
+    const versions = new Set(models.documents.map((model) => model.versions?.table));
+    for (const { table, id, columns } of ownColumns('person')) {
+      if (!versions.has(table)) continue;
+      const names = columns.map(({ name }) => identifier(name));
+      const changed = await tx.run(
+        `UPDATE ${identifier(table)} SET ${names.map((name) => `${name} = NULL`).join(', ')}
+          WHERE coalesce(${names.join(', ')}) IS NOT NULL AND ${identifier(id)} IN (SELECT unnest($people::VARCHAR[]))`,
+        { people },
+      );
+      if (changed > 0) held[table] = changed;
+    }
+    const rejected = await tx.run(
+      `UPDATE ops.rejected_records SET body = 'null'::JSON
+        WHERE body::VARCHAR <> 'null' AND (endpoint = 'messages' AND id IN (SELECT unnest($messages::VARCHAR[]))
+           OR endpoint IN (SELECT unnest($own::VARCHAR[])) AND id IN (SELECT unnest($people::VARCHAR[]))
+           OR endpoint IN (SELECT unnest($within::VARCHAR[])) AND parent_id IN (SELECT unnest($people::VARCHAR[])))`,
+      { people, messages, ...entities().kindsOfPeople },
+    );
+    if (rejected > 0) held['ops.rejected_records'] = rejected;
+    if (Object.keys(held).length > 0) {
+      const record = {
+        ...({ id: timeId(now), at: now.toISOString(), action: 'expire', entityType: null } as const),
+        ...{ entities: people.length + messages.length, requestedBy: null, reason: null, details: held },
+      };
+      await storeRecord(tx, record, []);
+    }
     return held;
   });
 }

@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { isObject } from '../../base/json.js';
 import { classOf, type Kind } from '../../contract/privacy.js';
 import type { Models } from '../load/models.js';
-import { kindsOfColumns } from '../privacy/classes.js';
+import { kindsOfColumns } from '../privacy/policy.js';
 import { identifier, relationLabel } from '../sql.js';
 import type { Session } from '../store/session.js';
 import {
@@ -13,10 +13,9 @@ import {
   rowsAsJson,
   type StoredValues,
 } from './apply.js';
-import { entities } from './entities.js';
+import { entities, ownColumnsIn, recognizedBy } from './entities.js';
 import { Fingerprints, isPseudonym, removed } from './fingerprints.js';
 import { addText, planForget } from './forget.js';
-import { ownColumnsIn, recognizedBy } from './own-columns.js';
 import { referringFields, stripJson } from './strip.js';
 
 /**

@@ -32,11 +32,6 @@ export interface AuditRecord {
   readonly details: unknown;
 }
 
-/** A record's id: sorts by time. */
-export function recordId(now: Date): string {
-  return `${now.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
-}
-
 /** Writes a row of ops.audit, with the steps that are still to be done. */
 export async function storeRecord(
   tx: Statements,
@@ -69,7 +64,6 @@ export async function storeFingerprints(
   );
   await tx.append(
     { catalog: 'temp', table: 'new_fingerprints' },
-    ['text', 'text', 'integer', 'integer'],
     rows.map((row) => [row.fingerprint, row.part, row.words, row.prefix]),
   );
   await tx.run(
@@ -100,21 +94,6 @@ export async function settleLearned(tx: Statements, steps: readonly Step[]): Pro
   );
 }
 
-/** The fingerprints of a warehouse, with those of its journal. */
-async function readForgotten(
-  session: Statements,
-): Promise<{ readonly stored: Fingerprints; readonly hasLearned: boolean }> {
-  const rows = await session.all<Fingerprint & { salt: string; audit_id: string | null }>(
-    'SELECT fingerprint, part, words, prefix, salt, audit_id FROM ops.forgotten',
-  );
-  const hasLearned = rows.some((row) => row.audit_id === learnedMark);
-  return { stored: new Fingerprints(rows[0]?.salt ?? newSalt(), rows), hasLearned };
-}
-
-function newSalt(): string {
-  return randomBytes(16).toString('hex');
-}
-
 /** A line of the journal: what one request added. */
 export interface JournalLine {
   readonly salt: string;
@@ -141,7 +120,11 @@ export async function openForgotten(
   session: Statements,
   dataDir: string,
 ): Promise<{ forgotten: Fingerprints; missing: JournalLine[]; hasLearned: boolean }> {
-  const { stored, hasLearned } = await readForgotten(session);
+  const rows = await session.all<Fingerprint & { salt: string; audit_id: string | null }>(
+    'SELECT fingerprint, part, words, prefix, salt, audit_id FROM ops.forgotten',
+  );
+  const hasLearned = rows.some((row) => row.audit_id === learnedMark);
+  const stored = new Fingerprints(rows[0]?.salt ?? randomBytes(16).toString('hex'), rows);
   // A line that a kill cut off is skipped: nothing was removed because of it.
   const lines = new Journal(forgottenJournalPath(dataDir)).values<JournalLine>();
   const [first] = lines;

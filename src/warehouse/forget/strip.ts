@@ -1,7 +1,6 @@
 import type { DocumentKey } from '../load/batch.js';
 import { type About, type Entity, entities, entityNamed } from './entities.js';
 import { type Fingerprints, isPseudonym, removed, type TextOptions } from './fingerprints.js';
-import { type JsonNode, type JsonObject, objectOf, parseJson, textOf } from './json-edit.js';
 
 /**
  * Takes what was forgotten out of a document, wherever it is embedded: the document of the person itself, the people of a
@@ -113,20 +112,16 @@ interface Inside {
 const nowhere: Inside = { entity: undefined, ofForgotten: false, withoutTexts: false, isFreeForm: false };
 
 class Stripping {
-  readonly #forgotten: Fingerprints;
-  readonly #document: DocumentKey & { readonly body: string };
-  readonly #expired: Expired | undefined;
+  readonly #root: JsonNode;
   readonly #about: About;
   readonly #parentForgotten: boolean;
 
   constructor(
-    forgotten: Fingerprints,
-    document: DocumentKey & { readonly body: string },
-    expired: Expired | undefined,
+    private readonly forgotten: Fingerprints,
+    private readonly document: DocumentKey & { readonly body: string },
+    private readonly expired: Expired | undefined,
   ) {
-    this.#forgotten = forgotten;
-    this.#document = document;
-    this.#expired = expired;
+    this.#root = parseJson(document.body);
     this.#about = entities().about.get(document.endpoint) ?? {};
     const { parent } = this.#about;
     this.#parentForgotten =
@@ -136,9 +131,8 @@ class Stripping {
   }
 
   run(): string {
-    const { body } = this.#document;
     const { entity } = this.#about;
-    return this.#write(parseJson(body), { ...nowhere, entity, ofForgotten: this.#parentForgotten }, '');
+    return this.#write(this.#root, { ...nowhere, entity, ofForgotten: this.#parentForgotten }, '');
   }
 
   #write(node: JsonNode, inside: Inside, field: string): string {
@@ -162,15 +156,15 @@ class Stripping {
   #writeText(value: string, source: string, inside: Inside, field: string): string {
     if (inside.withoutTexts) return 'null';
     if (!inside.isFreeForm && /^id$|Ids?$/.test(field)) {
-      const id = this.#forgotten.redactId(value);
+      const id = this.forgotten.redactId(value);
       return id === value ? source : JSON.stringify(id);
     }
     const options: TextOptions = {
       isName: entities().nameFields.has(field) && inside.entity !== undefined,
       isWhole: (field === 'content' || field === 'title') && inside.entity === 'message',
-      conversation: this.#document.endpoint === 'messages' ? (this.#document.parentId ?? '') : '',
+      conversation: this.document.endpoint === 'messages' ? (this.document.parentId ?? '') : '',
     };
-    const redacted = this.#forgotten.redact(value, options);
+    const redacted = this.forgotten.redact(value, options);
     return redacted === value ? source : JSON.stringify(redacted);
   }
 
@@ -179,7 +173,7 @@ class Stripping {
     const isExpired = entity === 'message' && this.#isExpiredMessage(node);
     const isGone = entity !== undefined && this.#isForgotten(node, entity, inside);
     const isForgotten = isGone || isExpired;
-    const isRoot = node.from === 0 || this.#document.body.slice(0, node.from).trim() === '';
+    const isRoot = node === this.#root;
     const { kept, keptOfDeleted } = entities();
     const members = node.members.filter(({ name }) => {
       if (isForgotten) return (isGone ? kept.get(entity) : keptOfDeleted)?.has(name);
@@ -193,12 +187,12 @@ class Stripping {
       );
     });
     // Without an id, nothing says that a name is that of somebody else.
-    const hasId = this.#idIn(node) !== undefined || (isRoot && this.#document.id !== '');
+    const hasId = this.#idIn(node) !== undefined || (isRoot && this.document.id !== '');
     const around = { entity, hasId, isForgotten, isRoot, inside };
     const write = (member: (typeof members)[number]): string => {
       const { name, key, value } = member;
       const text = this.#writeMember(node, name, value, around);
-      const redacted = this.#forgotten.redact(name);
+      const redacted = this.forgotten.redact(name);
       const written = redacted === name ? this.#source(key) : JSON.stringify(redacted);
       return written + this.#source({ from: key.to, to: value.from }) + text;
     };
@@ -223,7 +217,7 @@ class Stripping {
     if (platform !== undefined && value.kind !== 'string' && isForgotten) return 'null';
     if (platform !== undefined && value.kind === 'string') {
       // An account of somebody else may name what was forgotten: an address at the domain of a company.
-      const isNamed = this.#forgotten.redactId(value.value) !== value.value;
+      const isNamed = this.forgotten.redactId(value.value) !== value.value;
       return isForgotten || isNamed
         ? this.#account(textOf(node, platform), value.value)
         : this.#source(value);
@@ -231,7 +225,7 @@ class Stripping {
     // A quote of what was forgotten keeps its place and its confidence.
     if (name === 'quoteHighlights' && isForgotten)
       return this.#write(value, { ...nowhere, withoutTexts: true }, name);
-    const isHistory = this.#document.endpoint.endsWith('_history') && isRoot && this.#parentForgotten;
+    const isHistory = this.document.endpoint.endsWith('_history') && isRoot && this.#parentForgotten;
     if (isHistory && (name === 'changes' || name === 'previousValues'))
       return this.#write(value, { ...nowhere, withoutTexts: true }, name);
     const isEntity = value.kind === 'object' || value.kind === 'array';
@@ -249,16 +243,16 @@ class Stripping {
   }
 
   #account(platform = '', id: string): string {
-    return JSON.stringify(isPseudonym(id) ? id : this.#forgotten.pseudonym(`${platform}:${id}`));
+    return JSON.stringify(isPseudonym(id) ? id : this.forgotten.pseudonym(`${platform}:${id}`));
   }
 
   #isForgotten(node: JsonObject, entity: Entity, { ofForgotten }: Inside): boolean {
-    const { endpoint, id: documentId, parentId, body } = this.#document;
-    const isRoot = body.slice(0, node.from).trim() === '';
+    const { endpoint, id: documentId, parentId } = this.document;
+    const isRoot = node === this.#root;
     // The answer about one entity need not repeat its id.
     const own = isRoot && this.#about.entity === entity ? documentId : undefined;
     const id = this.#idIn(node) ?? own;
-    const has = this.#forgotten;
+    const has = this.forgotten;
     switch (entity) {
       case 'identity':
         return ofForgotten;
@@ -266,7 +260,7 @@ class Stripping {
         return (
           has.has('person', id) ||
           has.has('email', textOf(node, 'primaryEmail')) ||
-          this.#expired?.people.has(id ?? '') === true
+          this.expired?.people.has(id ?? '') === true
         );
       case 'author': {
         const account = this.#idIn(node, 'sourceAuthorId');
@@ -295,13 +289,13 @@ class Stripping {
   }
 
   #isForgottenMessage(id = ''): boolean {
-    return this.#forgotten.has('message', id);
+    return this.forgotten.has('message', id);
   }
 
   #isExpiredMessage(node: JsonObject): boolean {
-    const { endpoint, id, body } = this.#document;
-    const isRoot = endpoint === 'messages' && body.slice(0, node.from).trim() === '';
-    const { messages, messagesBefore } = this.#expired ?? {};
+    const { endpoint, id } = this.document;
+    const isRoot = endpoint === 'messages' && node === this.#root;
+    const { messages, messagesBefore } = this.expired ?? {};
     const writtenAt = messagesBefore === undefined ? undefined : textOf(node, 'createdAt');
     // Not a time: NaN, which is before nothing.
     if (writtenAt !== undefined && Date.parse(writtenAt) < (messagesBefore ?? 0)) return true;
@@ -315,7 +309,7 @@ class Stripping {
     write: (part: T) => string,
     place: (part: T) => [number, number],
   ): string {
-    const { body } = this.#document;
+    const { body } = this.document;
     let text = '';
     let from = whole.from;
     for (const part of parts) {
@@ -327,6 +321,121 @@ class Stripping {
   }
 
   #source({ from, to }: { readonly from: number; readonly to: number }): string {
-    return this.#document.body.slice(from, to);
+    return this.document.body.slice(from, to);
   }
+}
+
+/**
+ * Changes JSON text without writing the rest of it again: a document stays what the API sent (numbers beyond 2^53, the
+ * order of keys, white space), except for what is taken out.
+ */
+
+interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface JsonObject extends Place {
+  readonly kind: 'object';
+  readonly members: readonly JsonMember[];
+}
+
+interface JsonMember {
+  readonly name: string;
+  /** The text of the name, with its quotation marks. */
+  readonly key: Place;
+  readonly value: JsonNode;
+}
+
+interface JsonArray extends Place {
+  readonly kind: 'array';
+  readonly items: readonly JsonNode[];
+}
+
+interface JsonString extends Place {
+  readonly kind: 'string';
+  readonly value: string;
+}
+
+type JsonNode = JsonObject | JsonArray | JsonString | (Place & { readonly kind: 'other' });
+
+/** Parses JSON text into nodes that know their places. @throws SyntaxError */
+function parseJson(text: string): JsonNode {
+  // Everything below may then rely on it that the text is JSON.
+  JSON.parse(text);
+  const state = { text, at: 0 };
+  return node(state);
+}
+
+/** The value of a member that is text; undefined for anything else. */
+function textOf(object: JsonObject, name: string): string | undefined {
+  const value = object.members.find((member) => member.name === name)?.value;
+  return value?.kind === 'string' ? value.value : undefined;
+}
+
+/** The member of that name when it is an object. */
+function objectOf(object: JsonObject, name: string): JsonObject | undefined {
+  const value = object.members.find((member) => member.name === name)?.value;
+  return value?.kind === 'object' ? value : undefined;
+}
+
+interface State {
+  readonly text: string;
+  at: number;
+}
+
+function node(state: State): JsonNode {
+  skipSpace(state);
+  const from = state.at;
+  switch (state.text[from]) {
+    case '{': {
+      const members: JsonMember[] = [];
+      each(state, '}', () => {
+        const keyFrom = state.at;
+        const name = string(state);
+        const key = { from: keyFrom, to: state.at };
+        skipSpace(state);
+        state.at += 1;
+        members.push({ name, key, value: node(state) });
+      });
+      return { kind: 'object', members, from, to: state.at };
+    }
+    case '[': {
+      const items: JsonNode[] = [];
+      each(state, ']', () => void items.push(node(state)));
+      return { kind: 'array', items, from, to: state.at };
+    }
+    case '"':
+      return { kind: 'string', value: string(state), from, to: state.at };
+    default:
+      while (state.at < state.text.length && !/[\s,\]}]/.test(state.text[state.at] ?? '')) state.at += 1;
+      return { kind: 'other', from, to: state.at };
+  }
+}
+
+function each(state: State, end: string, one: () => void): void {
+  state.at += 1;
+  for (;;) {
+    skipSpace(state);
+    const next = state.text[state.at];
+    if (next === end) {
+      state.at += 1;
+      return;
+    }
+    if (next === ',') state.at += 1;
+    skipSpace(state);
+    one();
+  }
+}
+
+function string(state: State): string {
+  const from = state.at;
+  state.at += 1;
+  while (state.text[state.at] !== '"') state.at += state.text[state.at] === '\\' ? 2 : 1;
+  state.at += 1;
+  return JSON.parse(state.text.slice(from, state.at)) as string;
+}
+
+function skipSpace(state: State): void {
+  while (/\s/.test(state.text[state.at] ?? '')) state.at += 1;
 }

@@ -23,30 +23,26 @@ export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
  * a commit fails, every call throws its error, so that nothing more is fetched.
  */
 export class Batcher {
-  readonly #append: (batch: Batch) => Promise<void>;
-  readonly #merge: () => Promise<void>;
   readonly #limits: BatchLimits;
-  readonly #runId: string;
   #parts: { readonly part: Part; readonly characters: number }[] = [];
   #requests: RequestRecord[] = [];
   #added = 0;
   #taken = 0;
   #timer: NodeJS.Timeout | undefined;
-  #committing: Promise<void> = Promise.resolve();
-  #isCommitting = false;
+  /** Ends when the batch is stored that is being committed; it never rejects. */
+  #committing: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
 
-  constructor(options: {
-    runId: string;
-    limits?: BatchLimits | undefined;
-    append: (batch: Batch) => Promise<void>;
-    /** Brings the tables up to date with what was appended. */
-    merge: () => Promise<void>;
-  }) {
-    this.#runId = options.runId;
-    this.#limits = options.limits ?? usualLimits;
-    this.#append = options.append;
-    this.#merge = options.merge;
+  constructor(
+    private readonly run: {
+      readonly runId: string;
+      readonly limits?: BatchLimits | undefined;
+      readonly append: (batch: Batch) => Promise<void>;
+      /** Brings the tables up to date with what was appended. */
+      readonly merge: () => Promise<void>;
+    },
+  ) {
+    this.#limits = run.limits ?? usualLimits;
   }
 
   /** Adds one answer; resolves when there is room for more. */
@@ -58,7 +54,7 @@ export class Batcher {
     this.#startTimer();
     while (this.#isFull()) {
       // The first caller that waits commits for all; they go on fetching while the next batch fills.
-      if (this.#isCommitting) await this.#committing;
+      if (this.#committing !== undefined) await this.#committing;
       else void this.#commit();
       this.#throwFailure();
     }
@@ -86,7 +82,7 @@ export class Batcher {
     } while (this.#taken < added);
     await this.#committing;
     this.#throwFailure();
-    await this.#merge();
+    await this.run.merge();
   }
 
   #isFull(): boolean {
@@ -99,7 +95,7 @@ export class Batcher {
   }
 
   async #commitWhenFree(): Promise<void> {
-    while (this.#isCommitting) await this.#committing;
+    while (this.#committing !== undefined) await this.#committing;
     if (this.#parts.length > 0 || this.#requests.length > 0) await this.#commit();
   }
 
@@ -109,9 +105,8 @@ export class Batcher {
     this.#timer = undefined;
     const batch = this.#take();
     if (this.#parts.length > 0) this.#startTimer();
-    this.#isCommitting = true;
     this.#committing = this.#store(batch).finally(() => {
-      this.#isCommitting = false;
+      this.#committing = undefined;
     });
     return this.#committing;
   }
@@ -119,7 +114,7 @@ export class Batcher {
   async #store(batch: Batch): Promise<void> {
     if (this.#failure) return;
     try {
-      await this.#append(batch);
+      await this.run.append(batch);
     } catch (error) {
       this.#failure = { error };
       this.#forget();
@@ -154,7 +149,7 @@ export class Batcher {
     this.#taken += parts.length;
     const requests = this.#requests;
     this.#requests = [];
-    return batchOf(this.#runId, {
+    return batchOf(this.run.runId, {
       documents: parts.flatMap((part) => part.documents ?? []),
       removed: parts.flatMap((part) => part.removed ?? []),
       sets: parts.flatMap((part) => part.sets ?? []),

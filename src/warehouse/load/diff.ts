@@ -1,7 +1,7 @@
 import { literal, literals } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
-import type { Cascade, Families } from './families.js';
+import type { Cascade, Families } from './models.js';
 
 /**
  * Takes what was appended. Makes `incoming` of the documents, with a hash in the place of the body; `seq` is the order in
@@ -58,24 +58,16 @@ export async function diff(statements: Statements, families: Families, runId: st
       // In order of kind, so that a scan for one kind skips whole vectors of the others.
       `CREATE OR REPLACE TEMP TABLE write_bodies AS
          SELECT w.*, d.body FROM appended.documents d JOIN writes w ON w.seq = d.rowid ORDER BY w.endpoint`,
-      `SELECT endpoint, sum(new)::BIGINT AS new, sum(changed)::BIGINT AS changed, sum(stamped)::BIGINT AS stamped,
-              sum(removed)::BIGINT AS removed FROM (
-         SELECT endpoint, rid IS NULL AS new, coalesce(old_hash <> body_hash, false) AS changed,
-                coalesce(old_hash = body_hash, false) AS stamped, false AS removed FROM writes
-         UNION ALL SELECT endpoint, false, false, false, rid IS NOT NULL FROM deletes)
+      `SELECT endpoint, sum(new)::BIGINT AS new, sum(changed)::BIGINT AS changed, sum(removed)::BIGINT AS removed FROM (
+         SELECT endpoint, rid IS NULL AS new, coalesce(old_hash <> body_hash, false) AS changed, false AS removed FROM writes
+         UNION ALL SELECT endpoint, false, false, rid IS NOT NULL FROM deletes)
         GROUP BY endpoint`,
     ].join(';\n'),
   );
 }
 
-/** For each kind with any to write or to delete, how many are new, changed, the same from a later answer, and removed. */
-export type Diff = readonly {
-  readonly endpoint: string;
-  readonly new: number;
-  readonly changed: number;
-  readonly stamped: number;
-  readonly removed: number;
-}[];
+/** For each kind with any to write or to delete, how many are new, changed and removed. */
+export type Diff = readonly (Counts & { readonly endpoint: string })[];
 
 /** The stored documents of the entities that the appended ones describe, and others with the same id. */
 function findStored({ familySql, withinSql }: Families): string {
@@ -229,25 +221,12 @@ function cascade({ parents, children }: Cascade): string[] {
  * keeps 16 KB.
  */
 export async function storeDocuments(tx: Statements, found: Diff): Promise<Counts> {
-  const sum = (of: 'new' | 'changed' | 'stamped' | 'removed') =>
-    found.reduce((total, kind) => total + kind[of], 0);
-  const counts = { new: sum('new'), changed: sum('changed'), removed: sum('removed') };
-  const replaced = counts.changed + sum('stamped');
-  const statements = [
-    ...(replaced + counts.removed > 0
-      ? [
-          `DELETE FROM raw.documents WHERE rowid IN (
-             SELECT rid FROM writes WHERE rid IS NOT NULL UNION ALL FROM deleted_rows)`,
-        ]
-      : []),
-    ...(replaced + counts.new > 0
-      ? [
-          `INSERT INTO raw.documents BY NAME
-             SELECT endpoint, id, parent_id, body, body_hash, parts_hash, fetched_at, answer_no, run_id
-               FROM write_bodies`,
-        ]
-      : []),
-  ];
-  if (statements.length > 0) await tx.run(statements.join(';\n'));
-  return counts;
+  const sum = (of: keyof Counts) => found.reduce((total, kind) => total + kind[of], 0);
+  if (found.length > 0)
+    await tx.run(`
+      DELETE FROM raw.documents WHERE rowid IN (
+        SELECT rid FROM writes WHERE rid IS NOT NULL UNION ALL FROM deleted_rows);
+      INSERT INTO raw.documents BY NAME
+        SELECT endpoint, id, parent_id, body, body_hash, parts_hash, fetched_at, answer_no, run_id FROM write_bodies`);
+  return { new: sum('new'), changed: sum('changed'), removed: sum('removed') };
 }

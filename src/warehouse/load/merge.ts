@@ -2,7 +2,7 @@ import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session } from '../store/session.js';
 import { type Counts, type Merged, plusCounts } from './batch.js';
 import { diff, stage, storeDocuments } from './diff.js';
-import type { Columns, Models } from './models.js';
+import type { Models } from './models.js';
 import { mergeOpsTables, recordChecks } from './ops-tables.js';
 import { project } from './project.js';
 
@@ -18,7 +18,6 @@ import { project } from './project.js';
 export async function merge(
   session: Session,
   models: Models,
-  columns: Columns,
   freeMemory?: () => Promise<boolean>,
 ): Promise<Merged | null> {
   const [last] = await session.all<{ run_id: string | null }>(
@@ -35,7 +34,7 @@ export async function merge(
   const work = async (): Promise<Merged> => {
     await stage(session, models.families);
     const found = await diff(session, models.families, runId);
-    await project(session, models, columns, found, replaced);
+    await project(session, models, found, replaced);
     const merged = await session.transaction(async (tx) => {
       await recordChecks(tx, runId);
       const documents = await storeDocuments(tx, found);

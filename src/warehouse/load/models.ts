@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { literals, sqlDir } from '../sql.js';
+import { identifier, literal, literals, sqlDir } from '../sql.js';
 import type { Statements } from '../store/session.js';
-import { type DocumentHeader, type Families, familiesOf } from './families.js';
 
 interface ModelBase {
   /** The file's name without `.sql`. */
@@ -15,8 +14,22 @@ interface ModelBase {
 }
 
 /** A table projected from documents: the relation `documents` holds those of the listed kinds. */
-export interface DocumentModel extends ModelBase, DocumentHeader {
+export interface DocumentModel extends ModelBase {
   readonly from: 'documents';
+  readonly documents: readonly string[];
+  /**
+   * The column of a document that says whose rows these are, and the column of the table that holds it. With `idColumn`,
+   * documents of another id have no part in a row, and the table has the id in that column.
+   */
+  readonly scope: {
+    readonly document: 'id' | 'parent_id';
+    readonly column: string;
+    readonly idColumn?: string;
+  };
+  /** Whether documents of different kinds may describe the same entity. */
+  readonly siblings: boolean;
+  /** The table whose entity is the documents' parent, and with which they are removed. */
+  readonly cascade?: string;
   /** The table that keeps versions of its rows; most tables have none and hold only the current state. */
   readonly versions?: Versions;
 }
@@ -85,12 +98,7 @@ function parseModel(name: string, text: string): Model {
     if (value === undefined) throw new Error(`model ${name} has no header line ${field}`);
     return value.split(',').map((item) => item.trim());
   };
-  const base = {
-    name,
-    table: list('table')[0] ?? name,
-    key: list('key'),
-    select: text.trim().replace(/;$/, ''),
-  };
+  const base = { name, table: list('table')[0] ?? name, key: list('key'), select: selectOf(text) };
   if (fields.has('derived')) {
     const parts = fields.get('parts');
     return { ...base, from: 'tables', derived: list('derived'), ...(parts === undefined ? {} : { parts }) };
@@ -142,12 +150,11 @@ function parseVersions(name: string, sql: string): Versions {
     if (value === undefined) throw new Error(`versions ${name} have no header line ${wanted}`);
     return value;
   };
-  return {
-    table: field('table'),
-    of: field('of'),
-    key: field('key'),
-    select: sql.trim().replace(/;$/, ''),
-  };
+  return { table: field('table'), of: field('of'), key: field('key'), select: selectOf(sql) };
+}
+
+function selectOf(sql: string): string {
+  return sql.trim().replace(/;$/, '');
 }
 
 /** The `-- field: value` lines on top of an SQL file, by field. */
@@ -183,26 +190,93 @@ export function storedDocuments(model: DocumentModel): string {
   return `SELECT * FROM raw.documents WHERE endpoint IN (${literals(model.documents)})`;
 }
 
-/** The columns of each table, in their order. */
-export type Columns = ReadonlyMap<string, readonly { readonly name: string; readonly type: string }[]>;
-
-/** The columns of each table of schema main. */
-export async function tableColumns(statements: Statements): Promise<Columns> {
-  const rows = await statements.all<{ table: string; name: string; type: string }>(
-    `SELECT table_name AS "table", column_name AS name, data_type AS type FROM duckdb_columns()
-      WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal
-      ORDER BY table_name, column_index`,
-  );
-  const tables = new Map<string, { name: string; type: string }[]>();
-  for (const { table, name, type } of rows) {
-    const columns = tables.get(table) ?? [];
-    columns.push({ name, type });
-    tables.set(table, columns);
-  }
-  return tables;
+/** The columns that identify a row, by table: of each model's table, and of each with versions of its rows. */
+export function keysOf({ documents, derived }: Models): ReadonlyMap<string, readonly string[]> {
+  return new Map([
+    ...[...documents, ...derived].map(({ table, key }) => [table, key] as const),
+    ...documents.flatMap(({ versions }) =>
+      versions ? [[versions.table, [versions.key, 'valid_from']] as const] : [],
+    ),
+  ]);
 }
 
-/** The names of a table's columns, in their order. */
-export function namesOf(columns: Columns, table: string): string[] {
-  return (columns.get(table) ?? []).map(({ name }) => name);
+/** The names of the columns of a table of schema main, in their order. */
+export async function columnNames(statements: Statements, table: string): Promise<string[]> {
+  const described = await statements.all<{ name: string }>(
+    `SELECT column_name AS name FROM (DESCRIBE main.${identifier(table)})`,
+  );
+  return described.map(({ name }) => name);
+}
+
+/**
+ * A family is the kinds of documents that describe the same entities, such as the item of a list and the answer by id.
+ * Of two documents of a family the later one wins, so the time at which a document was last seen matters as soon as a
+ * sibling was seen after it (see `diff`).
+ */
+export interface Families {
+  /** The name of a kind's family, its first kind, as an SQL expression over the column `endpoint`. */
+  readonly familySql: string;
+  /**
+   * The part of a document's key beside family and id, as an SQL expression over `endpoint` and `parent_id`: '' where the id
+   * alone identifies the entity, whatever parent it came with, otherwise the parent. The source `slack` of one person is not
+   * that of another.
+   */
+  readonly withinSql: string;
+  readonly cascades: readonly Cascade[];
+}
+
+/** Documents of `children` are removed when no document of `parents` has their parent's id any more. */
+export interface Cascade {
+  readonly parents: readonly string[];
+  readonly children: readonly string[];
+}
+
+/**
+ * Derives the families from the headers of the models. Kinds that one model reads together are a family, unless its
+ * header says `-- siblings: none`. They are named by the id alone if a model with `-- scope: id -> …` reads them.
+ * `-- cascade: <table>` removes a model's documents together with the entity in that table that is their parent.
+ */
+function familiesOf(models: readonly DocumentModel[]): Families {
+  const withSiblings = models.filter(({ siblings }) => siblings);
+  const families = joined(withSiblings.map(({ documents }) => documents));
+  const familyOf = (kind: string) => families.find((family) => family.includes(kind)) ?? [kind];
+  const namedById = new Set(
+    withSiblings.flatMap(({ scope, documents }) =>
+      scope.document === 'id' ? documents.flatMap(familyOf) : [],
+    ),
+  );
+  const cases = families
+    .filter((family) => family.length > 1)
+    .map((family) => `WHEN endpoint IN (${literals(family)}) THEN ${literal(family[0] ?? '')}`);
+  return {
+    familySql: cases.length === 0 ? 'endpoint' : `CASE ${cases.join(' ')} ELSE endpoint END`,
+    withinSql:
+      namedById.size === 0
+        ? "coalesce(parent_id, '')"
+        : `CASE WHEN endpoint IN (${literals([...namedById])}) THEN '' ELSE coalesce(parent_id, '') END`,
+    cascades: cascadesOf(models),
+  };
+}
+
+/** Lists with a kind in common become one, in the order of their first appearance. */
+function joined(lists: readonly (readonly string[])[]): string[][] {
+  const families: string[][] = [];
+  // The longest list gives the order: the kind that a family is named after comes first in it.
+  for (const kinds of [...lists].sort((a, b) => b.length - a.length)) {
+    const touched = families.filter((family) => family.some((kind) => kinds.includes(kind)));
+    const family = [...new Set([...touched.flat(), ...kinds])];
+    for (const one of touched) families.splice(families.indexOf(one), 1);
+    families.push(family);
+  }
+  return families;
+}
+
+function cascadesOf(models: readonly DocumentModel[]): Cascade[] {
+  return models.flatMap(({ name, cascade, documents }) => {
+    if (cascade === undefined) return [];
+    const parent = models.find(({ table }) => table === cascade);
+    if (!parent)
+      throw new Error(`model ${name}: no model of documents fills ${cascade}, the table it cascades from`);
+    return { parents: parent.documents, children: documents };
+  });
 }

@@ -3,7 +3,7 @@ import { isInvalidating, outOfMemory } from '../store/faults.js';
 import type { Session } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Diff } from './diff.js';
-import { type Columns, type DocumentModel, type Model, type Models, namesOf, projection } from './models.js';
+import { columnNames, type DocumentModel, type Model, type Models, projection } from './models.js';
 import { recordVersions } from './versions.js';
 
 /** Is told what was replaced in a table, once it is. */
@@ -16,7 +16,6 @@ type Replaced = (table: string, counts: Counts) => void;
 export async function project(
   session: Session,
   models: Models,
-  columns: Columns,
   diff: Diff,
   replaced: Replaced,
 ): Promise<void> {
@@ -33,7 +32,7 @@ export async function project(
       select: projection(model, `FROM model_input WHERE ${isOwn(document)}`),
       answered: answeredOf(model),
     });
-    await replaceInParts(session, model, columns, rows, replaced);
+    await replaceInParts(session, model, rows, replaced);
   }
 }
 
@@ -105,7 +104,6 @@ const mostParts = 256;
 export async function replaceInParts(
   session: Session,
   model: Model,
-  columns: Columns,
   rows: (isOwn: Condition) => RowsToReplace,
   replaced: Replaced,
 ): Promise<void> {
@@ -113,7 +111,7 @@ export async function replaceInParts(
     const isOwn = (value: string) =>
       of === 1 ? 'true' : `(hash(${value}) % ${of}::UBIGINT)::BIGINT = ${part}`;
     try {
-      replaced(model.table, await replaceRows(session, model, columns, rows(isOwn)));
+      replaced(model.table, await replaceRows(session, model, rows(isOwn)));
     } catch (error) {
       const canDivide = columnOf(model) !== undefined && of < mostParts;
       if (!canDivide || !outOfMemory(error) || isInvalidating(error)) throw error;
@@ -137,11 +135,10 @@ export function columnOf(model: Model): string | undefined {
 async function replaceRows(
   session: Session,
   model: Model,
-  columns: Columns,
   { first, where, select, answered = nothingAnswered }: RowsToReplace,
 ): Promise<Counts> {
   const table = `main.${identifier(model.table)}`;
-  const names = namesOf(columns, model.table);
+  const names = await columnNames(session, model.table);
   const differ = (of: readonly string[]) =>
     of.map((name) => `s.${identifier(name)} IS DISTINCT FROM p.${identifier(name)}`).join(' OR ') || 'false';
   const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
@@ -153,39 +150,22 @@ async function replaceRows(
         FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${where}) s
         FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')})
      WHERE rid IS NULL OR pid IS NULL OR content OR stamps`;
-  const statements = [
-    ...(first === undefined ? [] : [first]),
-    `CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0`,
-    `INSERT INTO projected BY NAME ${select}`,
-    comparison,
-  ];
   const [counts] = await session.all<Counts & { stamped: number }>(`
-    ${statements.join(';\n')};
+    ${first === undefined ? '' : `${first};`}
+    CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0;
+    INSERT INTO projected BY NAME ${select};
+    ${comparison};
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
   if (!counts) throw new Error('counting gave no row');
   const { stamped, ...counted } = counts;
   const versions = model.from === 'documents' ? model.versions : undefined;
-  const writes = [
-    ...(counts.removed + counts.changed + stamped > 0
-      ? [
-          `DELETE FROM ${table} WHERE rowid IN (
-             SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`,
-        ]
-      : []),
-    ...(counts.new + counts.changed + stamped > 0
-      ? [
-          `INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (
-             SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content OR stamps))`,
-        ]
-      : []),
-  ];
-  if (writes.length > 0)
+  if (counts.new + counts.changed + counts.removed + stamped > 0)
     await session.transaction(async (tx) => {
       if (versions && counts.new + counts.changed + counts.removed > 0) {
         // Before the rows are deleted: they say when they were last seen.
-        await recordVersions(tx, versions, namesOf(columns, versions.table), {
+        await recordVersions(tx, versions, {
           changed: `SELECT * FROM projected WHERE rowid IN (
             SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
           deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
@@ -193,7 +173,9 @@ async function replaceRows(
           answered,
         });
       }
-      await tx.run(writes.join(';\n'));
+      await tx.run(`
+        DELETE FROM ${table} WHERE rowid IN (SELECT rid FROM compared WHERE rid IS NOT NULL);
+        INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (SELECT pid FROM compared WHERE pid IS NOT NULL)`);
     });
   await session.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
   return counted;

@@ -1,8 +1,8 @@
-import { identifier } from '../sql.js';
+import { identifier, literal } from '../sql.js';
 import { withMemoryHeadroom } from '../store/memory.js';
-import type { Session } from '../store/session.js';
+import type { Session, Statements } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
-import { type Columns, type Model, type Models, projection, storedDocuments } from './models.js';
+import { keysOf, type Model, type Models, projection, storedDocuments } from './models.js';
 import { type Condition, columnOf, type RowsToReplace, replaceInParts } from './project.js';
 
 export interface RebuildProgress {
@@ -30,7 +30,6 @@ export interface Rebuilt {
 export async function rebuild(
   session: Session,
   models: Models,
-  columns: Columns,
   progress?: (step: RebuildProgress) => void,
 ): Promise<Rebuilt> {
   const started = performance.now();
@@ -38,7 +37,7 @@ export async function rebuild(
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    await refresh(session, model, columns, { mendsKeys: true });
+    await refresh(session, model, { mendsKeys: true });
     const table = `main.${identifier(model.table)}`;
     const [counted] = await session.all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
     rows[model.table] = Number(counted?.n ?? 0);
@@ -57,12 +56,11 @@ export async function rebuild(
 export async function refreshDerived(
   session: Session,
   models: Models,
-  columns: Columns,
   freeMemory?: () => Promise<boolean>,
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
   for (const model of models.derived) {
-    const counts = await refresh(session, model, columns, { freeMemory });
+    const counts = await refresh(session, model, { freeMemory });
     if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
   }
   return rows;
@@ -75,7 +73,6 @@ export async function refreshDerived(
 async function refresh(
   session: Session,
   model: Model,
-  columns: Columns,
   {
     mendsKeys = false,
     freeMemory,
@@ -98,7 +95,7 @@ async function refresh(
           : projection(model, `${storedDocuments(model)} AND ${isOwn(model.scope.document)}`),
     };
   };
-  const work = () => replaceInParts(session, model, columns, rows, replaced);
+  const work = () => replaceInParts(session, model, rows, replaced);
   await withMemoryHeadroom(session, work, freeMemory);
   return total;
 }
@@ -109,4 +106,48 @@ function removeRepeated(model: Model, where: string): string {
   return `DELETE FROM ${table} WHERE rowid IN (
     SELECT rid FROM (SELECT rowid AS rid, row_number() OVER (PARTITION BY ${key}) AS nth FROM ${table} WHERE ${where})
      WHERE nth > 1)`;
+}
+
+/** A table whose key does not identify its rows. */
+export interface KeyFault {
+  readonly table: string;
+  readonly key: readonly string[];
+  /** Rows beyond the first of their key. */
+  readonly repeated: number;
+  /** Rows in which a part of the key is null. */
+  readonly nulls: number;
+}
+
+/** raw and ops have no model that names their keys; a part that may be null has a question mark. */
+const otherKeys: readonly { readonly table: string; readonly key: readonly string[] }[] = [
+  { table: 'raw.documents', key: ['endpoint', 'parent_id?', 'id'] },
+  { table: 'ops.migrations', key: ['version'] },
+  { table: 'ops.runs', key: ['run_id'] },
+  { table: 'ops.coverage', key: ['endpoint', 'entity_id'] },
+  { table: 'ops.freshness', key: ['resource'] },
+  { table: 'ops.rejected_records', key: ['endpoint', 'parent_id?', 'id?', 'path'] },
+  { table: 'ops.schema_drift', key: ['endpoint', 'path', 'kind'] },
+];
+
+/**
+ * Finds the tables in which a key is repeated or null. The database does not enforce keys, because indexes would halve
+ * the speed and double the file; so they are checked after a rebuild, by `doctor`, and by the tests.
+ */
+export async function checkKeys(statements: Statements, models: Models): Promise<KeyFault[]> {
+  const ofModels = [...keysOf(models)].map(([table, key]) => ({ table: `main.${identifier(table)}`, key }));
+  const faults: KeyFault[] = [];
+  for (const { table, key } of [...ofModels, ...otherKeys]) {
+    const columns = key.map((name) => identifier(name.replace('?', '')));
+    const required = key.filter((name) => !name.endsWith('?')).map(identifier);
+    const [row] = await statements.all<KeyFault>(
+      `SELECT ${literal(table.replaceAll('"', ''))} AS "table",
+              (count(*) - count(DISTINCT (${columns.join(', ')}, 0)))::BIGINT AS repeated,
+              count(*) FILTER (${required.map((name) => `${name} IS NULL`).join(' OR ')}) AS nulls
+         FROM ${table}`,
+    );
+    if (row && (row.repeated > 0 || row.nulls > 0)) {
+      faults.push({ ...row, key: key.map((name) => name.replace('?', '')) });
+    }
+  }
+  return faults;
 }

@@ -1,6 +1,6 @@
 import { identifier } from '../sql.js';
 import type { Statements } from '../store/session.js';
-import { type Versions, validityColumns, versionsOf } from './models.js';
+import { columnNames, type Versions, validityColumns, versionsOf } from './models.js';
 
 /** What happened to rows of a table whose versions are kept, each as SQL text. */
 interface RowChanges {
@@ -15,7 +15,7 @@ interface RowChanges {
 /**
  * Closes the versions that are no longer valid, and opens those that are now. A version begins when the newest answer
  * behind it arrived; where the versioned columns are the same, no version begins. The intervals of a row are half open,
- * without gaps or overlaps, and two in a row always differ. `columns` are those of the table of versions.
+ * without gaps or overlaps, and two in a row always differ.
  *
  * What the same answer changes once more, or a document that was withdrawn, replaces the version that began then. A later
  * answer ends the version before it, however the clock was set meanwhile: where its time is not later, the new version
@@ -25,7 +25,6 @@ interface RowChanges {
 export async function recordVersions(
   tx: Statements,
   versions: Versions,
-  columns: readonly string[],
   { changed, deleted, answered }: RowChanges,
 ): Promise<void> {
   const table = `main.${identifier(versions.table)}`;
@@ -34,6 +33,7 @@ export async function recordVersions(
     CREATE OR REPLACE TEMP TABLE new_versions AS
       SELECT *, false AS deleted, ${key} IN (${answered}) AS answered FROM (${versionsOf(versions, changed)});
     INSERT INTO new_versions (${key}, valid_from, deleted, answered) SELECT *, true, false FROM (${deleted})`);
+  const columns = await columnNames(tx, versions.table);
   const content = columns.filter((name) => name !== versions.key && !validityColumns.includes(name));
   const replaced = await compareWithLatest(tx, table, key, content);
   // Once more against the versions before the replaced ones: these are closed, so it cannot happen a second time.

@@ -1,14 +1,19 @@
 import { statementsIn } from '../../base/sql-text.js';
-import { identifier, literal, relationLabel } from '../sql.js';
-import { copyTables, type Table, tablesOf } from '../store/copy.js';
-import { isInvalidating, outOfMemory } from '../store/faults.js';
+import { identifier, listLiteral, literal, relationLabel } from '../sql.js';
+import { copyTables, named, type Table, tablesOf } from '../store/copy.js';
 import type { Session } from '../store/session.js';
-import { shortMessage } from '../user-views.js';
-import { columnsByName } from './classes.js';
-import { type MaskedColumn, saltVariable, selectList, type TableColumn } from './masks.js';
-import { dropNames, findNames } from './names.js';
-import type { Policy } from './policy.js';
-import { useSalt } from './salt.js';
+import { problemOf } from '../user-views.js';
+import { createList } from '../views.js';
+import {
+  dropNames,
+  findNames,
+  type MaskedColumn,
+  saltVariable,
+  selectList,
+  type TableColumn,
+  useSalt,
+} from './masks.js';
+import { columnsByName, type Policy } from './policy.js';
 
 /** What a published file does not show, and what became of the views. */
 export interface FileFacts {
@@ -130,7 +135,7 @@ async function removeExcluded(
     [target],
   );
   for (const { schema, table, columns, dropped } of tables) {
-    const name = `${target}.${identifier(schema)}.${identifier(table)}`;
+    const name = named(target, { schema, table });
     if (columns.length === 0) await session.run(`DROP TABLE ${name}`);
     else
       for (const one of dropped) await session.run(`ALTER TABLE ${name} DROP COLUMN ${identifier(one.name)}`);
@@ -198,23 +203,17 @@ async function adapt(
   tables: readonly MaskedTable[],
 ): Promise<'fits' | 'adapted' | string> {
   const query = one.query.replaceAll(`${moment}(`, 'moment(');
-  const plain = query === one.query ? await problemOf(session, one) : await replaced(session, one, query);
+  const plain =
+    query === one.query ? await misfit(() => session.run(one.probe)) : await replaced(session, one, query);
   if (plain === undefined) return 'fits';
   const adapted = withNulls(query, tables);
   if (adapted === query) return plain;
   return (await replaced(session, one, adapted)) === undefined ? 'adapted' : plain;
 }
 
-/** Runs the probe of a view; returns the error. */
-async function problemOf(session: Session, one: Definition): Promise<string | undefined> {
-  try {
-    await session.run(one.probe);
-    return undefined;
-  } catch (error) {
-    // Out of memory: the publication is repeated with more.
-    if (outOfMemory(error) || isInvalidating(error)) throw error;
-    return shortMessage(error).replace(/^[A-Z]\w+ Error: /, '');
-  }
+/** Runs `work`; returns the error of a view that does not fit the tables. */
+async function misfit(work: () => Promise<unknown>): Promise<string | undefined> {
+  return (await problemOf(work))?.replace(/^[A-Z]\w+ Error: /, '');
 }
 
 /** Replaces the query of a view, if it then works; returns the error. */
@@ -237,15 +236,11 @@ async function replaced(session: Session, one: Definition, query: string): Promi
     ...comments.map(({ what, comment }) => `COMMENT ON ${what} IS ${literal(comment)}`),
     one.probe,
   ];
-  try {
-    await session.transaction(async (tx) => {
+  return misfit(() =>
+    session.transaction(async (tx) => {
       for (const statement of statements) await tx.run(statement);
-    });
-    return undefined;
-  } catch (error) {
-    if (outOfMemory(error) || isInvalidating(error)) throw error;
-    return shortMessage(error).replace(/^[A-Z]\w+ Error: /, '');
-  }
+    }),
+  );
 }
 
 /**
@@ -294,12 +289,17 @@ function definitionsIn(sources: readonly string[]): Definition[] {
 
 /** Creates the view ops.published_files in the database that is in use. */
 export async function listFiles(session: Session, files: readonly FileFacts[]): Promise<void> {
-  const list = (texts: readonly string[]) => `[${texts.map(literal).join(', ')}]::VARCHAR[]`;
-  const rows = files.map(
-    ({ file, profile, excluded, masked, viewsAdapted, viewsLeftOut }) =>
-      `(${literal(file)}, ${literal(profile)}, ${[excluded, masked, viewsAdapted, viewsLeftOut].map(list).join(', ')})`,
-  );
-  const comments = Object.entries({
+  const rows = files.map(({ file, profile, excluded, masked, viewsAdapted, viewsLeftOut }) => [
+    ...[file, profile].map(literal),
+    ...[excluded, masked, viewsAdapted, viewsLeftOut].map((texts) => `${listLiteral(texts)}::VARCHAR[]`),
+  ]);
+  await createList(session, listed, rows);
+}
+
+const listed = {
+  view: 'ops.published_files',
+  comment: 'What do the published files leave out and mask? One row per file.',
+  columns: {
     file: 'The file in the data directory.',
     profile:
       'Its profile: none, analysts or strict. With any of them, people are pseudonymous and not anonymous: other data about the same people can tell who they are.',
@@ -307,10 +307,5 @@ export async function listFiles(session: Session, files: readonly FileFacts[]): 
     masked: 'Columns whose values are masked, with the method.',
     views_adapted: 'Views that show a column that is left out as NULL.',
     views_left_out: 'Views that need something that is left out, and why.',
-  }).map(([column, text]) => `COMMENT ON COLUMN ops.published_files.${column} IS ${literal(text)}`);
-  await session.run(`
-    CREATE VIEW ops.published_files AS SELECT * FROM (VALUES ${rows.join(', ')})
-      AS files (file, profile, excluded, masked, views_adapted, views_left_out);
-    COMMENT ON VIEW ops.published_files IS 'What do the published files leave out and mask? One row per file.';
-    ${comments.join('; ')}`);
-}
+  },
+};

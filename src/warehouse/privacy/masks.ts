@@ -1,7 +1,21 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { syncFile } from '../../base/atomic-file.js';
+import { messageOf, StorageError } from '../../base/errors.js';
 import type { Kind } from '../../contract/privacy.js';
-import { identifier, literal } from '../sql.js';
-import { classesFile, columnsByName, type Method, type RowKinds } from './classes.js';
-import type { Policy } from './policy.js';
+import { identifier, literal, relationLabel } from '../sql.js';
+import { named, type Table } from '../store/copy.js';
+import { unfinished } from '../store/engine.js';
+import type { Session } from '../store/session.js';
+import {
+  classesFile,
+  columnClasses,
+  columnsByName,
+  type Method,
+  type Policy,
+  type RowKinds,
+} from './policy.js';
 
 /** A column of a table, as duckdb_columns() describes it. */
 export interface TableColumn {
@@ -33,7 +47,7 @@ export const saltVariable = 'signalhouse_salt';
 /**
  * What to select for each column of a table so that its rows obey a policy: `SELECT e1 AS c1, e2 AS c2 … FROM table`.
  * Columns that are left out are missing. Null when the whole table is left out: also a table that sql/privacy.yaml does
- * not have. An expression names columns without their table. `redact` replaces more in the texts that stay (see names.ts).
+ * not have. An expression names columns without their table. `redact` replaces more in the texts that stay (see `findNames`).
  */
 export function selectList(
   policy: Policy,
@@ -160,4 +174,169 @@ function ofText(method: Exclude<Method, 'null' | 'fields'>, value: string): stri
     default:
       return `left(${value}, ${Number(method.slice('truncate:'.length))})`;
   }
+}
+
+/** A table with the columns that a masked file takes from it. */
+interface SourceTable extends Pick<Table, 'schema' | 'table'> {
+  readonly columns: readonly TableColumn[];
+}
+
+/** Scripts that put no blank between words: two neighbouring characters stand for a word. */
+const dense = String.raw`\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Thai}`;
+const plainWord = String.raw`[\p{L}\p{N}]+`;
+
+/** The kinds of columns whose values are names, by the kind that is masked. */
+const namesOf: readonly { readonly masked: Kind; readonly names: readonly Kind[] }[] = [
+  { masked: 'person_name', names: ['person_name', 'account_name'] },
+  { masked: 'company_name', names: ['company_name'] },
+];
+
+/** A shorter name stands in too many words. */
+const shortestName = 4;
+
+/** What stands in place of a name. */
+const mark = '[name]';
+
+/**
+ * Finds the names of people and companies in the texts that a masked file keeps. Returns what replaces them in an expression, or undefined
+ * where names are not masked or no text has one. Names of programs stay. Drop what it made with `dropNames`.
+ *
+ * Texts that have a name are few: they are found by the first words of the names, without comparing every text with every
+ * name, and looked up when the rows are copied.
+ */
+export async function findNames(
+  session: Session,
+  source: string,
+  policy: Policy,
+  tables: readonly SourceTable[],
+): Promise<RedactText | undefined> {
+  const kinds = namesOf.flatMap(({ masked, names }) =>
+    policy.methodOfKind(masked) === undefined ? [] : names,
+  );
+  if (kinds.length === 0) return undefined;
+  const texts = textsIn(source, policy, tables);
+  if (texts.length === 0) return undefined;
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE masked_names AS
+    SELECT name, coalesce(nullif(regexp_extract(name, '^[${dense}]{2}'), ''), regexp_extract(name, '${plainWord}')) AS key
+      FROM (${namesIn(source, tables, kinds).join(' UNION ')}) AS names (name)
+     WHERE length(name) >= ${shortestName} OR regexp_matches(name, '^[${dense}]{2}')`);
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE masked_texts AS
+    SELECT text, list(DISTINCT name ORDER BY length(name) DESC, name) AS names
+      FROM (
+        SELECT text, unnest(list_distinct(list_concat(
+            regexp_extract_all(text, '${plainWord}'),
+            flatten(list_transform(regexp_extract_all(text, '[${dense}]{2,}'), lambda run:
+              list_transform(range(1, length(run)), lambda i: substr(run, i, 2))))
+          ))) AS key
+          FROM (${texts.join(' UNION ALL ')}) AS texts (text)
+         WHERE text IS NOT NULL)
+      JOIN masked_names USING (key)
+     WHERE contains(text, name)
+     GROUP BY text`);
+  const [found] = await session.all<{ n: number }>('SELECT count(*) AS n FROM masked_texts');
+  if (!found || Number(found.n) === 0) return undefined;
+  // A name of one word is replaced only where it is a whole word; twice, because neighbours share what is between them.
+  const alone = `'(^|[^\\p{L}\\p{N}])' || regexp_escape(n) || '([^\\p{L}\\p{N}]|$)'`;
+  const once = (text: string) => `regexp_replace(${text}, ${alone}, '\\1${mark}\\2', 'g')`;
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE redacted_texts AS
+    SELECT text AS original, list_reduce(list_prepend(text, names), lambda t, n:
+        CASE WHEN regexp_matches(n, '^${plainWord}$') AND NOT regexp_matches(n, '^[${dense}]')
+             THEN ${once(once('t'))} ELSE replace(t, n, '${mark}') END) AS redacted
+      FROM masked_texts`);
+  return (value, otherwise) =>
+    `coalesce((SELECT ${otherwise('redacted')} FROM temp.main.redacted_texts WHERE original = ${value}), ${otherwise(value)})`;
+}
+
+/** Removes what `findNames` made. */
+export async function dropNames(session: Session): Promise<void> {
+  for (const table of ['masked_names', 'masked_texts', 'redacted_texts'])
+    await session.run(`DROP TABLE IF EXISTS temp.main.${table}`);
+}
+
+/** A query for every expression whose value is redacted. */
+function textsIn(source: string, policy: Policy, tables: readonly SourceTable[]): string[] {
+  return tables.flatMap(({ schema, table, columns }) => {
+    const values = new Set<string>();
+    selectList(policy, relationLabel(schema, table), columns, (value, otherwise) => {
+      values.add(value);
+      return otherwise(value);
+    });
+    return [...values].map((value) => `SELECT ${value} FROM ${named(source, { schema, table })}`);
+  });
+}
+
+/** A query for every column with such names. */
+function namesIn(source: string, tables: readonly SourceTable[], kinds: readonly Kind[]): string[] {
+  const { mixed } = classesFile();
+  return tables.flatMap(({ schema, table, columns }) => {
+    const relation = relationLabel(schema, table);
+    const has = (name: string) => columns.some((column) => column.name === name);
+    const from = `FROM ${named(source, { schema, table })}`;
+    const own = columnClasses().filter((one) => one.relation === relation && kinds.includes(one.kind));
+    const ofPeople = own.map(
+      ({ column }) =>
+        `SELECT ${identifier(column)} ${from} ${has('is_bot') ? 'WHERE NOT coalesce(is_bot, false)' : ''}`,
+    );
+    const byRow = columns.flatMap(({ name }) => {
+      const { by = '', rows = {} } = mixed[`${relation}.${name}`] ?? {};
+      const values = Object.entries(rows).filter(([, kind]) => kinds.includes(kind));
+      const list = values.map(([value]) => literal(value)).join(', ');
+      return values.length === 0 ? [] : [`SELECT ${identifier(name)} ${from} WHERE ${by} IN (${list})`];
+    });
+    return [...ofPeople, ...byRow];
+  });
+}
+
+/**
+ * The salt of the hashes in masked files: made once, so that the same value has the same hash on every day. Anyone who has
+ * it can find out which value a hash stands for.
+ */
+export function saltOf(dataDir: string): string {
+  // Only its user may read it.
+  const path = join(dataDir, 'publish.salt');
+  const found = readSalt(path);
+  if (found !== undefined) return found;
+  const fresh = join(dataDir, `${unfinished}salt-${process.pid}`);
+  try {
+    writeFileSync(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    syncFile(fresh);
+    // Unlike a rename, it fails when another process was faster; then the salt is the other's.
+    linkSync(fresh, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+  const made = readSalt(path);
+  if (made === undefined) throw new StorageError(`${path} was removed while it was made`);
+  return made;
+}
+
+function readSalt(path: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StorageError(`${path} cannot be read: ${messageOf(error)}`, {
+      hint: 'Give this user access to it. Without it, the hashes of masked files would not match those of earlier files.',
+      cause: error,
+    });
+  }
+  if (/^[0-9a-f]{64}$/.test(text)) return text;
+  throw new StorageError(`${path} is not a salt that signalhouse made`, {
+    hint: 'Restore it from a backup. If there is none, delete it: a new one is made, and the hashes in masked files change.',
+  });
+}
+
+/**
+ * The statement after which a connection can run the expressions of `selectList`. Files of different profiles have different
+ * hashes: one that is plain in the one file, or that somebody can guess there, is not known in the other.
+ */
+export function useSalt(salt: string, { profile }: Pick<Policy, 'profile'>): string {
+  const own = createHash('sha256').update(`${salt}\n${profile}`).digest('hex');
+  return `SET VARIABLE ${saltVariable} = ${literal(own)}`;
 }

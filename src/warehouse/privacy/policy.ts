@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import type { Problem } from '../../base/errors.js';
-import type { Kind } from '../../contract/privacy.js';
-import { type Classes, type ColumnClass, classesFile, columnsByName, type Method } from './classes.js';
+import { classOf, type Kind, kinds, type PrivacyClass } from '../../contract/privacy.js';
+import { sqlDir } from '../sql.js';
 
 /** What a file leaves out and masks, as the settings say it: `publish`, one of `publish.also`, or the lake. */
 export interface PrivacySettings {
@@ -38,16 +42,15 @@ const everything: Policy = {
 export function policyOf(settings: PrivacySettings): Policy {
   const { profile, exclude, mask } = settings;
   if (profile === 'none' && exclude.length === 0 && Object.keys(mask).length === 0) return everything;
-  const file = classesFile();
   const columns = columnsByName();
   const excluded = new Set([
     'raw',
     // Fingerprints of what was forgotten, with their salt.
     'ops.forgotten',
-    ...(profile === 'none' ? [] : file.profiles[profile]),
-    ...exclude.map((name) => columnCalled(name, columns) ?? relationCalled(name, file) ?? name.toLowerCase()),
+    ...(profile === 'none' ? [] : classesFile().profiles[profile]),
+    ...exclude.map((name) => columnCalled(name) ?? relationCalled(name) ?? name.toLowerCase()),
   ]);
-  const { ofColumn, ofKind } = methodsOf(settings, file, columns, excluded);
+  const { ofColumn, ofKind } = methodsOf(settings, excluded);
   return {
     isFull: false,
     profile,
@@ -65,10 +68,10 @@ export function policyOf(settings: PrivacySettings): Policy {
 
 function methodsOf(
   { profile, mask }: PrivacySettings,
-  { kinds }: Classes,
-  columns: ReadonlyMap<string, ColumnClass>,
   excluded: ReadonlySet<string>,
 ): { ofColumn: Map<string, Method>; ofKind: Map<Kind, Method> } {
+  const { kinds } = classesFile();
+  const columns = columnsByName();
   const ofKind = new Map<Kind, Method>();
   const ofColumn = new Map<string, Method>();
   const chosen = new Set<Kind>();
@@ -80,7 +83,7 @@ function methodsOf(
     if (method) ofKind.set(name, method);
   }
   for (const [given, text] of Object.entries(mask)) {
-    const name = columnCalled(given, columns);
+    const name = columnCalled(given);
     const column = name === undefined ? undefined : columns.get(name);
     const method = methodCalled(text);
     if (name === undefined || column === undefined || method === undefined) continue;
@@ -116,15 +119,13 @@ export function privacyProblems(
   at: (path: string) => string,
 ): Problem[] {
   if (settings.exclude.length === 0 && Object.keys(settings.mask).length === 0) return [];
-  const file = classesFile();
-  const columns = columnsByName();
   return [
     ...settings.exclude.flatMap((name) => {
-      const problem = excludeProblem(name, file, columns);
+      const problem = excludeProblem(name);
       return problem === undefined ? [] : [{ setting: at('exclude'), problem: `${name} ${problem}` }];
     }),
     ...Object.entries(settings.mask).flatMap(([name, method]) => {
-      const problem = maskProblem(name, method, file, columns);
+      const problem = maskProblem(name, method);
       return problem === undefined ? [] : [{ setting: `${at('mask')}.${name}`, problem }];
     }),
   ];
@@ -133,39 +134,27 @@ export function privacyProblems(
 /** The methods that settings may name. */
 const methods = 'null, hash, domain, initials, or truncate:N';
 
-function excludeProblem(
-  name: string,
-  file: Classes,
-  columns: ReadonlyMap<string, ColumnClass>,
-): string | undefined {
-  if (['raw', 'ops', 'attributes'].includes(name.toLowerCase()) || relationCalled(name, file) !== undefined)
+function excludeProblem(name: string): string | undefined {
+  if (['raw', 'ops', 'attributes'].includes(name.toLowerCase()) || relationCalled(name) !== undefined)
     return undefined;
-  const column = columns.get(columnCalled(name, columns) ?? '');
-  if (!column) return unknown(name, file);
-  return column.relation in file.views
-    ? 'is in a view: leave out the view, or columns of its tables'
-    : undefined;
+  const column = columnsByName().get(columnCalled(name) ?? '');
+  if (!column) return unknown(name);
+  return isView(column) ? 'is in a view: leave out the view, or columns of its tables' : undefined;
 }
 
-function maskProblem(
-  name: string,
-  text: string,
-  file: Classes,
-  columns: ReadonlyMap<string, ColumnClass>,
-): string | undefined {
-  const found = columnCalled(name, columns);
-  const column = found === undefined ? undefined : columns.get(found);
+function maskProblem(name: string, text: string): string | undefined {
+  const column = columnsByName().get(columnCalled(name) ?? '');
   if (!column) {
-    const isRelation = relationCalled(name, file) !== undefined;
-    return isRelation
-      ? `is a table; name one of its columns: ${columnsOf(relationCalled(name, file) ?? name, file)}`
-      : unknown(name, file);
+    const relation = relationCalled(name);
+    return relation === undefined
+      ? unknown(name)
+      : `is a table; name one of its columns: ${columnsOf(relation)}`;
   }
   const method = methodCalled(text);
   if (method === undefined) return `must be ${methods}, not ${text}`;
   const { kind, class: ofClass } = column;
-  if (column.relation in file.views) return 'is in a view: mask the columns of the tables that it reads';
-  if (file.kinds[kind].joins && method !== 'hash')
+  if (isView(column)) return 'is in a view: mask the columns of the tables that it reads';
+  if (classesFile().kinds[kind].joins && method !== 'hash')
     return `is a key that rows are joined by: mask it with hash, or leave it out with exclude`;
   if (['document', 'history_values', 'change_values'].includes(kind) && method !== 'null')
     return 'is JSON with anything in it: mask it with null, or leave it out with exclude';
@@ -174,32 +163,38 @@ function maskProblem(
   return undefined;
 }
 
-function unknown(name: string, file: Classes): string {
-  const parts = name.split('.');
-  const relation = relationCalled(parts.slice(0, -1).join('.'), file);
-  if (relation !== undefined)
-    return `is not a column: ${relation} has no ${parts.at(-1)}. It has ${columnsOf(relation, file)}`;
-  return `is not a schema, table or column. There are the schemas raw and ops, and the tables and views ${relationsOf(file).join(', ')}`;
+function isView({ relation }: ColumnClass): boolean {
+  return relation in kindsOfColumns().views;
 }
 
-function columnsOf(relation: string, { tables, views }: Classes): string {
+function unknown(name: string): string {
+  const parts = name.split('.');
+  const relation = relationCalled(parts.slice(0, -1).join('.'));
+  if (relation !== undefined)
+    return `is not a column: ${relation} has no ${parts.at(-1)}. It has ${columnsOf(relation)}`;
+  return `is not a schema, table or column. There are the schemas raw and ops, and the tables and views ${relations().join(', ')}`;
+}
+
+function columnsOf(relation: string): string {
+  const { tables, views } = kindsOfColumns();
   return Object.keys(tables[relation] ?? views[relation] ?? {}).join(', ');
 }
 
-function relationsOf({ tables, views }: Classes): string[] {
+function relations(): string[] {
+  const { tables, views } = kindsOfColumns();
   return [...Object.keys(tables), ...Object.keys(views)];
 }
 
 /** A table or view as sql/columns.json names it; `main.` may stand in front. */
-function relationCalled(name: string, file: Classes): string | undefined {
+function relationCalled(name: string): string | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
-  return relationsOf(file).includes(bare) ? bare : undefined;
+  return relations().find((relation) => relation === bare);
 }
 
 /** A column as `relation.column`. The API calls the name of a person displayName, and people may call it `name`. */
-function columnCalled(name: string, columns: ReadonlyMap<string, ColumnClass>): string | undefined {
+function columnCalled(name: string): string | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
-  return [bare, bare.replace(/\.name$/, '.display_name')].find((one) => columns.has(one));
+  return [bare, bare.replace(/\.name$/, '.display_name')].find((one) => columnsByName().has(one));
 }
 
 function schemaOf(relation: string): string {
@@ -210,4 +205,104 @@ function methodCalled(text: string): Method | undefined {
   if (text === 'null' || text === 'hash' || text === 'domain' || text === 'initials') return text;
   const [, digits] = /^truncate:\s*([1-9]\d{0,6})$/.exec(text) ?? [];
   return digits === undefined ? undefined : `truncate:${Number(digits)}`;
+}
+
+/**
+ * What the columns hold (sql/columns.json, which is generated), and what is done with their kinds (sql/privacy.yaml). Both are
+ * read when they are first needed.
+ */
+
+/** A method of masking, in the form of the settings, or one that only profiles use. */
+const method = z.union([
+  z.enum(['null', 'hash', 'domain', 'initials', 'redact', 'fields', 'day']),
+  z.templateLiteral(['truncate:', z.int().positive()]),
+]);
+
+export type Method = z.infer<typeof method>;
+
+const kind = z.enum(kinds);
+
+/** What the values of a kind are, and what profiles do with them. */
+const kindShape = z.strictObject({
+  what: z.string(),
+  joins: z.boolean().default(false),
+  apart: z.boolean().default(false),
+  analysts: method.optional(),
+  strict: method.optional(),
+  holds: z.union([z.literal('any'), z.array(kind)]).default([]),
+  withHeld: method.optional(),
+});
+
+/** The kind of a row's value: by the value of an SQL expression, and otherwise. */
+const mixedShape = z.strictObject({ by: z.string(), rows: z.record(z.string(), kind), otherwise: kind });
+
+export type RowKinds = z.infer<typeof mixedShape>;
+
+/** Fields of JSON and their kinds, by the value of an SQL expression. */
+const fieldsShape = z.strictObject({
+  by: z.string(),
+  rows: z.record(z.string(), z.record(z.string(), kind)),
+});
+
+const privacyShape = z.strictObject({
+  kinds: z.record(kind, kindShape),
+  profiles: z.strictObject({ analysts: z.array(z.string()), strict: z.array(z.string()) }),
+  mixed: z.record(z.string(), mixedShape),
+  ordered: z.record(z.string(), z.tuple([z.string(), z.string()])),
+  fields: z.partialRecord(kind, fieldsShape),
+  kept: z.record(z.string(), z.string()),
+  // What sql/columns.json is made from, among others.
+  columns: z.unknown(),
+});
+
+/** The kind of each column, by its table or view. */
+const columnsShape = z.record(z.string(), z.record(z.string(), kind));
+
+const generatedShape = z.strictObject({ tables: columnsShape, views: columnsShape });
+
+export type Classes = z.infer<typeof privacyShape> & z.infer<typeof generatedShape>;
+
+/** A column of a table or view. */
+export interface ColumnClass {
+  /** The table or view, with the schema in front for `raw` and `ops`: `people`, `ops.requests`. */
+  readonly relation: string;
+  readonly column: string;
+  /** What it holds, such as `person_email`. */
+  readonly kind: Kind;
+  readonly class: PrivacyClass;
+}
+
+let generated: z.infer<typeof generatedShape> | undefined;
+let read: Classes | undefined;
+
+/** The kinds of all columns alone: each sync needs them, and what is done with kinds only where something is masked. */
+export function kindsOfColumns(): z.infer<typeof generatedShape> {
+  generated ??= generatedShape.parse(JSON.parse(textOf('columns.json')));
+  return generated;
+}
+
+/** The whole of both files. */
+export function classesFile(): Classes {
+  read ??= { ...privacyShape.parse(parse(textOf('privacy.yaml'))), ...kindsOfColumns() };
+  return read;
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(sqlDir, file), 'utf8');
+}
+
+/** Every column of every table and view with its class. */
+export function columnClasses(): readonly ColumnClass[] {
+  const { tables, views } = kindsOfColumns();
+  return Object.entries({ ...tables, ...views }).flatMap(([relation, columns]) =>
+    Object.entries(columns).map(([column, kind]) => ({ relation, column, kind, class: classOf(kind) })),
+  );
+}
+
+let byName: ReadonlyMap<string, ColumnClass> | undefined;
+
+/** The same by name: `people.primary_email`, `ops.requests.path`. */
+export function columnsByName(): ReadonlyMap<string, ColumnClass> {
+  byName ??= new Map(columnClasses().map((one) => [`${one.relation}.${one.column}`, one]));
+  return byName;
 }

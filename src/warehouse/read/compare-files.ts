@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { StorageError, UsageError } from '../../base/errors.js';
+import { groupBy } from '../../base/group-by.js';
 import type { Json } from '../../base/json.js';
-import { readModels } from '../load/models.js';
+import { keysOf, readModels } from '../load/models.js';
 import { identifier, relationLabel, sqlFile, substitute } from '../sql.js';
 import { openBoth, type ReadingLimits, type Snapshot } from './query.js';
 
@@ -94,41 +95,27 @@ interface CatalogRow {
 
 /** Two published files, open read-only for a comparison. */
 export class FilePair {
-  readonly #snapshot: Snapshot;
-  readonly #files: Readonly<Record<Side, Described>>;
   readonly #shared: readonly Shared[];
   readonly #only: Readonly<Record<Side, readonly string[]>>;
   /** The compared tables whose differing rows can be listed. */
   readonly #listed = new Map<string, Shared & { readonly key: readonly string[] }>();
 
   private constructor(
-    snapshot: Snapshot,
-    files: Readonly<Record<Side, Described>>,
+    private readonly snapshot: Snapshot,
+    private readonly described: Readonly<Record<Side, Described>>,
     catalog: readonly CatalogRow[],
   ) {
-    this.#snapshot = snapshot;
-    this.#files = files;
-    const labelsOf = (side: Side) => [
-      ...new Set(
-        catalog.filter(({ file }) => file === side).map(({ schema, table }) => relationLabel(schema, table)),
-      ),
-    ];
+    const groups = groupBy(catalog, ({ schema, table }) => relationLabel(schema, table));
+    const labelsOf = (side: Side) =>
+      [...groups].flatMap(([label, rows]) => (rows.some(({ file }) => file === side) ? label : []));
     const [old, now] = [labelsOf('old'), labelsOf('new')];
     this.#only = {
       old: old.filter((label) => !now.includes(label)),
       new: now.filter((label) => !old.includes(label)),
     };
-    const keys = keysByTable();
     this.#shared = old
       .filter((label) => now.includes(label))
-      .map((label) =>
-        sharedOf(
-          label,
-          catalog.filter((row) => relationLabel(row.schema, row.table) === label),
-          keys,
-          files,
-        ),
-      );
+      .map((label) => sharedOf(label, groups.get(label) ?? [], described));
   }
 
   /**
@@ -157,8 +144,8 @@ export class FilePair {
   }
 
   get files(): Readonly<Record<Side, ComparedFile>> {
-    const { organization: _, masked: __, ...old } = this.#files.old;
-    const { organization: ___, masked: ____, ...now } = this.#files.new;
+    const { organization: _, masked: __, ...old } = this.described.old;
+    const { organization: ___, masked: ____, ...now } = this.described.new;
     return { old, new: now };
   }
 
@@ -169,7 +156,7 @@ export class FilePair {
 
   /** What a reader has to know to understand the differences. */
   notes(): string[] {
-    const { old, new: now } = this.#files;
+    const { old, new: now } = this.described;
     const notes: string[] = [];
     if (old.organization === null || now.organization === null)
       notes.push(
@@ -231,7 +218,7 @@ export class FilePair {
     if (shared.columns.length === 0) return unknown;
     const values = this.#texts(shared);
     await this.#run(substitute(sqlFile('diff/by_row'), values));
-    const [counts = { added: 0, removed: 0 }] = await this.#snapshot.rows<{ added: number; removed: number }>(
+    const [counts = { added: 0, removed: 0 }] = await this.snapshot.rows<{ added: number; removed: number }>(
       substitute(sqlFile('diff/by_row_counts'), values),
     );
     return { ...base, key: null, ...counts, changed: 0 };
@@ -243,7 +230,7 @@ export class FilePair {
   ): Promise<Pick<ComparedTable, 'added' | 'removed' | 'changed' | 'columns'> | null> {
     const values = this.#texts(shared);
     await this.#run(substitute(sqlFile('diff/by_key'), values));
-    const [counts] = await this.#snapshot.rows<{
+    const [counts] = await this.snapshot.rows<{
       added: number;
       removed: number;
       changed: number;
@@ -259,7 +246,7 @@ export class FilePair {
     if (changed === 0) return { added, removed, changed, columns: {} };
     const hashes = (side: Side) =>
       others.map((one, at) => `hash(${comparedValue(one, side)}) AS c${at}`).join(', ');
-    const [found = {}] = await this.#snapshot.rows<Record<string, number>>(
+    const [found = {}] = await this.snapshot.rows<Record<string, number>>(
       substitute(sqlFile('diff/columns'), {
         ...values,
         old_hashes: hashes('old'),
@@ -297,7 +284,7 @@ export class FilePair {
         file: fileTable(side, shared),
         label: labelText(shared, 'one_row'),
       });
-      const answer = await this.#snapshot.bound(sql, { difference, limit });
+      const answer = await this.snapshot.bound(sql, { difference, limit });
       for await (const row of answer.rows)
         yield { table, change: difference, key: keyOf(row), label: labelIn(row), columns: {} };
     }
@@ -311,7 +298,7 @@ export class FilePair {
         .map(({ name }) => ['old', 'new'].map((side) => `${side}_row.${identifier(name)}`).join(', '))
         .join(', '),
     });
-    const answer = await this.#snapshot.bound(sql, { limit });
+    const answer = await this.snapshot.bound(sql, { limit });
     for await (const row of answer.rows) {
       const differ = row[key.length + 1];
       const at = (index: number) => key.length + 2 + 2 * index;
@@ -333,23 +320,23 @@ export class FilePair {
   }
 
   close(): void {
-    this.#snapshot.close();
+    this.snapshot.close();
   }
 
   /** Removes what was spilled, without closing anything: for a process that a signal ends now. */
   abandon(): void {
-    this.#snapshot.abandon();
+    this.snapshot.abandon();
   }
 
   async #count(side: Side, shared: Shared): Promise<number> {
-    const [row] = await this.#snapshot.rows<{ rows: number }>(
+    const [row] = await this.snapshot.rows<{ rows: number }>(
       `SELECT count(*) AS rows FROM ${fileTable(side, shared)}`,
     );
     return row?.rows ?? 0;
   }
 
   async #run(sql: string): Promise<void> {
-    for await (const _ of (await this.#snapshot.bound(sql)).rows);
+    for await (const _ of (await this.snapshot.bound(sql)).rows);
   }
 
   #texts(shared: Shared): Record<string, string> {
@@ -397,21 +384,13 @@ let keys: ReadonlyMap<string, readonly string[]> | undefined;
 
 /** The key of each table of the schema main, as its model says. */
 function keysByTable(): ReadonlyMap<string, readonly string[]> {
-  if (keys) return keys;
-  const { documents, derived } = readModels();
-  keys = new Map([
-    ...[...documents, ...derived].map(({ table, key }) => [table, key] as const),
-    ...documents.flatMap(({ versions }) =>
-      versions ? [[versions.table, [versions.key, 'valid_from']] as const] : [],
-    ),
-  ]);
+  keys ??= keysOf(readModels());
   return keys;
 }
 
 function sharedOf(
   table: string,
   rows: readonly CatalogRow[],
-  keys: ReadonlyMap<string, readonly string[]>,
   files: Readonly<Record<Side, Described>>,
 ): Shared {
   const [first] = rows;
@@ -421,7 +400,7 @@ function sharedOf(
   const both = [...now.keys()].filter((name) => old.has(name) && !bookkeeping.has(name));
   const notCompared = both.filter((name) => isMaskedOtherwise(`${table}.${name}`, files));
   const compared = both.filter((name) => !notCompared.includes(name));
-  const key = keys.get(table);
+  const key = keysByTable().get(table);
   return {
     table,
     schema: first?.schema ?? 'main',

@@ -16,8 +16,8 @@ import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal, relationLabel } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
-import { asUsageErrors, leftOutOf, oneSelect, publishedIn, reading } from './query.js';
-import { plainError, queryError } from './query-error.js';
+import { asUsageErrors, publishedIn, reading, type Snapshot } from './query.js';
+import { plainError, queryError } from './statements.js';
 
 /** `json` is one array, `ndjson` one object a line. */
 export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';
@@ -67,12 +67,13 @@ export async function exportQuery(
   refuseExisting([out], options.force);
   if (!existsSync(dirname(out))) throw new UsageError(`there is no folder ${dirname(out)}`);
   const temporary = temporaryFor(out);
-  const done = await reading(publishedIn(options.dataDir), options, [temporary], async (connection) => {
+  const published = publishedIn(options.dataDir);
+  const done = await reading(published, options, [temporary], async (snapshot, connection) => {
     const name = 'table' in what ? what.table : 'query';
     const select =
       'table' in what
-        ? `FROM ${await relation(connection, what.table)}`
-        : `FROM (${await oneSelect(connection, what.sql)}\n)`;
+        ? `FROM ${(await relationIn(snapshot, what.table)).sql}`
+        : `FROM (${await snapshot.oneSelect(what.sql)}\n)`;
     const { format, bom = false, safeCells = false } = options;
     return write(connection, { name, select, format, out, temporary, bom, safeCells });
   });
@@ -112,7 +113,7 @@ export async function exportAll(
   );
   const paths = plan.map(({ temporary }) => temporary);
   try {
-    return await reading(published, options, paths, async (connection) => {
+    return await reading(published, options, paths, async (_, connection) => {
       const done: Exported[] = [];
       for (const step of plan) {
         options.stop?.throwIfAborted();
@@ -245,17 +246,6 @@ function parquetExpression(column: string, type: string): string | undefined {
 /** A quoted name or value, or one of the two types. A name that is not quoted stands before a type, never before these signs. */
 const quotedOrTextual = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(JSON|INTERVAL)(?=$|[,)[])/g;
 
-async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {
-  const relations = await listRelations(connection);
-  try {
-    return relationNamed(relations, wanted).sql;
-  } catch (error) {
-    const leftOut = error instanceof UsageError ? await leftOutOf(connection) : undefined;
-    if (!(error instanceof UsageError) || leftOut === undefined) throw error;
-    throw new UsageError(error.message, error.problems, { hint: `${leftOut} ${error.hint ?? ''}` });
-  }
-}
-
 /** A table or view of the published file. */
 export interface Relation {
   /** The name that a user types: with the schema in front for `raw` and `ops`. */
@@ -264,41 +254,39 @@ export interface Relation {
   readonly sql: string;
 }
 
+/** Every table and view of a snapshot, `main` first. */
+export async function relationsIn(snapshot: Snapshot): Promise<Relation[]> {
+  const rows = await snapshot.rows<{ schema: string; name: string }>(`
+    SELECT * FROM (
+      SELECT schema_name AS schema, table_name AS name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+      UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary)
+    ORDER BY schema <> 'main', schema, name`);
+  return rows.map(({ schema, name }) => ({
+    label: relationLabel(schema, name),
+    sql: `${identifier(schema)}.${identifier(name)}`,
+  }));
+}
+
 /** The table or view that a user means. Raises UsageError, with what there is, when there is none. */
-export function relationNamed(relations: readonly Relation[], wanted: string): Relation {
+export async function relationIn(snapshot: Snapshot, wanted: string): Promise<Relation> {
+  const relations = await relationsIn(snapshot);
   const found = relations.find(({ label }) => label === wanted.toLowerCase().replace(/^main\./, ''));
   if (found) return found;
+  const leftOut = await snapshot.leftOut();
+  const hint = `There are: ${relations.map(({ label }) => label).join(', ')}.`;
   throw new UsageError(`there is no table or view ${wanted}`, [], {
-    hint: `There are: ${relations.map(({ label }) => label).join(', ')}.`,
+    hint: leftOut === undefined ? hint : `${leftOut} ${hint}`,
   });
 }
 
-/** A query for every table and view, `main` first: schema and name. */
-export const relationsQuery = `
-  SELECT schema_name, relation_name FROM (
-    SELECT schema_name, table_name AS relation_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
-    UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary)
-  ORDER BY schema_name <> 'main', schema_name, relation_name`;
-
-/** A row of `relationsQuery`. */
-export function relationOf(schema: string, name: string): Relation {
-  return {
-    label: relationLabel(schema, name),
-    sql: `${identifier(schema)}.${identifier(name)}`,
-  };
-}
-
-async function listRelations(connection: DuckDBConnection): Promise<Relation[]> {
-  const rows = await (await connection.run(relationsQuery)).getRowsJS();
-  return rows.map(([schema, name]) => relationOf(String(schema), String(name)));
-}
-
 /** Users' own views may fail or never end. */
-async function withoutUserViews(connection: DuckDBConnection): Promise<Relation[]> {
-  const relations = await listRelations(connection);
+async function withoutUserViews(snapshot: Snapshot): Promise<Relation[]> {
+  const relations = await relationsIn(snapshot);
   if (!relations.some(({ label }) => label === 'ops.user_views')) return relations;
-  const created = await connection.run('SELECT DISTINCT unnest(creates) FROM ops.user_views');
-  const theirs = new Set((await created.getRowsJS()).map(([name]) => relationOf('main', String(name)).label));
+  const created = await snapshot.rows<{ name: string }>(
+    'SELECT DISTINCT unnest(creates) AS name FROM ops.user_views',
+  );
+  const theirs = new Set(created.map(({ name }) => name));
   return relations.filter(({ label }) => !theirs.has(label));
 }
 

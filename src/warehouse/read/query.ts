@@ -5,15 +5,21 @@ import { type DuckDBConnection, type DuckDBResult, ResultReturnType } from '@duc
 import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
-import { listLiteral, literal } from '../sql.js';
+import { findDocuments, listLiteral, literal } from '../sql.js';
 import { keyFault } from '../store/encryption.js';
 import { attach, attaching, filesOf, type Limits, logsOf, openInstance } from '../store/engine.js';
 import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { PrivateFolder } from '../store/private-folder.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
-import { isUnknownName, plainError, queryError, reportErrorsAsJson } from './query-error.js';
-import { readingText, selectIn } from './reading-statements.js';
+import {
+  isUnknownName,
+  plainError,
+  queryError,
+  readingText,
+  reportErrorsAsJson,
+  selectIn,
+} from './statements.js';
 
 interface Column {
   readonly name: string;
@@ -34,14 +40,12 @@ export interface Answer {
 /** The published snapshot, open for reading. It does not change when a new one is published. */
 export class Snapshot {
   readonly #connection: DuckDBConnection;
-  readonly #dataDir: string;
   readonly close: () => void;
   /** Removes what was spilled, without closing anything: for a process that a signal ends now. */
   readonly abandon: () => void;
 
-  constructor(opened: Sealed) {
+  constructor(private readonly opened: Sealed) {
     this.#connection = opened.connection;
-    this.#dataDir = opened.dataDir;
     this.close = opened.close;
     this.abandon = opened.abandon;
   }
@@ -98,7 +102,7 @@ export class Snapshot {
   /** Runs a part of a user's statements. One that fails in the middle of a transaction leaves none open. */
   async #forUser<T>(sql: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await asUsageErrors(work, sql, this.#dataDir);
+      return await asUsageErrors(work, sql, this.opened.dataDir);
     } catch (error) {
       // EXPLAIN PIVOT is several statements in a transaction. Without a transaction, this fails and changes nothing.
       await this.#connection.run('ROLLBACK').catch(() => undefined);
@@ -110,7 +114,7 @@ export class Snapshot {
   async #withLeftOut(error: unknown): Promise<unknown> {
     if (!(error instanceof UsageError) || error.hint !== undefined || !isUnknownName(error.cause))
       return error;
-    const leftOut = await leftOutOf(this.#connection);
+    const leftOut = await this.leftOut();
     if (leftOut === undefined) return error;
     return new UsageError(error.message, error.problems, { hint: leftOut, cause: error.cause });
   }
@@ -123,19 +127,9 @@ export class Snapshot {
   /** Every row of one statement in memory, as objects: for small answers. Only the program's own queries bind parameters. */
   async all<T = Record<string, Json>>(sql: string, params?: Params): Promise<T[]> {
     if (params) return this.rows<T>(sql, params);
-    const result: T[] = [];
-    for await (const { columns, rows } of this.answers(sql)) {
-      result.length = 0;
-      for await (const row of rows) {
-        result.push(
-          asObject(
-            columns.map(({ name }) => name),
-            row,
-          ) as T,
-        );
-      }
-    }
-    return result;
+    let found: T[] = [];
+    for await (const answer of this.answers(sql)) found = await objectsOf<T>(answer);
+    return found;
   }
 
   /** The answer of one statement of the program's own, with a value bound to each of its `$name`s. */
@@ -148,14 +142,10 @@ export class Snapshot {
   /** Every row of `bound` in memory, as objects. Raises StorageError when the snapshot does not fit this program. */
   async rows<T = Record<string, Json>>(sql: string, params: Params = {}): Promise<T[]> {
     try {
-      const result = await this.bound(sql, params);
-      const names = result.columns.map(({ name }) => name);
-      const rows: T[] = [];
-      for await (const row of result.rows) rows.push(asObject(names, row) as T);
-      return rows;
+      return await objectsOf<T>(await this.bound(sql, params));
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      const leftOut = isUnknownName(error.cause) ? await leftOutOf(this.#connection) : undefined;
+      const leftOut = isUnknownName(error.cause) ? await this.leftOut() : undefined;
       throw new StorageError(`signals.duckdb cannot be read: ${firstLine(messageOf(error))}`, {
         hint:
           leftOut ??
@@ -165,38 +155,39 @@ export class Snapshot {
     }
   }
 
-  /** `oneSelect` on this snapshot. */
+  /**
+   * One SELECT to export, as it can stand within brackets behind FROM, together with comments and without its semicolon.
+   * Raises UsageError for anything else.
+   */
   oneSelect(sql: string): Promise<string> {
-    return oneSelect(this.#connection, sql);
+    return asUsageErrors(() => selectIn(this.#connection, sql), sql);
+  }
+
+  /** Whether it has everything: a file that leaves anything out never has the documents. */
+  async isFull(): Promise<boolean> {
+    return (await this.rows(findDocuments)).length > 0;
+  }
+
+  /** What the file leaves out, for a person; undefined when it has everything. */
+  async leftOut(): Promise<string | undefined> {
+    if (await this.isFull()) return undefined;
+    const [list] = await this.rows(
+      "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'published_files'",
+    );
+    const [found] = list
+      ? await this.rows<{ all: string | null }>(
+          `SELECT array_to_string(flatten(list(excluded)), ', ') AS "all" FROM ops.published_files`,
+        )
+      : [];
+    return `The published file leaves out ${found ? found.all : 'a part of the data'} (publish.profile and publish.exclude)${list ? '; ops.published_files also lists views that need it' : ''}.`;
   }
 }
 
-/** What a file leaves out, for a person; undefined when it has everything. */
-export async function leftOutOf(connection: DuckDBConnection): Promise<string | undefined> {
-  const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
-  const documents = await rows(
-    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents'",
-  );
-  if (documents.length > 0) return undefined;
-  const [list] = await rows(
-    "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'published_files'",
-  );
-  const [found] = list
-    ? await rows("SELECT array_to_string(flatten(list(excluded)), ', ') FROM ops.published_files")
-    : [];
-  return `The published file leaves out ${found ? String(found[0]) : 'a part of the data'} (publish.profile and publish.exclude)${list ? '; ops.published_files also lists views that need it' : ''}.`;
-}
-
-function asObject(names: readonly string[], row: readonly Json[]): Record<string, Json> {
-  return Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
-}
-
-/**
- * One SELECT to export, as it can stand within brackets behind FROM, together with comments and without its semicolon.
- * Raises UsageError for anything else.
- */
-export function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
-  return asUsageErrors(() => selectIn(connection, sql), sql);
+async function objectsOf<T>({ columns, rows }: Answer): Promise<T[]> {
+  const objects: T[] = [];
+  for await (const row of rows)
+    objects.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])) as T);
+  return objects;
 }
 
 /** Limits of a reader that somebody else's queries run in. */
@@ -221,10 +212,7 @@ export async function openPublished(
 export async function openFull(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
   const { published, recovery } = filesOf(dataDir);
   const snapshot = new Snapshot(await openSealed(fullestIn(dataDir), limits));
-  const found = await snapshot.rows(
-    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents'",
-  );
-  if (found.length > 0) return snapshot;
+  if (await snapshot.isFull()) return snapshot;
   snapshot.close();
   throw new StorageError(
     `${published} leaves out or masks a part of the data (publish), and ${recovery} ${existsSync(recovery) ? 'cannot be read by this user' : 'is missing'}`,
@@ -255,11 +243,7 @@ function isReadable(path: string): boolean {
 /** The statement's own names: two columns may have the same one. */
 function columnsOf(result: DuckDBResult): Column[] {
   const types = result.columnTypes();
-  return result.columnNames().map((name, index) => ({ name, type: typeName(types[index]) }));
-}
-
-function typeName(type: { alias?: string | undefined; toString(): string } | undefined): string {
-  return type?.alias ?? String(type);
+  return result.columnNames().map((name, at) => ({ name, type: types[at]?.alias ?? String(types[at]) }));
 }
 
 async function* rowsOf(
@@ -315,11 +299,11 @@ export async function reading<T>(
   path: string,
   limits: Limits,
   writable: readonly string[],
-  work: (connection: DuckDBConnection) => Promise<T>,
+  work: (snapshot: Snapshot, connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {
   const opened = await openSealed(path, limits, writable);
   try {
-    return await work(opened.connection);
+    return await work(new Snapshot(opened), opened.connection);
   } finally {
     opened.close();
   }
@@ -387,7 +371,7 @@ export async function openBoth(
   spillIn: string,
 ): Promise<Snapshot> {
   const folder = PrivateFolder.for(spillIn) ?? PrivateFolder.for(tmpdir());
-  const release = () => folder?.remove();
+  let close = () => folder?.remove();
   try {
     const instance = await openInstance(':memory:', {
       ...limits,
@@ -395,31 +379,26 @@ export async function openBoth(
       spill: folder?.spill ?? '',
     });
     const connection = await instance.connect();
-    const close = () => {
+    close = () => {
       connection.closeSync();
       instance.closeSync();
-      release();
+      folder?.remove();
     };
-    try {
-      // Rows come in an order of their own only where a statement asks for it; keeping theirs takes memory.
-      await connection.run(`${reportErrorsAsJson}; SET GLOBAL preserve_insertion_order = false`);
-      for (const name of ['old', 'new'] as const) {
-        const path = paths[name];
-        refuseLog(path);
-        const { encryptionKey } = limits;
-        try {
-          await connection.run(...attaching(path, name, { access: 'read', encryptionKey }));
-        } catch (error) {
+    // Rows come in an order of their own only where a statement asks for it; keeping theirs takes memory.
+    await connection.run(`${reportErrorsAsJson}; SET GLOBAL preserve_insertion_order = false`);
+    const { encryptionKey } = limits;
+    for (const name of ['old', 'new'] as const) {
+      const path = paths[name];
+      refuseLog(path);
+      await connection
+        .run(...attaching(path, name, { access: 'read', encryptionKey }))
+        .catch((error: unknown) => {
           throw keyFault(path, encryptionKey, error) ?? cannotOpen(path, plainError(error));
-        }
-      }
-      return new Snapshot({ connection, dataDir: spillIn, close, abandon: release });
-    } catch (error) {
-      close();
-      throw error;
+        });
     }
+    return new Snapshot({ connection, dataDir: spillIn, close, abandon: () => folder?.remove() });
   } catch (error) {
-    release();
+    close();
     throw error;
   }
 }

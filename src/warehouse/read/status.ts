@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { Contents, Facts, RunDetails } from '../../base/facts.js';
 import { keptSnapshots } from '../kept-snapshots.js';
 import { foreignLogs } from '../publish.js';
-import { identifier, literal, sqlFile } from '../sql.js';
+import { countRowsOf, sqlFile } from '../sql.js';
 import { filesOf, type Limits } from '../store/engine.js';
 import { currentHolder } from '../store/lock.js';
 import { openFull, type Snapshot } from './query.js';
@@ -82,11 +82,8 @@ async function countRows(snapshot: Snapshot): Promise<Record<string, number>> {
     "SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal ORDER BY name",
   );
   if (tables.length === 0) return {};
-  const counts = tables.map(
-    ({ name }) => `SELECT ${literal(name)} AS name, count(*) AS rows FROM ${identifier(name)}`,
-  );
   const counted = await snapshot.all<{ name: string; rows: number }>(
-    `${counts.join(' UNION ALL ')} ORDER BY name`,
+    `${countRowsOf(tables.map(({ name }) => name))} ORDER BY name`,
   );
   return Object.fromEntries(counted.map(({ name, rows }) => [name, rows]));
 }

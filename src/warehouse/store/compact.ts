@@ -5,7 +5,7 @@ import type { DataDir } from '../../base/encryption.js';
 import { StorageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { identifier } from '../sql.js';
-import { compressible, copyDatabase } from './copy.js';
+import { compressible, copyDatabase, databaseInUse } from './copy.js';
 import { prepareEncryption } from './encryption.js';
 import { attaching, filesOf, logOf, makePrivate, unfinished } from './engine.js';
 import { limitOf, mostOf, withMemoryHeadroom } from './memory.js';
@@ -91,8 +91,7 @@ async function replaceByCopy(
   };
   remove();
   try {
-    const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
-    const source = here?.name ?? 'worker';
+    const source = await databaseInUse(session);
     const attach = attaching(fresh, target, { encryptionKey });
     await session.run(...attach);
     makePrivate(fresh);
@@ -220,9 +219,8 @@ export async function memoryHeld(session: Session): Promise<number> {
     `SELECT schema_name AS schema, table_name AS "table" FROM duckdb_tables() WHERE database_name = current_database()`,
   );
   // DuckDB loads the deleted rows of a table when it is read.
-  for (const { schema, table } of tables) {
+  for (const { schema, table } of tables)
     await session.run(`SELECT count(*) FROM ${identifier(schema)}.${identifier(table)}`);
-  }
   const before = session.memoryLimit;
   // Frees what can be freed, and fails when that is not enough.
   await session.run("SET memory_limit = '4MB'").catch(() => undefined);

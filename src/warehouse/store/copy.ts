@@ -67,10 +67,15 @@ export async function copyTables(
   await compareTables(session, source, target, [...selects.keys()]);
 }
 
+/** The name of the database that is in use. */
+export async function databaseInUse(session: Session): Promise<string> {
+  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
+  return here?.name ?? 'worker';
+}
+
 /** Whether any text of the warehouse is, or was, long. */
 export async function hasLongTexts(session: Session): Promise<boolean> {
-  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
-  const database = here?.name ?? 'worker';
+  const database = await databaseInUse(session);
   for (const table of await tablesOf(session, database)) {
     if ((await longColumns(session, database, table, longText)).length > 0) return true;
   }
@@ -93,13 +98,14 @@ export async function tablesOf(session: Session, database: string): Promise<Tabl
 async function longColumns(
   session: Session,
   database: string,
-  { schema, table, texts }: Table,
+  table: Table,
   bytes: number,
 ): Promise<string[]> {
+  const { texts } = table;
   if (!texts?.length) return [];
   const statistics = texts.map((name) => `stats(${identifier(name)})`).join(', ');
   const [row] = await session.all<{ found: string[] }>(
-    `SELECT [${statistics}] AS found FROM ${named(database, schema, table)} LIMIT 1`,
+    `SELECT [${statistics}] AS found FROM ${named(database, table)} LIMIT 1`,
   );
   // Statistics in another form than this may hide a long text: then the rows tell.
   const longest = (of: string) =>
@@ -107,13 +113,8 @@ async function longColumns(
   return row ? texts.filter((_, index) => longest(row.found[index] ?? '') > bytes) : [];
 }
 
-function insertOf(
-  source: string,
-  target: string,
-  { schema, table }: Table,
-  select: readonly string[],
-): string {
-  return `INSERT INTO ${target}.${identifier(schema)}.${identifier(table)} SELECT ${select.join(', ')} FROM ${named(source, schema, table)}`;
+function insertOf(source: string, target: string, table: Table, select: readonly string[]): string {
+  return `INSERT INTO ${named(target, table)} SELECT ${select.join(', ')} FROM ${named(source, table)}`;
 }
 
 async function copyTable(
@@ -123,22 +124,21 @@ async function copyTable(
   table: Table,
   select: readonly string[],
 ): Promise<void> {
-  const from = named(source, table.schema, table.table);
+  const from = named(source, table);
   const insert = insertOf(source, target, table, select);
   const long = await longColumns(session, source, table, compressible);
   const isLong = long
     .map((name) => `coalesce(strlen(${identifier(name)}), 0) > ${compressible}`)
     .join(' OR ');
-  const isApart = long.length > 0 && table.rows >= fewRows;
-  let rest = 'true';
-  if (isApart) {
+  if (long.length === 0) return void (await session.run(insert));
+  let rows = 'true';
+  if (table.rows >= fewRows) {
     await session.run(`${insert} WHERE NOT (${isLong})`);
     // The next rows begin a row group.
     await session.run(`CHECKPOINT ${target}`);
-    rest = `(${isLong})`;
+    rows = `(${isLong})`;
   }
-  if (long.length === 0) await session.run(insert);
-  else await copyInPieces(session, { from, insert, rows: rest, long, target });
+  await copyInPieces(session, { from, insert, rows, long, target });
 }
 
 async function copyInPieces(
@@ -182,7 +182,8 @@ async function copyInPieces(
   }
 }
 
-function named(database: string, schema: string, table: string): string {
+/** The full name of a table of an attached database. */
+export function named(database: string, { schema, table }: Pick<Table, 'schema' | 'table'>): string {
   return [database, schema, table].map(identifier).join('.');
 }
 
@@ -199,8 +200,7 @@ async function compareTables(
   target: string,
   tables: readonly Table[],
 ): Promise<void> {
-  const rows = (database: string, { schema, table }: Table) =>
-    `(SELECT count(*) FROM ${named(database, schema, table)})`;
+  const rows = (database: string, table: Table) => `(SELECT count(*) FROM ${named(database, table)})`;
   const counts = tables.map(
     (one) =>
       `SELECT ${literal(`${one.schema}.${one.table}`)} AS name, ${rows(source, one)} AS here, ${rows(target, one)} AS there`,

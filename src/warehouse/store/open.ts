@@ -3,15 +3,13 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
-import type { AttributeFile } from '../attributes.js';
 import { Fingerprints } from '../forget/fingerprints.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
 import { merge } from '../load/merge.js';
-import { readModels, tableColumns } from '../load/models.js';
-import { onlyFullFile, type Publications } from '../publish.js';
-import { sqlDir } from '../sql.js';
-import type { Analysis } from '../views.js';
+import { readModels } from '../load/models.js';
+import { type PublishSettings, publishDefaults } from '../publish.js';
+import { findDocuments, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory } from './compact.js';
 import { keyFault } from './encryption.js';
@@ -24,18 +22,8 @@ import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
 
-export interface OpenOptions extends Limits {
+export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly dataDir: string;
-  /** The permissions of the published file. */
-  readonly publishMode?: number;
-  /** What is published, and what each file leaves out and masks; signals.duckdb with everything when absent. */
-  readonly publications?: Publications;
-  /** What some views show of the settings; their defaults when absent. */
-  readonly analysis?: Analysis;
-  /** What people know of companies, read for each publication. */
-  readonly readAttributes?: () => Promise<AttributeFile | null>;
-  /** How many earlier contents of signals.duckdb are kept; none when absent. */
-  readonly publishKeep?: number;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -74,34 +62,18 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
       // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
       if (!reading) await freeHeldMemory(session, dataDir, log);
-      const columns = await tableColumns(session);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
-      if (!reading) await merge(session, models, columns);
+      if (!reading) await merge(session, models);
       const { forgotten, missing, hasLearned } = reading
         ? { forgotten: new Fingerprints(''), missing: [], hasLearned: false }
         : await openForgotten(session, dataDir);
       const warehouse = new Warehouse(session, {
-        ...{
-          dataDir,
-          models,
-          columns,
-          answersBefore: await lastAnswer(session),
-          restored,
-          migrated,
-          limits: options,
-          writes: !reading,
-          publishMode: options.publishMode ?? 0o600,
-          publications: options.publications ?? onlyFullFile,
-          analysis: options.analysis,
-          readAttributes: options.readAttributes ?? (async () => null),
-          publishKeep: options.publishKeep ?? 0,
-          viewsDir: join(folder, 'views'),
-          log,
-          forgotten,
-          hasLearned,
-        },
+        ...{ ...publishDefaults, ...options, models, restored, migrated, log, forgotten, hasLearned },
+        answersBefore: await lastAnswer(session),
+        writes: !reading,
+        viewsDir: join(folder, 'views'),
         release: () => {
           if (!reading) removeHolder(dataDir);
           releaseClaim(dataDir);
@@ -119,9 +91,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
 
 async function callGuard(guard: OpenOptions['guard'], session: Session): Promise<void> {
   if (!guard) return;
-  const tables = await session.all(
-    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary",
-  );
+  const tables = await session.all(findDocuments);
   try {
     guard(tables.length === 0 ? null : await organization(session));
   } catch (error) {

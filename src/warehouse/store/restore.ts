@@ -11,7 +11,8 @@ import {
   UsageError,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { identifier, literal, sqlDir } from '../sql.js';
+import { countRowsOf, findDocuments, literal } from '../sql.js';
+import { databaseInUse, named, tablesOf } from './copy.js';
 import { headerOf, keyFault } from './encryption.js';
 import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
@@ -60,15 +61,14 @@ export async function openOrRestore(
   await refuseUnlessBroken(dataDir, limits, reason);
   const restored = await replaceBroken(dataDir, limits, reason);
   const { movedTo, snapshotFrom } = restored;
-  const facts = { movedTo, snapshotFrom, reason: restored.reason };
   const from = `the snapshot published ${snapshotFrom?.toISOString()}`;
   if (snapshotFrom === null)
     log.error(
-      facts,
+      restored,
       'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
     );
-  else if (movedTo === null) log.info(facts, `there was no worker.duckdb: restored from ${from}`);
-  else log.warn(facts, `worker.duckdb could not be opened; restored from ${from}`);
+  else if (movedTo === null) log.info(restored, `there was no worker.duckdb: restored from ${from}`);
+  else log.warn(restored, `worker.duckdb could not be opened; restored from ${from}`);
   return { session: await openWhole(worker, dataDir, limits), restored };
 }
 
@@ -104,19 +104,15 @@ async function openWhole(
 
 /** The highest block with data or metadata; -1 when there is none. */
 async function lastBlockInUse(session: Session): Promise<number> {
-  const tables = await session.all<{ name: string }>(
-    `SELECT format('"{}"."{}"', schema_name, table_name) AS name FROM duckdb_tables()
-      WHERE database_name = current_database() AND NOT temporary AND NOT internal`,
+  const database = await databaseInUse(session);
+  const used = (await tablesOf(session, database)).map(
+    (table) =>
+      `SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1)))
+         FROM pragma_storage_info(${literal(named(database, table))})`,
   );
-  const used = [
-    'SELECT max(block_id) AS last FROM pragma_metadata_info()',
-    ...tables.map(
-      ({ name }) =>
-        `SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1))) FROM pragma_storage_info(${literal(name)})`,
-    ),
-  ];
   const [found] = await session.all<{ last: number | null }>(
-    `SELECT max(last) AS last FROM (${used.join(' UNION ALL ')})`,
+    `SELECT max(last) AS last FROM (
+      ${['SELECT max(block_id) AS last FROM pragma_metadata_info()', ...used].join(' UNION ALL ')})`,
   );
   return found?.last ?? -1;
 }
@@ -280,38 +276,30 @@ export async function withSnapshotFile<T>(
     });
   }
   try {
-    await pendingMigrations(session, readMigrations(join(sqlDir, 'migrations')));
-    const isFull = await hasDocuments(session);
-    return await work(session, {
-      isFull,
-      organization: isFull ? await organization(session) : null,
-      asOf: isFull ? await asOf(session) : null,
-      rows: isFull ? await rowsOf(session) : {},
-    });
+    await pendingMigrations(session, readMigrations());
+    return await work(session, await factsOf(session));
   } finally {
     await session.close();
   }
 }
 
-async function asOf(session: Session): Promise<string | null> {
-  const [row] = await session.all<{ at: Date | null }>(
+/** The tables by which people recognize an organization. */
+const mainTables = ['topics', 'groups', 'messages', 'people', 'companies'];
+
+async function factsOf(session: Session): Promise<SnapshotFacts> {
+  if (!(await hasDocuments(session))) return { isFull: false, organization: null, asOf: null, rows: {} };
+  const [last] = await session.all<{ at: Date | null }>(
     'SELECT max(coalesce(ended_at, started_at)) AS "at" FROM ops.runs',
   );
-  return row?.at?.toISOString() ?? null;
-}
-
-/** The tables by which people recognize an organization. */
-const mainTables = ['topics', 'groups', 'messages', 'people', 'companies'] as const;
-
-async function rowsOf(session: Session): Promise<Record<string, number>> {
-  const counted = await session.all<{ name: string; rows: number }>(
-    mainTables
-      .map((name) => `SELECT ${literal(name)} AS name, count(*) AS rows FROM main.${identifier(name)}`)
-      .join(' UNION ALL '),
-  );
-  return Object.fromEntries(
-    mainTables.map((name) => [name, counted.find((one) => one.name === name)?.rows ?? 0]),
-  );
+  const counted = await session.all<{ name: string; rows: number }>(countRowsOf(mainTables));
+  return {
+    isFull: true,
+    organization: await organization(session),
+    asOf: last?.at?.toISOString() ?? null,
+    rows: Object.fromEntries(
+      mainTables.map((name) => [name, counted.find((one) => one.name === name)?.rows ?? 0]),
+    ),
+  };
 }
 
 /** Throws LockedError while another process holds the live file of a data directory. */
@@ -331,10 +319,7 @@ export async function refuseHeld(dataDir: string, limits: Limits, log: Log): Pro
 
 /** Whether a snapshot is a full one: one that leaves anything out never has the documents. */
 async function hasDocuments(session: Session): Promise<boolean> {
-  const found = await session.all(
-    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary",
-  );
-  return found.length > 0;
+  return (await session.all(findDocuments)).length > 0;
 }
 
 /**

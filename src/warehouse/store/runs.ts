@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { timeId } from '../../base/clock.js';
 import { storable } from '../load/batch.js';
 import { sqlFile } from '../sql.js';
 import { rowGroup } from './engine.js';
@@ -35,14 +35,13 @@ export interface RunEnd {
  * clock said then. After a later time it counts on from there.
  */
 function newRunId(startedAt: Date, last: string | null): string {
-  const idOf = (at: Date) => `${at.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
-  const id = idOf(startedAt);
+  const id = timeId(startedAt);
   if (last === null || id > last) return id;
   const [, date, hour, minute, seconds, ms] = /^(\d{8})T(\d\d)(\d\d)(\d\d)(\d{3})Z/.exec(last) ?? [];
   const before = Date.parse(
     `${date?.replace(/(....)(..)(..)/, '$1-$2-$3')}T${hour}:${minute}:${seconds}.${ms}Z`,
   );
-  return Number.isNaN(before) ? id : idOf(new Date(before + 1));
+  return Number.isNaN(before) ? id : timeId(new Date(before + 1));
 }
 
 /** Records that a run has started; returns its id. */

@@ -18,7 +18,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import type { EncryptionKey } from '../../base/encryption.js';
-import type { Json } from '../../base/json.js';
+import { type Json, jsonOf } from '../../base/json.js';
 import { literal } from '../sql.js';
 import { storageFault } from './faults.js';
 
@@ -28,8 +28,8 @@ export interface Statements {
   run(sql: string, params?: Params): Promise<number>;
   /** Every row of a result, as objects; see `forProgram` for how values come out. */
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]>;
-  /** Appends rows to a table, which is far faster than INSERT; returns how many. */
-  append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number>;
+  /** Appends rows to a table, which is far faster than INSERT. */
+  append(table: TableName, rows: Iterable<readonly Cell[]>): Promise<void>;
 }
 
 /** Opens connections to one database, and closes it. */
@@ -62,7 +62,6 @@ interface TableName {
   readonly schema?: string;
   readonly table: string;
 }
-export type ColumnKind = 'text' | 'integer' | 'double' | 'boolean' | 'time';
 export type Cell = string | number | boolean | Date | null;
 
 /**
@@ -145,8 +144,8 @@ export class Session implements Statements {
     return this.#enqueue(() => this.#direct.all<T>(sql, params));
   }
 
-  append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number> {
-    return this.#enqueue(() => this.#direct.append(table, columns, rows));
+  append(table: TableName, rows: Iterable<readonly Cell[]>): Promise<void> {
+    return this.#enqueue(() => this.#direct.append(table, rows));
   }
 
   /**
@@ -213,23 +212,21 @@ function settingSql(name: string, value: string | number): string {
 
 /** Statements directly on a connection; the caller must run them one at a time. */
 function statementsOn(connection: DuckDBConnection): Statements {
+  const query = (sql: string, params?: Params) => {
+    // With values to bind, DuckDB takes one statement only.
+    if (!params) return connection.run(sql);
+    const { values, types } = bindings(params);
+    return connection.run(sql, values, types);
+  };
   return {
-    run: async (sql, params) => {
-      const { values, types } = bindings(params ?? []);
-      const result = params ? await connection.run(sql, values, types) : await connection.run(sql);
-      return result.rowsChanged;
-    },
-    all: async <T>(sql: string, params?: Params) => {
-      const { values, types } = bindings(params ?? []);
-      const result = params ? await connection.run(sql, values, types) : await connection.run(sql);
-      return (await result.convertRowObjects(forProgram)) as T[];
-    },
-    append: async ({ catalog, schema, table }, columns, rows) => {
+    run: async (sql, params) => (await query(sql, params)).rowsChanged,
+    all: async <T>(sql: string, params?: Params) =>
+      (await (await query(sql, params)).convertRowObjects(forProgram)) as T[],
+    append: async ({ catalog, schema, table }, rows) => {
       const appender = await connection.createAppender(table, schema ?? null, catalog ?? null);
       try {
-        const appended = appendAll(appender, columns, rows);
+        appendAll(appender, rows);
         appender.flushSync();
-        return appended;
       } finally {
         appender.closeSync();
       }
@@ -237,44 +234,24 @@ function statementsOn(connection: DuckDBConnection): Statements {
   };
 }
 
-function appendAll(
-  appender: DuckDBAppender,
-  columns: readonly ColumnKind[],
-  rows: Iterable<readonly Cell[]>,
-): number {
-  let appended = 0;
-  const time = timestamps();
-  const append: Record<ColumnKind, (value: never) => void> = {
-    text: (value: string) => appender.appendVarchar(value),
-    integer: (value: number) => appender.appendBigInt(BigInt(value)),
-    double: (value: number) => appender.appendDouble(value),
-    boolean: (value: boolean) => appender.appendBoolean(value),
-    time: (value: Date) => appender.appendTimestampTZ(time(value)),
-  };
+/** DuckDB casts a number to the type of its column. */
+function appendAll(appender: DuckDBAppender, rows: Iterable<readonly Cell[]>): void {
+  // Thousands of rows of one answer share one Date, which is converted once.
+  let last = new Date(0);
+  let time = timestampOf(last);
   for (const row of rows) {
-    for (let index = 0; index < columns.length; index += 1) {
-      const value = row[index];
-      const kind = columns[index];
-      if (value === null || value === undefined || kind === undefined) appender.appendNull();
-      else append[kind](value as never);
+    for (const value of row) {
+      if (value == null) appender.appendNull();
+      else if (typeof value === 'string') appender.appendVarchar(value);
+      else if (typeof value === 'boolean') appender.appendBoolean(value);
+      else if (value instanceof Date) {
+        if (value !== last) [last, time] = [value, timestampOf(value)];
+        appender.appendTimestampTZ(time);
+      } else if (Number.isSafeInteger(value)) appender.appendBigInt(BigInt(value));
+      else appender.appendDouble(value);
     }
     appender.endRow();
-    appended += 1;
   }
-  return appended;
-}
-
-/** Thousands of rows of one answer share one Date, which is converted once. */
-function timestamps(): (date: Date) => DuckDBTimestampTZValue {
-  let last: Date | undefined;
-  let value = timestampOf(new Date(0));
-  return (date) => {
-    if (date !== last) {
-      last = date;
-      value = timestampOf(date);
-    }
-    return value;
-  };
 }
 
 /** What can be bound to a statement. A list binds as VARCHAR[]. */
@@ -287,24 +264,20 @@ function timestampOf(date: Date): DuckDBTimestampTZValue {
   return new DuckDBTimestampTZValue(BigInt(date.getTime()) * 1000n);
 }
 
-/** The values and types to bind to a statement. */
+/** The values and types to bind to a statement, by the names of its parameters: those of a list are `1`, `2` … */
 export function bindings(params: Params): {
-  values: DuckDBValue[] | Record<string, DuckDBValue>;
-  types: DuckDBType[] | Record<string, DuckDBType>;
+  values: Record<string, DuckDBValue>;
+  types: Record<string, DuckDBType>;
 } {
-  if (isList(params)) {
-    const bound = params.map(bind);
-    return {
-      values: bound.map(({ value }) => value),
-      // node-api infers the types that are missing; for a list it takes the first item's, and fails on an empty one.
-      types: bound.map(({ type }) => type) as DuckDBType[],
-    };
-  }
   const values: Record<string, DuckDBValue> = {};
   const types: Record<string, DuckDBType> = {};
-  for (const [name, raw] of Object.entries(params)) {
+  const named = isList(params)
+    ? params.map((raw, at) => [`${at + 1}`, raw] as const)
+    : Object.entries(params);
+  for (const [name, raw] of named) {
     const { value, type } = bind(raw);
     values[name] = value;
+    // node-api infers the types that are missing; for a list it takes the first item's, and fails on an empty one.
     if (type) types[name] = type;
   }
   return { values, types };
@@ -360,21 +333,15 @@ function exactNumber(value: bigint): number | bigint {
 function isoOf(value: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
   // DuckDB has 'infinity', and years that a Date cannot hold: both are returned as DuckDB writes them.
   if (!value.isFinite) return value.toString();
-  const date = new Date(Number(value.micros / 1000n));
+  const beyond = ((value.micros % 1000n) + 1000n) % 1000n;
+  const date = new Date(Number((value.micros - beyond) / 1000n));
   if (Number.isNaN(date.getTime())) return value.toString();
-  const beyond = Number(((value.micros % 1000n) + 1000n) % 1000n);
-  const floor = beyond === 0 || value.micros >= 0n ? date : new Date(date.getTime() - 1);
-  return beyond === 0
-    ? floor.toISOString()
-    : floor.toISOString().replace('Z', `${String(beyond).padStart(3, '0')}Z`);
+  const text = date.toISOString();
+  return beyond === 0n ? text : text.replace('Z', `${String(beyond).padStart(3, '0')}Z`);
 }
 
 /** The value of a JSON column; text that is not JSON stays text. */
 export function parsedJson(value: Json): Json {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value) as Json;
-  } catch {
-    return value;
-  }
+  const parsed = typeof value === 'string' ? jsonOf(value) : undefined;
+  return parsed === undefined ? value : parsed;
 }

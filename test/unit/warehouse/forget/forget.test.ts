@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { steps } from '../../../../src/warehouse/forget/records.js';
-import type { Document } from '../../../../src/warehouse/load/batch.js';
-import { batchOf } from '../../../../src/warehouse/load/batch.js';
-import { columnClasses } from '../../../../src/warehouse/privacy/classes.js';
+import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
+import { columnClasses } from '../../../../src/warehouse/privacy/policy.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../../support/load-batch.js';
 import { at, doc, members, open, runId } from '../support.js';

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  type Columns,
-  namesOf,
+  columnNames,
   projection,
   readModels,
-  tableColumns,
   validityColumns,
   versionsOf,
 } from '../../../../src/warehouse/load/models.js';
@@ -16,22 +14,21 @@ import { Session } from '../../../../src/warehouse/store/session.js';
 import { emptyDir } from '../support.js';
 
 let session: Session;
-let columns: Columns;
 beforeAll(async () => {
   session = await Session.on(await DuckDBInstance.create(), '.');
   await migrate(session, readMigrations());
-  columns = await tableColumns(session);
 });
 afterAll(() => session.close());
 
 /** What a SELECT computes otherwise than its table has it. */
 async function differences(table: string, select: string, notComputed: readonly string[] = []) {
-  const described = await session.all<{ column_name: string; column_type: string }>(`DESCRIBE ${select}`);
-  const computed = described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
-  const stored = columns.get(table) ?? [];
-  const wanted = stored
-    .filter(({ name }) => !notComputed.includes(name))
-    .map(({ name, type }) => `${name} ${type}`);
+  const columnsOf = async (what: string) => {
+    const described = await session.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
+    return described.map(({ column_name: name, column_type: type }) => ({ name, text: `${name} ${type}` }));
+  };
+  const computed = (await columnsOf(select)).map(({ text }) => text);
+  const stored = (await columnsOf(`main.${table}`)).filter(({ name }) => !notComputed.includes(name));
+  const wanted = stored.map(({ text }) => text);
   return [
     ...wanted.filter((column) => !computed.includes(column)).map((column) => `${table} lacks ${column}`),
     ...computed.filter((column) => !wanted.includes(column)).map((column) => `${table} has no ${column}`),
@@ -45,7 +42,7 @@ test('each model computes every column of its table, with its type, and no other
   const problems: string[] = [];
   for (const model of [...documents, ...derived]) {
     problems.push(...(await differences(model.table, projection(model, 'FROM raw.documents'))));
-    const names = namesOf(columns, model.table);
+    const names = await columnNames(session, model.table);
     const named = [...model.key, ...(model.from === 'documents' ? [model.scope.column] : [])];
     problems.push(
       ...named.filter((name) => !names.includes(name)).map((name) => `${model.name} names ${name}`),
@@ -54,7 +51,7 @@ test('each model computes every column of its table, with its type, and no other
     const { versions } = model;
     const select = versionsOf(versions, `FROM main.${model.table}`);
     problems.push(...(await differences(versions.table, select, ['valid_to'])));
-    expect(namesOf(columns, versions.table)).toEqual(
+    expect(await columnNames(session, versions.table)).toEqual(
       expect.arrayContaining([versions.key, ...validityColumns]),
     );
   }

@@ -9,7 +9,7 @@ import { object, string, text } from '../../../../src/contract/fields.js';
 import { fieldsOf, kinds } from '../../../../src/contract/privacy.js';
 import { documentFields, resources } from '../../../../src/contract/resources.js';
 import { readModels } from '../../../../src/warehouse/load/models.js';
-import { columnClasses } from '../../../../src/warehouse/privacy/classes.js';
+import { columnClasses } from '../../../../src/warehouse/privacy/policy.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 
 let schema: Awaited<ReturnType<typeof readSchema>>;

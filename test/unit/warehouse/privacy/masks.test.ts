@@ -1,10 +1,8 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Method } from '../../../../src/warehouse/privacy/classes.js';
-import { maskExpression, selectList } from '../../../../src/warehouse/privacy/masks.js';
-import { type PrivacySettings, policyOf } from '../../../../src/warehouse/privacy/policy.js';
-import { useSalt } from '../../../../src/warehouse/privacy/salt.js';
+import { maskExpression, selectList, useSalt } from '../../../../src/warehouse/privacy/masks.js';
+import { type Method, type PrivacySettings, policyOf } from '../../../../src/warehouse/privacy/policy.js';
 
 let instance: DuckDBInstance;
 let connection: DuckDBConnection;

@@ -303,7 +303,7 @@ describe('the connection itself writes nothing beside the published file', () =>
       const file = join(own, 'signals.duckdb');
       const before = readdirSync(own);
       await withPlace(own, isWritable, () =>
-        reading(file, limits, [], async (connection) => {
+        reading(file, limits, [], async (_, connection) => {
           const [settings] = (
             await connection.runAndReadAll(
               "SELECT current_setting('allowed_paths'), current_setting('temp_directory')",
