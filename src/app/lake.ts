@@ -1,9 +1,9 @@
-import { ExitCode, SignalhouseError, UsageError } from '../base/errors.js';
+import { ExitCode, LakeError, SignalhouseError, UsageError } from '../base/errors.js';
+import { runTask } from '../base/processes.js';
 import { count } from '../base/units.js';
 import type { LakeSecrets } from '../config/secrets.js';
-import { type LakeResult, runLakeProcess } from '../lake/child.js';
-import type { LakeTaskParts } from '../lake/open.js';
-import type { LakeCommands } from '../lake/process.js';
+import type { LakeNote, LakeTaskParts } from '../lake/open.js';
+import type { LakeCommands, LakeTask } from '../lake/process.js';
 import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
 import { lakePlace } from '../lake/settings.js';
 import type { SyncReport } from '../sync/report.js';
@@ -21,15 +21,29 @@ export interface LakeAccess extends Setup {
   readonly lake: LakeSecrets;
 }
 
-/** Runs one command of the lake in a process of its own, and returns its report. */
+/**
+ * Runs one command of the lake in a process of its own, and returns its report. `stop` rolls back what is not committed yet;
+ * `kill` ends the process at once, which the lake survives as well. Secrets are sent to it, and stand neither in its
+ * arguments nor its environment.
+ */
 export function runOnLake<N extends keyof LakeCommands>(
   access: LakeAccess,
-  name: N,
-  signals: Signals,
+  command: N,
+  { stop, kill }: Signals,
   options: PublishOptions = {},
 ): Promise<LakeResult<N>> {
-  return runLakeProcess(name, options, taskParts(access), { ...signals, log: access.log });
+  const task: LakeTask = { command, options, parts: taskParts(access) };
+  return runTask<LakeResult<N>, LakeNote>('lake/process.js', task, {
+    ...{ stop, kill, stderr: 'inherit' },
+    onNote: ({ level, text }) => access.log[level](text),
+    ended: (how) =>
+      new LakeError(`the process that writes the lake ${how} before it was done`, 'unknown', {
+        hint: 'The lake has the publication whole or not at all: run signalhouse lake publish again. If it was ended for its memory, lower warehouse.memoryLimit or give it more.',
+      }),
+  });
 }
+
+type LakeResult<N extends keyof LakeCommands> = Awaited<ReturnType<LakeCommands[N]>>;
 
 /** What became of the lake after a sync. One of the three is set. */
 export interface LakeAfterSync {

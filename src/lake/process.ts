@@ -5,7 +5,7 @@ import { initLake, type PublishOptions, publishToLake } from './publish.js';
 import { dropFromLake, expireLake } from './remove.js';
 
 /**
- * The program of the process that child.ts starts. DuckDB's extensions for object stores and catalogs run here and nowhere
+ * The program of the process that app/lake.ts starts. DuckDB's extensions for object stores and catalogs run here and nowhere
  * else: whatever becomes of this process, the worker and its files are not affected.
  */
 

@@ -164,7 +164,8 @@ async function publishOnce(
     if (now?.publicationId !== last?.publicationId)
       throw new LakeError(`another worker published to ${open.namespace} at the same time`, 'retry');
     const { tables, fresh } = await sendTables(open, tx, changes, isIncremental);
-    const rows = totalOf(tables);
+    const sum = (of: keyof TableChanges) => Object.values(tables).reduce((total, one) => total + one[of], 0);
+    const rows = { inserted: sum('inserted'), updated: sum('updated'), deleted: sum('deleted') };
     const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isOfSnapshot(last, open);
     throwWhenStopped(open.parts);
     if (isNew) {
@@ -210,11 +211,6 @@ async function sendTables(
     if (deleted > 0) tables[name] = { inserted: 0, updated: 0, deleted };
   }
   return { tables, fresh };
-}
-
-function totalOf(tables: Readonly<Record<string, TableChanges>>): TableChanges {
-  const sum = (of: keyof TableChanges) => Object.values(tables).reduce((total, one) => total + one[of], 0);
-  return { inserted: sum('inserted'), updated: sum('updated'), deleted: sum('deleted') };
 }
 
 interface Sent extends TableChanges {

@@ -98,7 +98,7 @@ async function readOfficeOpenXml(zip: Zip, sheet: string | undefined): Promise<G
 /** The sheet to read, and a grid for it that names the others. */
 function choose<Entry extends SheetEntry>(zip: Zip, sheets: readonly Entry[], wanted: string | undefined) {
   if (wanted !== undefined) return { chosen: named(zip, sheets, wanted), builder: new GridBuilder(zip.name) };
-  const candidates = sheets.filter(hasData);
+  const candidates = sheets.filter(({ name }) => !withoutData.includes(simple(name)));
   const chosen =
     preferred.map((wanted) => sheets.find(({ name }) => simple(name) === wanted)).find(Boolean) ??
     candidates.find(({ hidden }) => !hidden) ??
@@ -119,10 +119,6 @@ function named<Entry extends SheetEntry>(zip: Zip, sheets: readonly Entry[], wan
   if (found) return found;
   const names = sheetNames(sheets);
   throw sheetError(zip.name, `has no sheet "${wanted}": it has ${names}`, 'Pass one of these with --sheet.');
-}
-
-function hasData({ name }: SheetEntry): boolean {
-  return !withoutData.includes(simple(name));
 }
 
 function simple(name: string): string {

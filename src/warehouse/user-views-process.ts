@@ -1,5 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
 import { answerTask } from '../base/processes.js';
+import { statementsIn } from '../base/sql-text.js';
 import { identifier } from './sql.js';
 import { isolatedOptions } from './store/extensions.js';
 import { shortMessage, type TriedView, type UserViewNote, type UserViewTask } from './user-views.js';
@@ -52,7 +53,11 @@ async function create(connection: DuckDBConnection, file: string, sql: string): 
 
 /** The statements of a file, which may only create views and macros and comment on them. */
 async function statementsOf(connection: DuckDBConnection, file: string, sql: string): Promise<string[]> {
-  const statements = await split(connection, sql);
+  const statements = statementsIn(sql).map((statement) =>
+    statement.replace(/^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)*/, ''),
+  );
+  // What DuckDB says about the text as it was written comes before what is said of its parts.
+  await connection.extractStatements(sql);
   const [first] = statements;
   if (first === undefined) throw new Error('it has no statement');
   if (statements.length === 1 && /^(SELECT|WITH|FROM|VALUES|\()/i.test(first)) {
@@ -70,43 +75,17 @@ async function statementsOf(connection: DuckDBConnection, file: string, sql: str
       );
     }
   }
+  for (const statement of statements) {
+    if ((await connection.extractStatements(statement)).count === 1) continue;
+    // DuckDB takes a PIVOT for several, and says that no view can have one.
+    await connection.run(statement);
+    throw new Error('DuckDB takes one of its statements for several');
+  }
   return statements;
 }
 
 const allowed =
   /^(CREATE\s+(OR\s+REPLACE\s+)?(VIEW|MACRO|FUNCTION)|COMMENT\s+ON\s+(VIEW|COLUMN|MACRO|FUNCTION))\s/i;
-
-/** Statements without the comments in front of them, cut where DuckDB's own parser says that one ends. */
-async function split(connection: DuckDBConnection, sql: string): Promise<string[]> {
-  const statements: string[] = [];
-  let rest = withoutComments(sql);
-  while (rest !== '') {
-    let end = rest.length;
-    for (let at = rest.indexOf(';'); at >= 0; at = rest.indexOf(';', at + 1)) {
-      if ((await count(connection, rest.slice(0, at + 1))) !== 1) continue;
-      end = at + 1;
-      break;
-    }
-    const bare = rest.slice(0, end);
-    // Says what is wrong with it.
-    if (end === rest.length) await connection.extractStatements(bare);
-    statements.push(bare);
-    rest = withoutComments(rest.slice(end));
-  }
-  return statements;
-}
-
-function withoutComments(sql: string): string {
-  return sql.replace(/^(\s|;|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)*/, '');
-}
-
-async function count(connection: DuckDBConnection, sql: string): Promise<number> {
-  try {
-    return (await connection.extractStatements(sql)).count;
-  } catch {
-    return 0;
-  }
-}
 
 /** Everything in the catalog, one text each: what it is, its name, its definition and its comment. */
 async function catalogOf(connection: DuckDBConnection): Promise<Map<string, string>> {

@@ -80,7 +80,8 @@ export async function tryUserViews(
   let left = files;
   while (left.length > 0) {
     const ms = deadline - performance.now();
-    const tried = ms > 0 ? await run(schema(), left, { ...limits, totalMs: ms }) : timedOut(left, limits);
+    const late = `the files before it took more than ${limits.totalMs / 1000} s`;
+    const tried = ms > 0 ? await run(schema(), left, limits) : left.map(({ file }) => failed(file, late));
     const done = tried.map((one) =>
       one.error !== null && links.has(one.file) ? failed(one.file, unquoted) : one,
     );
@@ -153,10 +154,6 @@ export async function problemOf(work: () => Promise<unknown>): Promise<string | 
 export function shortMessage(error: unknown): string {
   const message = messageOf(error);
   return (message.split(/\n+LINE \d+:/)[0] ?? message).replaceAll(/\s+/g, ' ').slice(0, 500);
-}
-
-function timedOut(files: readonly UserFile[], { totalMs }: UserViewLimits): TriedView[] {
-  return files.map(({ file }) => failed(file, `the files before it took more than ${totalMs / 1000} s`));
 }
 
 const unquoted =

@@ -81,7 +81,8 @@ export function viewsOf({ viewsDir, analysis, attributes }: ViewParts): string[]
   return filesIn(viewsDir).map((path) => {
     const [, name = ''] = /_([a-z_]+)\.sql$/.exec(path) ?? [];
     const sql = textOf(path);
-    if (attributes && isOfAttributes(name)) return withAttributes[name](sql, attributes);
+    if (attributes && Object.hasOwn(withAttributes, name))
+      return withAttributes[name as keyof typeof withAttributes](sql, attributes);
     return analysis && isOfSettings(name) ? ofSettings[name](sql, analysis) : sql;
   });
 }
@@ -117,10 +118,6 @@ export const ofSettings = {
       ),
     ),
 };
-
-function isOfAttributes(view: string): view is keyof typeof withAttributes {
-  return Object.hasOwn(withAttributes, view);
-}
 
 /** Whether a view shows settings: it reads no table. */
 export function isOfSettings(view: string): view is keyof typeof ofSettings {

@@ -191,10 +191,9 @@ export async function readHeld(
   await session.run('DROP TABLE temp.stripped');
   const tables = groupBy(others, ({ schema, table }) => relationLabel(schema, table));
   for (const [label, rows] of tables) {
-    const [first] = rows;
-    if (!first) continue;
-    const ids = rows.map(({ rid }) => Number(rid)).join(', ');
-    await add(label, `${identifier(first.schema)}.${identifier(first.table)}`, `rowid IN (${ids})`);
+    const [{ schema, table }] = rows;
+    const ids = rows.map(({ rid }) => rid).join(', ');
+    await add(label, `${identifier(schema)}.${identifier(table)}`, `rowid IN (${ids})`);
   }
   return held;
 }
@@ -210,7 +209,7 @@ export async function rowsAsJson(
     `SELECT rowid AS rid, to_json(held)::VARCHAR AS json FROM ${from} AS held WHERE ${where} ORDER BY rid`,
     params,
   );
-  return found.map(({ rid, json }) => ({ rid: Number(rid), row: JSON.parse(json) as StoredValues }));
+  return found.map(({ rid, json }) => ({ rid, row: JSON.parse(json) as StoredValues }));
 }
 
 /** What the other tables have: versions, and what the worker keeps of its own. */
@@ -246,9 +245,7 @@ export async function findOtherRows(
   const found: OtherRow[] = [];
   for (const [name, texts] of groupBy(all, ({ schema, table }) => `${schema}.${table}`)) {
     if (projected.has(name) || withoutTexts.has(name)) continue;
-    const [first] = texts;
-    if (!first) continue;
-    const { schema, table } = first;
+    const [{ schema, table }] = texts;
     const own = schema === 'main' ? ownColumnsIn(table) : [];
     const columns = texts
       .map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`)

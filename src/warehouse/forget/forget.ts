@@ -70,7 +70,12 @@ export async function planForget(
   const { ids: named, unknown: notFound } = await findEntities(session, selection);
   const authors = type === 'person' ? await authorsWith(session, notFound) : [];
   const unknown = notFound.filter((one) => !authors.some(({ address }) => address === one));
-  const ids = type === 'conversation' ? named : await withMerged(session, type, named);
+  const ids =
+    type === 'conversation'
+      ? named
+      : (await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids: named })).map(
+          ({ id }) => id,
+        );
   const known = new Set(forgotten.rows().map(({ fingerprint }) => fingerprint));
   const trial = new Fingerprints(forgotten.salt, forgotten.rows());
   const shared =
@@ -147,11 +152,6 @@ async function authorsWith(
       WHERE lower(source_author_id) IN (SELECT unnest($emails::VARCHAR[]))`,
     { emails },
   );
-}
-
-async function withMerged(session: Statements, type: string, ids: readonly string[]): Promise<string[]> {
-  const rows = await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids });
-  return rows.map(({ id }) => id);
 }
 
 /**

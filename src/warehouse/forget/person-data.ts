@@ -77,11 +77,11 @@ export async function collectPerson(
   const showing = new Showing(person, others);
   const { findings, others: otherRows } = plan.found;
   const held = await readHeld(session, models, findings, otherRows);
-  const bodies = new Map(findings.documents.map(({ rid, body }) => [Number(rid), body]));
+  const bodies = new Map(findings.documents.map(({ rid, body }) => [rid, body]));
   const changed = groupBy(otherRows, ({ schema, table }) => relationLabel(schema, table));
   const tables: Record<string, ShownRow[]> = {};
   for (const [label, rows] of held) {
-    const values = new Map((changed.get(label) ?? []).map((one) => [Number(one.rid), one.values]));
+    const values = new Map((changed.get(label) ?? []).map((one) => [one.rid, one.values]));
     tables[label] = rows.map((one) =>
       label === 'raw.documents'
         ? showing.document(one, bodies.get(one.rid))

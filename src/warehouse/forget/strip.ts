@@ -363,8 +363,7 @@ type JsonNode = JsonObject | JsonArray | JsonString | (Place & { readonly kind: 
 function parseJson(text: string): JsonNode {
   // Everything below may then rely on it that the text is JSON.
   JSON.parse(text);
-  const state = { text, at: 0 };
-  return node(state);
+  return node({ text, at: 0 });
 }
 
 /** The value of a member that is text; undefined for anything else. */

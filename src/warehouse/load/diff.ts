@@ -51,7 +51,11 @@ export async function stage(statements: Statements, { familySql, withinSql }: Fa
 export async function diff(statements: Statements, families: Families, runId: string): Promise<Diff> {
   return statements.all<Diff[number]>(
     [
-      findStored(families),
+      // The stored documents of the entities that the appended ones describe, and others with the same id.
+      `CREATE OR REPLACE TEMP TABLE stored AS
+         SELECT rowid AS rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no, ${families.familySql} AS family,
+                ${families.withinSql} AS within
+           FROM raw.documents WHERE id IN (SELECT id FROM incoming UNION ALL SELECT id FROM appended.removed)`,
       ...leaveOutOutdated,
       decideWrites(runId),
       ...decideDeletes(families),
@@ -68,14 +72,6 @@ export async function diff(statements: Statements, families: Families, runId: st
 
 /** For each kind with any to write or to delete, how many are new, changed and removed. */
 export type Diff = readonly (Counts & { readonly endpoint: string })[];
-
-/** The stored documents of the entities that the appended ones describe, and others with the same id. */
-function findStored({ familySql, withinSql }: Families): string {
-  return `
-    CREATE OR REPLACE TEMP TABLE stored AS
-      SELECT rowid AS rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no, ${familySql} AS family, ${withinSql} AS within
-        FROM raw.documents WHERE id IN (SELECT id FROM incoming UNION ALL SELECT id FROM appended.removed)`;
-}
 
 /**
  * What is older than what is stored, or came before, does not replace it: an `updatedAt` that lies before shows that a

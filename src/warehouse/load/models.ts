@@ -254,7 +254,13 @@ function familiesOf(models: readonly DocumentModel[]): Families {
       namedById.size === 0
         ? "coalesce(parent_id, '')"
         : `CASE WHEN endpoint IN (${literals([...namedById])}) THEN '' ELSE coalesce(parent_id, '') END`,
-    cascades: cascadesOf(models),
+    cascades: models.flatMap(({ name, cascade, documents }) => {
+      if (cascade === undefined) return [];
+      const parent = models.find(({ table }) => table === cascade);
+      if (!parent)
+        throw new Error(`model ${name}: no model of documents fills ${cascade}, the table it cascades from`);
+      return { parents: parent.documents, children: documents };
+    }),
   };
 }
 
@@ -269,14 +275,4 @@ function joined(lists: readonly (readonly string[])[]): string[][] {
     families.push(family);
   }
   return families;
-}
-
-function cascadesOf(models: readonly DocumentModel[]): Cascade[] {
-  return models.flatMap(({ name, cascade, documents }) => {
-    if (cascade === undefined) return [];
-    const parent = models.find(({ table }) => table === cascade);
-    if (!parent)
-      throw new Error(`model ${name}: no model of documents fills ${cascade}, the table it cascades from`);
-    return { parents: parent.documents, children: documents };
-  });
 }

@@ -25,14 +25,7 @@ export interface Limits {
 }
 
 /** The files of a data directory. */
-export function filesOf(dataDir: string): {
-  worker: string;
-  published: string;
-  recovery: string;
-  snapshots: string;
-  lake: string;
-  pid: string;
-} {
+export function filesOf(dataDir: string) {
   return {
     worker: join(dataDir, 'worker.duckdb'),
     published: join(dataDir, 'signals.duckdb'),

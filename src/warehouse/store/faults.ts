@@ -59,11 +59,6 @@ const nearlyFull = 4 * 1024 * 1024;
 /** How DuckDB's messages begin when the file system, and not the statement, is the cause. */
 const storageText = /^(?:[A-Z]+ Error: )?(?:IO|FATAL|Out of Memory|TransactionContext) Error/;
 
-/** An error of Node's own file functions, such as EPERM when a file was made immutable. */
-function isFileSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && 'path' in error;
-}
-
 /**
  * Turns an error that comes from the disk or the memory, of DuckDB or of the file system, into a StorageError with a hint.
  * Any other error is returned unchanged.
@@ -88,7 +83,9 @@ export function storageFault(error: unknown, dataDir: string): unknown {
       cause: error,
     });
   }
-  if (storageText.test(text) || isFileSystemError(error)) {
+  // Of Node's own file functions, such as EPERM when a file was made immutable.
+  const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error;
+  if (storageText.test(text) || isOfFile) {
     return new StorageError(`the warehouse in ${dataDir} could not be read or written: ${firstLine(text)}`, {
       hint: 'Check that the data directory is writable and its disk healthy, then run the command again.',
       cause: error,

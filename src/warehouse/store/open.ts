@@ -58,7 +58,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
     try {
       await withMemoryHeadroom(session, () => callGuard(options.guard, session));
       const migrated = reading
-        ? await refusePending(session, migrations)
+        ? refusePending(await pendingMigrations(session, migrations))
         : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
       // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
       if (!reading) await freeHeldMemory(session, dataDir, log);
@@ -130,13 +130,10 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   }
 }
 
-async function refusePending(session: Session, migrations: readonly Migration[]): Promise<string[]> {
-  const pending = await pendingMigrations(session, migrations);
+function refusePending(pending: readonly Migration[]): string[] {
   if (pending.length === 0) return [];
   throw new StorageError(
     `the warehouse was made by an older program: ${pending.length} migrations are missing`,
-    {
-      hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.',
-    },
+    { hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.' },
   );
 }

@@ -265,10 +265,7 @@ function timestampOf(date: Date): DuckDBTimestampTZValue {
 }
 
 /** The values and types to bind to a statement, by the names of its parameters: those of a list are `1`, `2` … */
-export function bindings(params: Params): {
-  values: Record<string, DuckDBValue>;
-  types: Record<string, DuckDBType>;
-} {
+export function bindings(params: Params) {
   const values: Record<string, DuckDBValue> = {};
   const types: Record<string, DuckDBType> = {};
   const named = isList(params)
