@@ -4,8 +4,8 @@ import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { answerTask } from '../base/processes.js';
 import { readModels } from './load/models.js';
-import { identifier, literal, relationLabel } from './sql.js';
-import { tablesOf } from './store/copy.js';
+import { identifier, relationLabel } from './sql.js';
+import { named, type Table, tablesOf } from './store/copy.js';
 import { attaching, filesOf, type Limits, openFile } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import { openWarehouse } from './store/open.js';
@@ -97,14 +97,16 @@ async function compare(
     await attach();
     let [tables, rows] = [0, 0];
     const differences: TableDifference[] = [];
-    for (const { schema, table } of await tablesOf(session, 'published')) {
-      const name = relationLabel(schema, table);
+    const copied = new Map((await tablesOf(session, 'worker')).map((one) => [labelOf(one), one.columns]));
+    for (const table of await tablesOf(session, 'published')) {
+      const name = labelOf(table);
       const key = keyOf(name);
-      const columns = key === null ? [] : await sharedColumns(session, schema, table);
+      const here = new Set(copied.get(name)?.map((column) => column.name));
+      const columns = table.columns.map((column) => column.name).filter((column) => here.has(column));
       if (key === null || columns.length === 0) continue;
       const found = await withMemoryHeadroom(session, async () => {
         await attach();
-        return compareTable(session, `${identifier(schema)}.${identifier(table)}`, columns, key);
+        return compareTable(session, table, columns, key);
       });
       tables += 1;
       rows += found.rows;
@@ -116,14 +118,8 @@ async function compare(
   }
 }
 
-async function sharedColumns(session: Session, schema: string, table: string): Promise<string[]> {
-  const found = await session.all<{ name: string }>(
-    `SELECT column_name AS name FROM duckdb_columns()
-      WHERE database_name IN ('published', current_database())
-        AND schema_name = ${literal(schema)} AND table_name = ${literal(table)}
-      GROUP BY name HAVING count(*) = 2 ORDER BY name`,
-  );
-  return found.map(({ name }) => name);
+function labelOf({ schema, table }: Table): string {
+  return relationLabel(schema, table);
 }
 
 /** How many keys of rows that differ are named. */
@@ -131,11 +127,11 @@ const namedKeys = 5;
 
 async function compareTable(
   session: Session,
-  table: string,
+  table: Table,
   columns: readonly string[],
   key: readonly string[],
 ): Promise<{ rows: number; difference: Omit<TableDifference, 'table'> | null }> {
-  const sides = { published: `published.${table}`, copy: `worker.${table}` };
+  const sides = { published: named('published', table), copy: named('worker', table) };
   const content = `hash(${columns.map(identifier).join(', ')})`;
   // One number for each side: it needs no memory, and nearly always there is nothing more to find out.
   const [one, other] = await session.all<{ rows: number; content: string | null }>(
@@ -146,11 +142,11 @@ async function compareTable(
   const rows = one?.rows ?? 0;
   if (rows === other?.rows && one?.content === other.content) return { rows, difference: null };
   const keys = key.map((column) => `${identifier(column)}::VARCHAR`);
-  const named = keys.length === 0 ? 'NULL' : `concat_ws(', ', ${keys.join(', ')})`;
+  const keyText = keys.length === 0 ? 'NULL' : `concat_ws(', ', ${keys.join(', ')})`;
   const [difference] = await session.all<Omit<TableDifference, 'table'>>(`
     WITH content AS (
-      SELECT ${named} AS key, ${content} AS content, 1 AS copies FROM ${sides.copy}
-      UNION ALL SELECT ${named}, ${content}, -1 FROM ${sides.published}),
+      SELECT ${keyText} AS key, ${content} AS content, 1 AS copies FROM ${sides.copy}
+      UNION ALL SELECT ${keyText}, ${content}, -1 FROM ${sides.published}),
     differing AS (SELECT key, sum(copies) AS more FROM content GROUP BY key, content HAVING sum(copies) <> 0),
     by_key AS (
       SELECT key, sum(greatest(more, 0)) AS more, sum(greatest(-more, 0)) AS missing FROM differing GROUP BY key)

@@ -3,6 +3,7 @@ import { isObject } from '../../base/json.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type DocumentModel, type Models, projection, storedDocuments } from '../load/models.js';
 import { identifier, literals, relationLabel } from '../sql.js';
+import { databaseInUse, tablesOf, textsOf } from '../store/copy.js';
 import type { Session, Statements } from '../store/session.js';
 import { entities, learnedFrom, type OwnColumns, ownColumnsIn } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
@@ -237,15 +238,12 @@ export async function findOtherRows(
   forgotten: Fingerprints,
 ): Promise<OtherRow[]> {
   const projected = new Set([...models.documents, ...models.derived].map(({ table }) => `main.${table}`));
-  const all = await session.all<{ schema: string; table: string; name: string; type: string }>(
-    `SELECT schema_name AS schema, table_name AS "table", column_name AS name, data_type AS type FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND data_type IN ('VARCHAR', 'JSON')
-        AND schema_name IN ('main', 'ops') ORDER BY ALL`,
-  );
   const found: OtherRow[] = [];
-  for (const [name, texts] of groupBy(all, ({ schema, table }) => `${schema}.${table}`)) {
-    if (projected.has(name) || withoutTexts.has(name)) continue;
-    const [{ schema, table }] = texts;
+  for (const { schema, table, columns: all } of await tablesOf(session, await databaseInUse(session))) {
+    const name = `${schema}.${table}`;
+    const texts = textsOf({ columns: all });
+    if (!['main', 'ops'].includes(schema) || projected.has(name) || withoutTexts.has(name)) continue;
+    if (texts.length === 0) continue;
     const own = schema === 'main' ? ownColumnsIn(table) : [];
     const columns = texts
       .map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`)

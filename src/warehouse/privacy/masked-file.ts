@@ -4,15 +4,7 @@ import { copyTables, named, type Table, tablesOf } from '../store/copy.js';
 import type { Session } from '../store/session.js';
 import { problemOf } from '../user-views.js';
 import { createList } from '../views.js';
-import {
-  dropNames,
-  findNames,
-  type MaskedColumn,
-  saltVariable,
-  selectList,
-  type TableColumn,
-  useSalt,
-} from './masks.js';
+import { dropNames, findNames, type MaskedColumn, saltVariable, selectList, useSalt } from './masks.js';
 import { columnsByName, type Policy } from './policy.js';
 
 /** What a published file does not show, and what became of the views. */
@@ -31,11 +23,12 @@ export interface FileFacts {
 }
 
 interface MaskedTable extends Table {
-  readonly columns: readonly MaskedColumn[];
-  /** Every column that it has in the warehouse. */
-  readonly all: readonly TableColumn[];
-  /** The columns that are left out, with their types. */
-  readonly dropped: readonly { readonly name: string; readonly type: string }[];
+  /** As settings name it: `people`, `ops.requests`. */
+  readonly label: string;
+  /** Its columns in the file, none where it is left out. */
+  readonly kept: readonly MaskedColumn[];
+  /** The columns that are left out. */
+  readonly dropped: Table['columns'];
 }
 
 /**
@@ -51,19 +44,14 @@ export async function fillMasked(
   sources: readonly string[],
 ): Promise<{ readonly tables: number } & Omit<FileFacts, 'file'>> {
   const here = await maskedTables(session, source, policy);
-  const kept = here.filter(({ columns }) => columns.length > 0);
+  const tables = here.filter(({ kept }) => kept.length > 0);
   const { viewsExcluded, ...views } = await removeExcluded(session, target, here, policy, sources);
   await session.run(useSalt(salt, policy));
   try {
-    const redact = await findNames(
-      session,
-      source,
-      policy,
-      here.map(({ all, ...table }) => ({ ...table, columns: all })),
-    );
+    const redact = await findNames(session, source, policy, here);
     const selects = new Map(
-      kept.map((table) => {
-        const list = selectList(policy, relationLabel(table.schema, table.table), table.all, redact) ?? [];
+      tables.map((table) => {
+        const list = selectList(policy, table.label, table.columns, redact) ?? [];
         return [table, list.map(({ expression }) => expression)];
       }),
     );
@@ -74,36 +62,30 @@ export async function fillMasked(
     await session.run(`RESET VARIABLE ${saltVariable}`).catch(() => undefined);
     await dropNames(session).catch(() => undefined);
   }
-  const label = ({ schema, table }: Table) => relationLabel(schema, table);
-  const excludedTables = here
-    .flatMap((table) =>
-      table.columns.length === 0
-        ? [policy.excludesRelation(table.schema) ? table.schema : label(table)]
-        : table.dropped.map(({ name }) => `${label(table)}.${name}`),
-    )
-    .filter((name, index, all) => all.indexOf(name) === index);
-  const masked = kept.flatMap((table) =>
-    table.columns.flatMap(({ name, isMasked }) =>
-      isMasked ? [`${label(table)}.${name}: ${policy.methodOf(label(table), name) ?? 'by row'}`] : [],
+  const excluded = here.flatMap(({ schema, label, kept, dropped }) =>
+    kept.length === 0
+      ? [policy.excludesRelation(schema) ? schema : label]
+      : dropped.map(({ name }) => `${label}.${name}`),
+  );
+  const masked = tables.flatMap(({ label, kept }) =>
+    kept.flatMap(({ name, isMasked }) =>
+      isMasked ? [`${label}.${name}: ${policy.methodOf(label, name) ?? 'by row'}`] : [],
     ),
   );
-  const excluded = [...excludedTables, ...viewsExcluded];
-  return { tables: kept.length, profile: policy.profile, excluded, masked, ...views };
+  return {
+    ...{ tables: tables.length, profile: policy.profile, masked, ...views },
+    excluded: [...new Set(excluded), ...viewsExcluded],
+  };
 }
 
 async function maskedTables(session: Session, source: string, policy: Policy): Promise<MaskedTable[]> {
-  const columns = await session.all<{ schema: string; table: string; name: string; type: string }>(
-    `SELECT schema_name AS schema, table_name AS "table", column_name AS name, data_type AS type
-       FROM duckdb_columns() WHERE database_name = $1 AND NOT internal ORDER BY column_index`,
-    [source],
-  );
   // What is not merged yet is in no snapshot.
   const tables = (await tablesOf(session, source)).filter(({ schema }) => schema !== 'appended');
   return tables.map((table) => {
-    const own = columns.filter((one) => one.schema === table.schema && one.table === table.table);
-    const selected = selectList(policy, relationLabel(table.schema, table.table), own) ?? [];
-    const names = new Set(selected.map(({ name }) => name));
-    return { ...table, columns: selected, all: own, dropped: own.filter(({ name }) => !names.has(name)) };
+    const label = relationLabel(table.schema, table.table);
+    const kept = selectList(policy, label, table.columns) ?? [];
+    const names = new Set(kept.map(({ name }) => name));
+    return { ...table, label, kept, dropped: table.columns.filter(({ name }) => !names.has(name)) };
   });
 }
 
@@ -134,9 +116,9 @@ async function removeExcluded(
       WHERE database_name = $1 AND schema_name = 'raw' AND function_name = 'moment'`,
     [target],
   );
-  for (const { schema, table, columns, dropped } of tables) {
-    const name = named(target, { schema, table });
-    if (columns.length === 0) await session.run(`DROP TABLE ${name}`);
+  for (const { kept, dropped, ...table } of tables) {
+    const name = named(target, table);
+    if (kept.length === 0) await session.run(`DROP TABLE ${name}`);
     else
       for (const one of dropped) await session.run(`ALTER TABLE ${name} DROP COLUMN ${identifier(one.name)}`);
   }
@@ -176,8 +158,8 @@ async function fitViews(
   }
   for (const { one } of pending) await drop(one);
   const missing = [
-    ...tables.flatMap(({ schema, table, columns, dropped }) =>
-      columns.length === 0 ? [relationLabel(schema, table)] : dropped.map(({ name }) => name),
+    ...tables.flatMap(({ label, kept, dropped }) =>
+      kept.length === 0 ? [label] : dropped.map(({ name }) => name),
     ),
     ...definitions.filter(isExcluded).map(({ name }) => name),
     ...pending.map(({ one }) => one.name),
@@ -249,18 +231,16 @@ async function replaced(session: Session, one: Definition, query: string): Promi
  * back from data_as_of depend on it.
  */
 function withNulls(query: string, tables: readonly MaskedTable[]): string {
-  const shadows = tables.flatMap(({ schema, table, columns, dropped }) => {
+  const shadows = tables.flatMap(({ schema, table, label, kept, dropped }) => {
     const shown = dropped.filter(({ name }) => {
-      const ofClass = columnsByName().get(`${relationLabel(schema, table)}.${name}`)?.class;
+      const ofClass = columnsByName().get(`${label}.${name}`)?.class;
       return (ofClass === 'personal' || ofClass === 'content') && query.includes(name);
     });
-    if (schema !== 'main' || columns.length === 0 || shown.length === 0) return [];
+    if (schema !== 'main' || kept.length === 0 || shown.length === 0) return [];
     const nulls = shown.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
     return [`${identifier(table)} AS (SELECT *, ${nulls.join(', ')} FROM main.${identifier(table)})`];
   });
-  const hasRuns = tables.some(
-    ({ schema, table, columns }) => schema === 'ops' && table === 'runs' && columns.length > 0,
-  );
+  const hasRuns = tables.some(({ label, kept }) => label === 'ops.runs' && kept.length > 0);
   const runs = /\(SELECT max\(started_at\) FROM ops\.runs WHERE command = 'sync'\)/g;
   const bare = hasRuns ? query : query.replace(runs, 'CAST(NULL AS TIMESTAMP WITH TIME ZONE)');
   if (shadows.length === 0) return bare;

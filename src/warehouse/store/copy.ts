@@ -3,7 +3,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { logOf } from './engine.js';
-import type { Session } from './session.js';
+import type { Session, Statements } from './session.js';
 
 /**
  * DuckDB reads and compresses 2,048 neighbouring rows of a row group at once, with all their text in memory, and never
@@ -28,8 +28,8 @@ export const rowGroupText = 8_000_000;
 export interface Table {
   readonly schema: string;
   readonly table: string;
-  /** The columns with text. */
-  readonly texts: readonly string[];
+  /** In their order, with their types as DuckDB writes them. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly rows: number;
 }
 
@@ -68,7 +68,7 @@ export async function copyTables(
 }
 
 /** The name of the database that is in use. */
-export async function databaseInUse(session: Session): Promise<string> {
+export async function databaseInUse(session: Statements): Promise<string> {
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   return here?.name ?? 'worker';
 }
@@ -83,15 +83,20 @@ export async function hasLongTexts(session: Session): Promise<boolean> {
 }
 
 /** Every table of an attached database, with an estimate of its rows. */
-export async function tablesOf(session: Session, database: string): Promise<Table[]> {
+export async function tablesOf(session: Statements, database: string): Promise<Table[]> {
   return session.all<Table>(
     `SELECT schema_name AS schema, table_name AS "table",
-            list(column_name ORDER BY column_index) FILTER (data_type IN ('VARCHAR', 'JSON')) AS texts,
+            list({'name': column_name, 'type': data_type} ORDER BY column_index) AS columns,
             any_value(estimated_size)::DOUBLE AS rows
        FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
       WHERE database_name = $1 AND NOT temporary AND NOT duckdb_tables.internal GROUP BY ALL ORDER BY ALL`,
     [database],
   );
+}
+
+/** The columns with text. */
+export function textsOf({ columns }: Pick<Table, 'columns'>): Table['columns'] {
+  return columns.filter(({ type }) => type === 'VARCHAR' || type === 'JSON');
 }
 
 /** The columns of a table whose longest text is, or was, longer than `bytes`. DuckDB's statistics tell, without a look at the rows. */
@@ -101,8 +106,8 @@ async function longColumns(
   table: Table,
   bytes: number,
 ): Promise<string[]> {
-  const { texts } = table;
-  if (!texts?.length) return [];
+  const texts = textsOf(table).map(({ name }) => name);
+  if (texts.length === 0) return [];
   const statistics = texts.map((name) => `stats(${identifier(name)})`).join(', ');
   const [row] = await session.all<{ found: string[] }>(
     `SELECT [${statistics}] AS found FROM ${named(database, table)} LIMIT 1`,
