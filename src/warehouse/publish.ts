@@ -123,44 +123,40 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const remove = ({ temporary }: Output) => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
-  let tried: readonly TriedView[] = [];
   let attributes: PublishedAttributes | null = null;
-  let copied: Copied | undefined;
-  let replaced: Replaced;
   try {
     const file = await parts.readAttributes();
     attributes = file && (await matchAttributes(session, file, parts.forgotten));
     const withViews = { ...parts, attributes: attributes ?? undefined };
-    tried = await tryUserViews(dataDir, () => [...attributesSchema(attributes), ...schemaOf(withViews)]);
-    const facts: FileFacts[] = [];
+    const schema = () => [...attributesSchema(attributes), ...schemaOf(withViews)];
+    const copyParts = { ...withViews, userViews: await tryUserViews(dataDir, schema) };
+    const copies: Copied[] = [];
     // The full file is the last one, because it lists what the others leave out.
     for (const output of outputs) {
-      const isLast = output === outputs.at(-1);
+      const others = output === outputs.at(-1) ? copies.map(({ facts }) => facts) : [];
       const copy = () => {
         remove(output);
-        return copyInto(session, output, { ...withViews, userViews: tried }, isLast ? facts : []);
+        return copyInto(session, output, copyParts, others);
       };
-      const done = await withMemoryHeadroom(session, copy, parts.freeMemory);
-      facts.push(done.facts);
-      if (output.path === published) copied = done;
+      copies.push(await withMemoryHeadroom(session, copy, parts.freeMemory));
     }
     for (const { temporary, mode } of outputs) {
       // Before the mode, by which nobody may write to it any more.
       syncFile(temporary);
       chmodSync(temporary, mode);
     }
-    replaced = replaceFiles(parts, outputs);
+    const replaced = replaceFiles(parts, outputs);
+    const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
+    return {
+      ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
+      ...{ tables, userViews, attributes, ...replaced },
+    };
   } catch (error) {
     outputs.forEach(remove);
     throw storageFault(error, dataDir);
   } finally {
     if (attributes) await dropMatched(session).catch(() => undefined);
   }
-  const { tables = 0, userViews = [] } = copied ?? {};
-  return {
-    ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-    ...{ tables, userViews, attributes, ...replaced },
-  };
 }
 
 /** Every file to write, the one with everything last. */

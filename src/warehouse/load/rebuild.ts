@@ -37,7 +37,7 @@ export async function rebuild(
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    await refresh(session, model, { mendsKeys: true });
+    await refresh(session, model, true);
     const table = `main.${identifier(model.table)}`;
     const [counted] = await session.all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
     rows[model.table] = Number(counted?.n ?? 0);
@@ -60,7 +60,7 @@ export async function refreshDerived(
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
   for (const model of models.derived) {
-    const counts = await refresh(session, model, { freeMemory });
+    const counts = await refresh(session, model, false, freeMemory);
     if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
   }
   return rows;
@@ -73,10 +73,8 @@ export async function refreshDerived(
 async function refresh(
   session: Session,
   model: Model,
-  {
-    mendsKeys = false,
-    freeMemory,
-  }: { readonly mendsKeys?: boolean; readonly freeMemory?: (() => Promise<boolean>) | undefined },
+  mendsKeys: boolean,
+  freeMemory?: () => Promise<boolean>,
 ): Promise<Counts> {
   // Of every try: rows that were replaced once do not differ the next time.
   let total: Counts = { new: 0, changed: 0, removed: 0 };

@@ -55,7 +55,10 @@ export async function openFile(
 ): Promise<Session> {
   const { access, mostMemory } = options;
   const open = (memoryLimit: string): Promise<Database> => {
-    const spill = spillFolder(options.dataDir);
+    // A folder for each time a database is opened. One that was closed is gone only when nothing refers to it any more, and then
+    // removes its folder: a database that used the same one failed in its next checkpoint.
+    opened += 1;
+    const spill = join(options.dataDir, `${spillName}-${opened}`);
     return access === 'write' || options.encryptionKey
       ? attach(path, { ...options, memoryLimit, spill })
       : openInstance(path, { ...options, memoryLimit, spill });
@@ -223,12 +226,3 @@ export const unfinished = '.unfinished-';
 const spillName = `${unfinished}spill-${process.pid}-${randomBytes(4).toString('hex')}`;
 
 let opened = 0;
-
-/**
- * A folder for each time a database is opened. One that was closed is gone only when nothing refers to it any more, and then
- * removes its folder: a database that used the same one failed in its next checkpoint.
- */
-function spillFolder(dataDir: string): string {
-  opened += 1;
-  return join(dataDir, `${spillName}-${opened}`);
-}

@@ -4,9 +4,6 @@ import { sqlFile } from '../sql.js';
 import { rowGroup } from './engine.js';
 import type { Session } from './session.js';
 
-/** How a run of a command ended. */
-type Outcome = 'done' | 'stopped' | 'incomplete' | 'failed' | 'interrupted';
-
 export interface RunStart {
   readonly command: string;
   readonly startedAt: Date;
@@ -14,7 +11,7 @@ export interface RunStart {
 }
 
 export interface RunEnd {
-  readonly outcome: Outcome;
+  readonly outcome: 'done' | 'stopped' | 'incomplete' | 'failed' | 'interrupted';
   readonly endedAt: Date;
   readonly exitCode: number;
   readonly requests: number;
