@@ -125,16 +125,18 @@ describe('errors', () => {
   });
 });
 
+const first = (all: ReadonlyMap<string, unknown>) => [...all.keys()][0] ?? '';
+
 /** A valid request for every endpoint, in an order in which each finds what it needs: first the reads, then the writes. */
 function requests(): Record<string, { path: string; body?: unknown }> {
   const { exports, login, archived } = small.topics;
-  const { ada, bob, staff } = small.people;
+  const { ada, bob, other } = small.people;
   const { acme, globex } = small.companies;
   const ids: Record<string, string> = {
     topicId: exports.id,
     companyId: acme.id,
     personId: ada.id,
-    channelId: 'a0000000-0000-4000-8000-000000000001',
+    channelId: first(small.world.channels),
   };
   const reads = Object.entries(endpoints).filter(([, { method }]) => method === 'GET');
   const paths = reads.map(([name, { path }]) => [
@@ -144,8 +146,8 @@ function requests(): Record<string, { path: string; body?: unknown }> {
   return {
     ...Object.fromEntries(paths),
     groups: { path: `/groups?companyId=${acme.id}` },
-    story: { path: '/stories/unread' },
-    automation_template: { path: '/automation-templates/weekly-digest' },
+    story: { path: `/stories/${first(small.world.stories)}` },
+    automation_template: { path: `/automation-templates/${first(small.world.templates)}` },
     update_topic: { path: `/topics/${exports.id}`, body: { priority: 'high' } },
     update_topics: { path: '/topics/bulk', body: { any: 'form' } },
     archive_topic: { path: `/topics/${login.id}/archive`, body: { archivedReason: 'done' } },
@@ -170,7 +172,7 @@ function requests(): Record<string, { path: string; body?: unknown }> {
     },
     update_people: { path: '/people/bulk', body: { people: [{ personId: ada.id, description: 'Founder' }] } },
     update_person: { path: `/people/${ada.id}`, body: { isVip: false } },
-    merge_people: { path: '/people/merge', body: { sourcePersonIds: [staff.id], targetPersonId: bob.id } },
+    merge_people: { path: '/people/merge', body: { sourcePersonIds: [other.id], targetPersonId: bob.id } },
     identify: {
       path: '/identify',
       body: {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorBody } from '../../../src/contract/service.js';
 import type { FaultRuleInput } from '../../../src/sandbox/faults.js';
@@ -22,34 +21,17 @@ afterAll(() => sandbox.stop());
 
 const arm = (...rules: FaultRuleInput[]) => sandbox.addFaults(rules);
 const status = async (path: string) => (await call(sandbox, path)).status;
-const bump = (signal?: AbortSignal) =>
-  call(sandbox, `/topics/${small.topics.exports.id}`, {
-    method: 'PATCH',
-    body: { priority: 'high' },
-    ...(signal && { signal }),
-  });
+const bump = () =>
+  call(sandbox, `/topics/${small.topics.exports.id}`, { method: 'PATCH', body: { priority: 'high' } });
 
-describe('a fault applies', () => {
-  it('by route, method and parts of the path', async () => {
-    arm(
-      { kind: 'status', status: 503, match: { route: 'whoami' } },
-      { kind: 'status', status: 504, match: { method: 'post' } },
-      { kind: 'status', status: 505, match: { path: 'page=2' } },
-    );
-    expect(await status('/whoami')).toBe(503);
-    expect((await call(sandbox, '/people', { body: { people: [{ displayName: 'x' }] } })).status).toBe(504);
-    expect(await status('/people?page=2')).toBe(505);
-    expect(await status('/people?page=1')).toBe(200);
-    expect(await status(`/people/${small.people.ada.id}/history`)).toBe(200);
-  });
-
-  it('after some requests, and a limited number of times', async () => {
-    arm({ kind: 'status', status: 503, match: { route: 'whoami' }, after: 2, times: 2 });
-    const seen: number[] = [];
-    for (let n = 0; n < 6; n += 1) seen.push(await status('/whoami'));
-    expect(seen).toEqual([200, 200, 503, 503, 200, 200]);
-    expect(sandbox.stats().faults).toEqual({ status: 2 });
-  });
+it('a fault applies to a method or a part of the path, after some requests, and a limited number of times', async () => {
+  arm({ kind: 'status', status: 504, match: { method: 'post' } });
+  expect((await call(sandbox, '/people', { body: { people: [{ displayName: 'x' }] } })).status).toBe(504);
+  arm({ kind: 'status', status: 503, match: { path: 'page=2' }, after: 2, times: 2 });
+  const seen: number[] = [];
+  for (let n = 0; n < 6; n += 1) seen.push(await status('/people?page=2'), await status('/people?page=1'));
+  expect(seen).toEqual([...[200, 200, 200, 200, 503, 200], ...[503, 200, 200, 200, 200, 200]]);
+  expect(sandbox.stats().faults).toEqual({ status: 3 });
 });
 
 describe('what a fault does', () => {
@@ -70,20 +52,6 @@ describe('what a fault does', () => {
     expect(sandbox.stats()).toMatchObject({ writesExecuted: 1, routes: { update_topic: { reset: 2 } } });
   });
 
-  it.each([false, true])('hang (commit %s): no answer until the client gives up', async (commit) => {
-    arm({ kind: 'hang', commit, times: 1 });
-    const giveUp = new AbortController();
-    const asked = bump(giveUp.signal).then(
-      () => 'answered',
-      () => 'gave up',
-    );
-    await expect.poll(() => sandbox.stats().faults).toEqual({ hang: 1 });
-    expect(await Promise.race([asked, delay(50, 'still waiting')])).toBe('still waiting');
-    giveUp.abort();
-    expect(await asked).toBe('gave up');
-    expect(small.topics.exports.priority).toBe(commit ? 'high' : 'default');
-  });
-
   it('truncate: the full length is announced, and the connection closes inside the body', async () => {
     const whole = (await call(sandbox, '/people')).text;
     arm({ kind: 'truncate', bytes: 40, times: 1 }, { kind: 'truncate', bytes: 40, clean: true });
@@ -94,7 +62,7 @@ describe('what a fault does', () => {
     await expect(reply.text()).rejects.toThrow();
     // Cleanly: a complete answer with incomplete JSON.
     const clean = await call(sandbox, '/people');
-    expect([clean.status, clean.text.length, clean.body]).toEqual([200, 40, undefined]);
+    expect([clean.status, Buffer.byteLength(clean.text), clean.body]).toEqual([200, 40, undefined]);
   });
 
   it('replace: another body, or the real one with values set and deleted', async () => {

@@ -14,8 +14,8 @@ import type { StoredMessage, World } from '../../../../src/sandbox/world/types.j
 import type { ChangeMove } from '../../../simulation/life.js';
 import { changeOf, Removed } from '../../../simulation/world-changes.js';
 import { propertyRuns } from '../../../support/runs.js';
+import { smallSizes } from '../small-world.js';
 import { contradictions } from './integrity.js';
-import { smallSizes } from './sizes.js';
 
 const made = generate(smallSizes);
 
