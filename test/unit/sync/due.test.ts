@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
 import type { ChildName } from '../../../src/contract/resources.js';
@@ -10,10 +10,13 @@ import {
   clampTimes,
   countDue,
   due,
+  look,
+  notDue,
   sweepNote,
   sweepPerDay,
   type Task,
 } from '../../../src/sync/due.js';
+import { explainDue } from '../../../src/sync/explain-due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
@@ -64,30 +67,6 @@ function covered(endpoint: ChildName, entityId: string, more: Partial<Coverage>)
 }
 
 describe('due', () => {
-  test("a history: a topic's updatedAt counts, unless it is the time of its last message", async () => {
-    const known = { title: 'a title', updatedAt: '2026-02-01', timeRangeEnd: '2026-01-31' };
-    await load([item('topics', 'same', known)]);
-    const fingerprint = (await fingerprints('topic_history')).get('same') ?? '';
-    const now = {
-      same: known,
-      touched: { ...known, updatedAt: '2026-02-02' },
-      'with a message': { ...known, updatedAt: '2026-02-03', timeRangeEnd: '2026-02-03' },
-      'with a message, touched after it': { ...known, updatedAt: '2026-02-04', timeRangeEnd: '2026-02-03' },
-      'with a message and another title': {
-        ...{ title: 'another', updatedAt: '2026-02-03', timeRangeEnd: '2026-02-03' },
-      },
-    };
-    await load(
-      Object.entries(now).map(([id, said]) => item('topics', id, said)),
-      Object.keys(now).map((id) => covered('topic_history', id, { fingerprint })),
-    );
-    expect(brief(await dueOf('topic_history')).sort()).toEqual([
-      'touched changed',
-      'with a message and another title changed',
-      'with a message, touched after it changed',
-    ]);
-  });
-
   test('children that were never fetched, changed, or are too old; nothing else', async () => {
     const topics = ['new', 'same', 'changed', 'old', 'changed and old', 'refused', 'unanswered'];
     await load(topics.map((id) => item('topics', id, { updatedAt: `of ${id}` })));
@@ -212,17 +191,6 @@ describe('due', () => {
     expect(await swept(10.1)).toBe(300);
   });
 
-  test('nothing is due of an item that is deleted; the conversations of a migrated topic answer as its detail does', async () => {
-    await load([
-      ...['there', 'gone', 'unavailable'].map((id) => item('topics', id)),
-      item('topic_presence', 'gone', { deletedAt: '2026-01-01T00:00:00Z' }),
-      item('topic_presence', 'unavailable', { detailUnavailableReason: 'archived_in_v1_to_v2_migration' }),
-    ]);
-    const found = brief(await dueOf('topic', 'topic_groups', 'topic_people'));
-    expect(found.filter((line) => line.startsWith('gone'))).toEqual([]);
-    expect(found.filter((line) => line.startsWith('unavailable'))).toHaveLength(2);
-  });
-
   test('of an item that left its list: when it left, when its detail changes, and when it is old; not its detail', async () => {
     const lists = (count: number) => item('topics', 'left', { eventCount: count });
     const detail = (count: number) => item('topic', 'left', { eventCount: count });
@@ -302,39 +270,27 @@ describe('due', () => {
     };
     expect([await asked('all'), await asked('never')]).toEqual([4, 0]);
   });
-
-  test('only ids of digits where the path takes no others; no detail where the list item has every field', async () => {
-    await load([item('people', '12'), item('people', 'p-1')]);
-    expect(brief(await dueOf('person_history'))).toEqual(['12 never']);
-    const whole = Object.fromEntries(
-      (of('channel')[0]?.skippedWhenListHas ?? []).map((field) => [field, null]),
-    );
-    await load([item('channels', 'whole', { ...whole, id: 'whole' }), item('channels', 'part')]);
-    expect(brief(await dueOf('channel'))).toEqual(['part never']);
-  });
 });
 
-describe('countDue', () => {
-  test('counts what due lists, and estimates the pages of conversations', async () => {
-    await load([
-      item('companies', 'small', { messageCount: 3, personCount: 1 }),
-      item('companies', 'large', { messageCount: 4_000 }),
-      ...Array.from({ length: 250 }, (_, index) => ({
-        ...item('company_groups', `g${index}`),
-        parentId: 'known',
-      })),
-      item('companies', 'known', { messageCount: 1 }),
-    ]);
-    const asked = of('company', 'company_groups', 'topic');
-    const tasks = await due(warehouse, asked, settings, now);
-    const lines = countDue(tasks, asked);
-    expect(lines).toEqual([
-      { endpoint: 'company', never: 3, changed: 0, sweep: 0, due: 3, requests: 3 },
-      // One page; 1,000 conversations by the messages; 250 that are known.
-      { endpoint: 'company_groups', never: 3, changed: 0, sweep: 0, due: 3, requests: 1 + 10 + 3 },
-    ]);
-    expect(tasks.reduce((sum, { requests }) => sum + requests, 0)).toBe(17);
-  });
+test('countDue counts what due lists, and estimates the pages of conversations', async () => {
+  await load([
+    item('companies', 'small', { messageCount: 3, personCount: 1 }),
+    item('companies', 'large', { messageCount: 4_000 }),
+    ...Array.from({ length: 250 }, (_, index) => ({
+      ...item('company_groups', `g${index}`),
+      parentId: 'known',
+    })),
+    item('companies', 'known', { messageCount: 1 }),
+  ]);
+  const asked = of('company', 'company_groups', 'topic');
+  const tasks = await due(warehouse, asked, settings, now);
+  const lines = countDue(tasks, asked);
+  expect(lines).toEqual([
+    { endpoint: 'company', never: 3, changed: 0, sweep: 0, due: 3, requests: 3 },
+    // One page; 1,000 conversations by the messages; 250 that are known.
+    { endpoint: 'company_groups', never: 3, changed: 0, sweep: 0, due: 3, requests: 1 + 10 + 3 },
+  ]);
+  expect(tasks.reduce((sum, { requests }) => sum + requests, 0)).toBe(17);
 });
 
 describe('the order', () => {
@@ -401,5 +357,94 @@ describe('the sweep', () => {
     expect(sweepNote(100, 100)).toBeNull();
     expect(sweepNote(250, 100)).toContain('a sync.recheck 2.5 times as large');
     expect(sweepNote(250, 0)).toContain('no requests remain after the lists');
+  });
+});
+
+const own = of('topic');
+/** With what serve says of the ages, as explain has it. */
+const serving = { ...settings, serve: { freshness: 26 } } as const;
+
+/** Topics that were fetched so many days ago. */
+async function fetched(days: Readonly<Record<string, number>>): Promise<void> {
+  const documents = Object.keys(days).map((id) => item('topics', id, { updatedAt: '2026-02-27T00:00:00Z' }));
+  await load(documents);
+  const tasks = await due(warehouse, own, serving, now);
+  const at = ({ entityId, fingerprint }: Task) =>
+    covered('topic', entityId, { fingerprint, fetchedAt: daysAgo(days[entityId] ?? 0) });
+  await load([], tasks.map(at));
+}
+
+/** Checks of topics at four days, of which so many found a difference. */
+const checks = (count: number, differing: number) =>
+  warehouse.run(`INSERT INTO ops.audits BY NAME
+    SELECT 'topic' AS resource, 4.0 AS age_days, range < ${differing} AS differs FROM range(${count})`);
+
+describe('ages of what was checked', () => {
+  beforeEach(() => fetched({ old: 11, middle: 4.9, young: 0.6 }));
+  const dueNow = async () =>
+    (await due(warehouse, own, serving, now)).map(({ entityId, isEarly }) => [entityId, isEarly]);
+
+  test('stay as they are without checks, and when these found little', async () => {
+    expect(await dueNow()).toEqual([['old', false]]);
+    await checks(400, 4);
+    expect(await dueNow()).toEqual([['old', false]]);
+  });
+
+  test('get shorter with what checks found; what is due for that alone comes last', async () => {
+    await checks(400, 200);
+    expect(await dueNow()).toEqual([
+      ['old', false],
+      ['middle', true],
+    ]);
+  });
+
+  test('are explained', async () => {
+    expect((await explainDue(warehouse, own, 'young', serving, now))[0]).toMatchObject({
+      ...{ isDue: false, maxAgeDays: 10, measured: null },
+    });
+    await checks(400, 200);
+    const [young] = await explainDue(warehouse, own, 'young', serving, now);
+    // 200 changes in 200 times four days and 200 times two, and three in as many hundred days, as the age assumes.
+    const daysBetween = 1_500 / 203;
+    expect(young).toMatchObject({ isDue: false, measured: { checks: 400 } });
+    expect(young?.measured?.daysBetween).toBeCloseTo(daysBetween, 6);
+    expect(young?.maxAgeDays).toBe(10 / 8);
+    const none = { ...serving, serve: { freshness: { stale: 0 } } };
+    expect((await explainDue(warehouse, own, 'young', none, now))[0]).toMatchObject({
+      maxAgeDays: 10,
+      measured: null,
+    });
+  });
+});
+
+describe('what may be checked', () => {
+  const strata = async (entityIds: readonly string[]) => {
+    const found = (await notDue(warehouse, own, serving, now, entityIds)).map(({ entityId }) => entityId);
+    const { current } = await look(warehouse, own, serving, now);
+    expect(current.map(({ entityId }) => entityId).filter((id) => entityIds.includes(id))).toEqual(found);
+    return found;
+  };
+
+  test('is not due, and was answered well', async () => {
+    await fetched({ old: 11, middle: 4.9, young: 0.6 });
+    expect(await strata(['old', 'middle', 'young'])).toEqual(['middle', 'young']);
+    expect(await strata(['young'])).toEqual(['young']);
+  });
+
+  test.each([
+    ['failed when it was asked for last', "error = 'timed out'"],
+    ['is in doubt, and asked again later', "reason = 'again: short', attempts = 9"],
+  ])('is nothing that %s', async (_, state) => {
+    await fetched({ middle: 4.9 });
+    await warehouse.run(`UPDATE ops.coverage SET ${state}`);
+    expect(await due(warehouse, own, serving, now)).toEqual([]);
+    expect(await strata(['middle'])).toEqual([]);
+  });
+
+  test('is nothing of what is deleted', async () => {
+    await fetched({ middle: 4.9 });
+    const gone = item('topic_presence', 'middle', { deletedAt: '2026-02-28T00:00:00Z' });
+    await load([gone]);
+    expect(await strata(['middle'])).toEqual([]);
   });
 });

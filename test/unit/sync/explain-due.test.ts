@@ -96,6 +96,11 @@ const cases: Readonly<Record<string, Case>> = {
     changes: [['updatedAt', topic.updatedAt, '2026-02-03T00:00:00Z']],
     text: /^not due: updatedAt .* but the last message explains that/,
   },
+  'a time moved that no message explains': {
+    ...{ child: 'topic_history', before: topic, asked: {}, why: 'changed', text: /^DUE: updatedAt/ },
+    item: { ...topic, updatedAt: '2026-02-04T00:00:00Z', timeRangeEnd: '2026-02-03T00:00:00Z' },
+    changes: [['updatedAt', topic.updatedAt, '2026-02-04T00:00:00Z']],
+  },
   'what is larger than it may be': {
     ...{ child: 'topic', item: topic, why: 'unchanged' },
     asked: { status: 200, reason: 'answer larger than 1000000 bytes' },
@@ -163,6 +168,10 @@ const cases: Readonly<Record<string, Case>> = {
     ...{ child: 'topic_groups', item: topic, why: 'migrated' },
     more: presence({ detailUnavailableReason: 'archived_in_v1_to_v2_migration' }),
     text: /^not requested: archived in the v1 to v2 migration/,
+  },
+  'the people of one that was archived in the migration': {
+    ...{ child: 'topic_people', item: topic, why: 'never_requested', text: /^DUE: it was never requested/ },
+    more: presence({ detailUnavailableReason: 'archived_in_v1_to_v2_migration' }),
   },
   'an id with other characters than digits': {
     ...{ child: 'person_history', item: {}, id: 'p-1', why: 'id_not_digits' },

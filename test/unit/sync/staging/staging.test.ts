@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../../../src/api/json-text.js';
 import { ContractError } from '../../../../src/base/errors.js';
+import { message } from '../../../../src/contract/messages.js';
 import { entries, resources } from '../../../../src/contract/resources.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
 import { isHistory } from '../../../../src/sync/histories.js';
@@ -48,9 +49,20 @@ describe('Staging', () => {
   });
 
   test('keeps and counts unknown fields', () => {
-    const staging = topics({ id: 'a', mood: 'x' }, { id: 'b', mood: 'y' });
-    expect(JSON.parse(staging.documents[0]?.body ?? '')).toEqual({ id: 'a', mood: 'x' });
-    expect(staging.drift).toMatchObject([{ path: 'mood', kind: 'unknown_field', count: 2, example: '"x"' }]);
+    const inside = {
+      ...{ authors: [{ id: 'a', isBot: false, mood: 'x' }], linkedTicket: { url: 'x' } },
+      persons: [{ id: 'p', company: { id: 'c', tier: 1 } }],
+    };
+    const staging = topics({ id: 'a', mood: 'x', ...inside }, { id: 'b', mood: 'y' });
+    expect(JSON.parse(staging.documents[0]?.body ?? '')).toEqual({ id: 'a', mood: 'x', ...inside });
+    expect(staging.drift.map(({ path, kind, count }) => [path, kind, count]).sort()).toEqual([
+      ['authors.mood', 'unknown_field', 1],
+      ['mood', 'unknown_field', 2],
+      ['persons.company.tier', 'unknown_field', 1],
+    ]);
+    const free = new Staging({ at, no: 1 });
+    free.items('messages', message, [{ id: 'm', metadata: { anything: { at: 'all' } } }], key);
+    expect(free.drift).toEqual([]);
   });
 });
 
@@ -124,24 +136,22 @@ describe('documents inside another', () => {
   });
 });
 
-describe('stageGroups', () => {
-  const message = (id: string, author: string) => ({
-    id,
-    content: id,
-    author: { id: author, displayName: author },
-  });
-
-  test('a bad message costs itself alone, and is still a member of its group', () => {
-    const staging = new Staging({ at, no: 1 });
-    stageGroups(staging, topicGroups, 't', [
-      { group: { id: 'g1' }, messages: [message('m1', 'a'), { id: 'm2', createdAt: 'yesterday' }] },
-    ]);
-    expect(ids(staging, 'messages')).toEqual(['m1']);
-    expect(staging.rejections).toMatchObject([
-      { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'createdAt' },
-    ]);
-    expect(staging.sets[0]?.ids).toEqual(['m1', 'm2']);
-  });
+test('a bad message costs itself alone, and is still a member of its group', () => {
+  const staging = new Staging({ at, no: 1 });
+  stageGroups(staging, topicGroups, 't', [
+    {
+      group: { id: 'g1' },
+      messages: [
+        { id: 'm1', content: 'm1' },
+        { id: 'm2', createdAt: 'yesterday' },
+      ],
+    },
+  ]);
+  expect(ids(staging, 'messages')).toEqual(['m1']);
+  expect(staging.rejections).toMatchObject([
+    { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'createdAt' },
+  ]);
+  expect(staging.sets[0]?.ids).toEqual(['m1', 'm2']);
 });
 
 describe('a conversation whose messages are still text', () => {
