@@ -28,6 +28,7 @@ interface Message {
   sourceName: string;
   title: string | null;
   content: string | null;
+  reactions: { count: number }[];
   author: { id: string; isBot: boolean; sourceName: string; sourceAuthorId: string } | null;
 }
 interface Conversation {
@@ -83,6 +84,7 @@ interface Organization {
   groupsOf: Map<string, string[]>;
   peopleOf: Map<string, Person[]>;
   isStaff: (person: string) => boolean;
+  isBot: (person: string) => boolean;
   said: Map<string, Said[]>;
   asOf: number;
 }
@@ -172,6 +174,7 @@ async function organization(): Promise<Organization> {
   ].map((time) => Date.parse(time));
   return {
     ...{ topics, open, companies, histories, conversations, groupsOf, peopleOf, isStaff, said },
+    isBot: (id) => bots.has(id),
     asOf: Math.max(...times),
   };
 }
@@ -230,18 +233,42 @@ const waiting = () =>
     ({ answeredAt, group }) => answeredAt === null && org.conversations.get(group)?.group.archivedAt === null,
   );
 
-/** How many messages people of a company wrote in the last 28 days, in the 28 before, and ever. */
-function writtenBy(id: string): { now: number; before: number; ever: number } {
-  const ages = [...org.said.values()]
-    .flat()
-    .filter(({ side, company }) => side === 'external' && company === id)
-    .map(({ at }) => (org.asOf - at) / day);
+/** Conversations that nobody of us has answered, where somebody should. */
+const neverAnswered = () =>
+  [...org.conversations].flatMap(([id, { group }]) => {
+    const said = heard(id);
+    const first = said.findIndex(({ side }) => side === 'external');
+    const isAnswered = said.slice(first).some(({ side }) => side === 'staff');
+    return first >= 0 && !isAnswered && group.archivedAt === null ? [id] : [];
+  });
+
+const senderOf = ({ person, message }: Said) => person ?? message.author?.id;
+const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+
+/** What people of a company wrote in the last 28 days, in the 28 before, and ever, and what that means. */
+function writtenBy(id: string) {
+  const isTheirs = ({ side, company }: Said) => side === 'external' && company === id;
+  const all = [...org.said.values()].flat().filter(isTheirs);
+  const ages = all.map(({ at }) => (org.asOf - at) / day);
+  const now = ages.filter((age) => age < 28).length;
+  const before = ages.filter((age) => age >= 28 && age < 56).length;
+  const change = now >= before * 1.5 ? 'growing' : now * 1.5 <= before ? 'fading' : 'steady';
   return {
-    now: ages.filter((age) => age < 28).length,
-    before: ages.filter((age) => age >= 28 && age < 56).length,
-    ever: ages.length,
+    ...{ now, before, ever: all.length, trend: now === 0 ? 'silent' : before === 0 ? 'new' : change },
+    ...{ people: new Set(all.map(senderOf)).size, groups: groupsWith(isTheirs) },
+    silent: ages.length === 0 ? null : Math.round(Math.min(...ages) * 1440),
   };
 }
+const groupsWith = (holds: (one: Said) => boolean) =>
+  [...org.said].flatMap(([group, said]) => (said.some(holds) ? [group] : []));
+
+/** Open topics in which people of a company take part. */
+const concerning = (id: string) =>
+  org.open.filter((topic) =>
+    (org.peopleOf.get(topic.id) ?? []).some(
+      (one) => one.company?.id === id && !org.isStaff(one.id) && !org.isBot(one.id),
+    ),
+  );
 
 describe('the backlog', () => {
   test('how many topics are open, by priority?', async () => {
@@ -335,14 +362,8 @@ describe('replies', () => {
   });
 
   test('who never got one?', async () => {
-    const never = [...org.conversations].flatMap(([id, { group }]) => {
-      const said = heard(id);
-      const first = said.findIndex(({ side }) => side === 'external');
-      const isAnswered = said.slice(first).some(({ side }) => side === 'staff');
-      return first >= 0 && !isAnswered && group.archivedAt === null ? [id] : [];
-    });
     const rows = await ask<{ id: string }>('SELECT group_id AS id FROM unanswered_groups');
-    expect(rows.map(({ id }) => id).sort()).toEqual(never.sort());
+    expect(rows.map(({ id }) => id).sort()).toEqual(neverAnswered().sort());
   });
 
   test('how fast are they, by month and source?', async () => {
@@ -392,52 +413,81 @@ describe('replies', () => {
   });
 
   test('who of us helps in most conversations?', async () => {
-    const helped = [...org.conversations.keys()].flatMap((group) => {
+    const answers = [...org.conversations.keys()].flatMap((group) => {
       const said = heard(group);
-      const asker = said.find(({ side }) => side === 'external');
+      const from = said.findIndex(({ side }) => side === 'external');
+      const asker = said[from];
       if (!asker) return [];
-      const from = said.indexOf(asker);
-      const askerIs = asker.person ?? asker.message.author?.id;
-      const helpers = said
-        .slice(from)
-        .flatMap(({ person }) => (person !== null && person !== askerIs ? [person] : []));
-      return [...new Set(helpers)];
+      const others = said.slice(from).filter((one) => senderOf(one) !== senderOf(asker));
+      return others.map((one, place) => ({
+        ...{ ...one, group, asker: senderOf(asker) },
+        minutes: place === 0 ? [(one.at - asker.at) / 60_000] : [],
+      }));
     });
-    const rows = await ask<{ id: string; n: number }>(
-      'SELECT person_id AS id, conversations_helped::INTEGER AS n FROM top_helpers ORDER BY 1',
+    const expected = [...new Set(answers.flatMap(({ person }) => person ?? []))].map((id) => {
+      const own = answers.filter(({ person }) => person === id);
+      const minutes = own.flatMap((one) => one.minutes);
+      const thanks = own.flatMap(({ message }) => message.reactions.map(({ count }) => count));
+      return {
+        ...{ id, groups: new Set(own.map(({ group }) => group)).size, answers: own.length },
+        ...{ people: new Set(own.map(({ asker }) => asker)).size, first: minutes.length },
+        minutes: minutes.length === 0 ? null : Math.round(median(minutes) * 1_000),
+        thanks: thanks.reduce((sum, one) => sum + one, 0),
+        last: Math.max(...own.map(({ at }) => at)),
+      };
+    });
+    const rows = await ask(
+      `SELECT person_id AS id, conversations_helped::INTEGER AS groups, answers::INTEGER AS answers, people_helped::INTEGER AS people,
+              first_answers::INTEGER AS first, round(median_minutes_to_first_answer * 1000) AS minutes,
+              reactions::INTEGER AS thanks, epoch_ms(last_helped_at) AS last FROM top_helpers ORDER BY 1`,
     );
-    expect(rows.map(({ id, n }) => [id, n])).toEqual(counts(helped));
+    expect(rows).toEqual(expected.sort(byId));
   });
 });
 
 describe('companies and sources', () => {
   test('which companies write less than before?', async () => {
-    const expected = org.companies
-      .filter(({ isOrgCompany }) => !isOrgCompany)
-      .map(({ id }) => {
-        const { now, before } = writtenBy(id);
-        return [id, now, before];
-      });
-    const rows = await ask<{ id: string; n: number; b: number }>(
-      'SELECT company_id AS id, messages_last_28_days::INTEGER AS n, messages_28_days_before::INTEGER AS b FROM company_health',
+    const theirs = org.companies.filter(({ isOrgCompany }) => !isOrgCompany);
+    const expected = theirs.map(({ id, isVip }) => {
+      const { groups, ...written } = writtenBy(id);
+      const open = concerning(id);
+      const replies = groups
+        .flatMap((group) => org.said.get(group) ?? [])
+        .filter(({ side, message }) => side === 'staff' && !message.isInternal);
+      return {
+        ...{ id, vip: isVip, ...written, open: open.length },
+        urgent: open.filter(({ priority }) => /high$/.test(priority)).length,
+        never: neverAnswered().filter((group) => groups.includes(group)).length,
+        replied: replies.length === 0 ? null : Math.max(...replies.map(({ at }) => at)),
+      };
+    });
+    const rows = await ask(
+      `SELECT company_id AS id, is_vip AS vip, trend, messages_last_28_days::INTEGER AS now, messages_28_days_before::INTEGER AS before,
+              messages::INTEGER AS ever, people_who_wrote::INTEGER AS people, round(days_silent * 1440) AS silent,
+              open_topics::INTEGER AS open, urgent_topics::INTEGER AS urgent, unanswered_groups::INTEGER AS never,
+              epoch_ms(last_staff_reply_at) AS replied FROM company_health ORDER BY 1`,
     );
-    expect(rows.map(({ id, n, b }) => [id, n, b]).sort()).toEqual(expected.sort());
+    expect(rows).toEqual(expected.sort(byId));
   });
 
   test('which of them may we lose?', async () => {
     const expected = org.companies.flatMap(({ id, isOrgCompany, isVip }) => {
       if (isOrgCompany) return [];
-      const { now, before, ever } = writtenBy(id);
+      const { trend, ever } = writtenBy(id);
       // Who wrote last decides whose conversation it is.
-      const waits = waiting().some(({ group }) => heard(group).at(-1)?.company === id);
-      const isConcerned = org.open.some((topic) =>
-        (org.peopleOf.get(topic.id) ?? []).some((one) => one.company?.id === id && !org.isStaff(one.id)),
-      );
-      const isLeaving = ever > 0 && (now === 0 || (before > 0 && now < before * 1.5 && now * 1.5 <= before));
-      return (isLeaving && (isConcerned || waits)) || (isVip && waits) ? [id] : [];
+      const waits = waiting().filter(({ group }) => heard(group).at(-1)?.company === id);
+      const hours = waits.map(({ from }) => Math.round((org.asOf - from.at) / 60_000));
+      const isLeaving = ever > 0 && ['fading', 'silent'].includes(trend);
+      const isConcerned = concerning(id).length > 0 || waits.length > 0;
+      const reason = isLeaving && isConcerned ? trend : isVip && waits.length > 0 ? 'vip_waits' : null;
+      const longest = hours.length === 0 ? null : Math.max(...hours);
+      return reason === null ? [] : { id, reason, waits: waits.length, longest };
     });
-    const rows = await ask<{ id: string }>('SELECT company_id AS id FROM companies_at_risk');
-    expect(rows.map(({ id }) => id).sort()).toEqual(expected.sort());
+    const rows = await ask(
+      `SELECT company_id AS id, reason, waiting_conversations::INTEGER AS waits, round(longest_wait_hours * 60) AS longest
+         FROM companies_at_risk ORDER BY 1`,
+    );
+    expect(rows).toEqual(expected.sort(byId));
   });
 
   test('where do people write, week by week?', async () => {
@@ -445,10 +495,13 @@ describe('companies and sources', () => {
       .flat()
       .filter(({ side }) => side === 'external')
       .map(({ at, message }) => `${monday(at)} ${message.sourceName}`);
-    const rows = await ask<{ name: string; n: number }>(
-      "SELECT week::VARCHAR || ' ' || source_name AS name, messages::INTEGER AS n FROM source_mix ORDER BY 1",
+    const ofWeek = new Map(counts(written.map((name) => name.slice(0, 10))));
+    const rows = await ask<{ name: string; n: number; share: number }>(
+      "SELECT week::VARCHAR || ' ' || source_name AS name, messages::INTEGER AS n, share FROM source_mix ORDER BY 1",
     );
-    expect(rows.map(({ name, n }) => [name, n])).toEqual(counts(written));
+    expect(rows.map(({ name, n, share }) => [name, n, share])).toEqual(
+      counts(written).map(([name, n]) => [name, n, n / (ofWeek.get(name.slice(0, 10)) ?? 0)]),
+    );
   });
 });
 

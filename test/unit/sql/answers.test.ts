@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sqlFile } from '../../../src/warehouse/sql.js';
 import { type Analysis, ofSettings } from '../../../src/warehouse/views.js';
 import { openStand, type Row, type Stand } from './stand.js';
-import { day, lines, present, settle, talk, topic } from './town.js';
+import { by, day, lines, present, settle, talk, topic } from './town.js';
 
 const analysis: Analysis = {
   businessHours: { timezone: 'UTC', days: ['mon'], opens: '09:00', closes: '17:00' },
@@ -21,33 +21,28 @@ const all = (sql: string) => stand.all(sql);
 describe('who waits', () => {
   test('awaiting_reply has who wrote last in each conversation that waits for staff, answered before or not', async () => {
     await talk(stand, 'followed-up', 't', [
-      { by: 'ann', at: day(5) },
-      { by: 'staff', at: day(4) },
-      { by: 'bob', at: day(3) },
-      { by: 'staff', at: day(2), but: { is_internal: true } },
-      { by: 'vip', at: day(1) },
-      { by: 'bot', at: day(0, -1) },
+      by('ann', 5),
+      by('staff', 4),
+      by('bob', 3),
+      by('staff', 2, { is_internal: true }),
+      by('vip', 1),
+      by('bot', day(0, -1)),
     ]);
-    await talk(stand, 'never', null, [{ by: null, at: day(0, -1.5) }]);
-    await talk(stand, 'announced', 't', [
-      { by: 'staff', at: day(4) },
-      { by: 'bob', at: day(3) },
-    ]);
-    await talk(stand, 'answered', 't', [
-      { by: 'ann', at: day(5) },
-      { by: 'staff', at: day(4) },
-    ]);
-    await talk(stand, 'archived', 't', [{ by: 'ann', at: day(5) }]);
-    await talk(stand, 'withdrawn', 't', [
-      { by: 'ann', at: day(5) },
-      { by: 'staff', at: day(4) },
-      { by: 'ann', at: day(3), but: { deleted_at: day(1) } },
-    ]);
+    await talk(stand, 'never', null, [by(null, day(0, -1.5))]);
+    await talk(stand, 'announced', 't', [by('staff', 4), by('bob', 3)]);
+    await talk(stand, 'answered', 't', [by('ann', 5), by('staff', 4)]);
+    await talk(stand, 'archived', 't', [by('ann', 5)]);
+    await talk(stand, 'withdrawn', 't', [by('ann', 5), by('staff', 4), by('ann', 3, { deleted_at: day(1) })]);
+    await talk(stand, 'noted', 't', [by('vip', 2), by('staff', 1, { is_internal: true }), by('bob', 1)]);
+    await talk(stand, 'by-bot', 't', [by('eve', 2), by('bot', 1)]);
+    await talk(stand, 'taken-back', 't', [by('ann', 2), by('staff', 1, { deleted_at: present })]);
+    await talk(stand, 'among-staff', 't', [by('staff', 2)]);
     await stand.run("UPDATE groups SET archived_at = now() WHERE id = 'archived'");
     const rows = await all('FROM awaiting_reply ORDER BY group_id');
-    expect(rows.map(({ group_id }) => group_id)).toEqual(['announced', 'followed-up', 'never']);
+    const never = ['announced', 'by-bot', 'never', 'noted', 'taken-back'];
+    expect(rows.map(({ group_id }) => group_id)).toEqual([...never, 'followed-up'].sort());
     expect(rows[0]).toMatchObject({ was_answered_before: false, waiting_hours: 72 });
-    expect(rows[1]).toEqual({
+    expect(rows[2]).toEqual({
       group_id: 'followed-up',
       title: 'Title of followed-up',
       topic_id: 't',
@@ -69,15 +64,41 @@ describe('who waits', () => {
       source_name: 'slack',
       source_url: null,
     });
-    expect(rows[2]).toMatchObject({
-      waiting_hours: 1.5,
-      is_vip: false,
-      last_name: null,
-      topic_priority: null,
+    expect(rows[3]).toMatchObject({
+      ...{ waiting_hours: 1.5, is_vip: false, last_name: null, topic_priority: null },
     });
-    expect(await all('SELECT group_id FROM unanswered_groups ORDER BY 1')).toEqual([
-      { group_id: 'announced' },
-      { group_id: 'never' },
+    const unanswered = await all('FROM unanswered_groups ORDER BY group_id');
+    expect(unanswered.map(({ group_id }) => group_id)).toEqual(never);
+    expect(unanswered[0]).toMatchObject({
+      ...{ opened_at: new Date(day(3)), waiting_hours: 72, messages: 1, people: 1, is_vip: false },
+    });
+    expect(unanswered[3]).toMatchObject({
+      ...{
+        title: 'Title of noted',
+        topic_id: 't',
+        topic_title: 'Title of t',
+        waiting_hours: 48,
+        is_vip: true,
+      },
+      ...{ messages: 2, people: 2, companies: 2, internal_notes: 1, community_answers: 1 },
+      last_message_at: new Date(day(1)),
+    });
+  });
+
+  test('of several topics, the most urgent one that still exists counts for a conversation', async () => {
+    await stand.insert('topics', [
+      topic('urgent', { priority: 'high' }),
+      topic('dead', { priority: 'very_high', deleted_at: day(1) }),
+    ]);
+    await talk(stand, 'g', 't', [by('ann', 2)]);
+    await stand.insert('topic_groups', [
+      { topic_id: 'urgent', group_id: 'g' },
+      { topic_id: 'dead', group_id: 'g' },
+    ]);
+    await talk(stand, 'h', null, [by('ann', 2)]);
+    expect(await all('SELECT group_id, topic_id, topic_priority FROM unanswered_groups ORDER BY 1')).toEqual([
+      { group_id: 'g', topic_id: 'urgent', topic_priority: 'high' },
+      { group_id: 'h', topic_id: null, topic_priority: null },
     ]);
   });
 });
@@ -85,12 +106,12 @@ describe('who waits', () => {
 describe('how fast staff answers', () => {
   test('turns of two sides: whom they belong to, and when the other side answers', async () => {
     await talk(stand, 'g', 't', [
-      { by: 'staff', at: day(9) },
-      { by: 'ann', at: day(8) },
-      { by: 'vip', at: day(7) },
-      { by: 'ann', at: day(7, 1) },
-      { by: 'staff', at: day(6) },
-      { by: 'bob', at: day(5) },
+      by('staff', 9),
+      by('ann', 8),
+      by('vip', 7),
+      by('ann', day(7, 1)),
+      by('staff', 6),
+      by('bob', 5),
     ]);
     const columns = `turn, side, answer, messages, is_vip, first_message_id, last_message_id, hours_to_answer, ended_at`;
     expect(await lines(stand, `SELECT ${columns} FROM conversation_turns ORDER BY turn`)).toEqual([
@@ -102,19 +123,19 @@ describe('how fast staff answers', () => {
   });
 
   test('by month, source, priority and first or next answer', async () => {
-    const ask = (group: string, from: string, hours: number, by = 'ann') =>
+    const ask = (group: string, from: string, hours: number) =>
       talk(stand, group, 't', [
-        { by, at: from },
-        { by: 'staff', at: new Date(Date.parse(from) + hours * 3_600_000).toISOString() },
+        by('ann', from),
+        by('staff', new Date(Date.parse(from) + hours * 3_600_000).toISOString()),
       ]);
     await ask('a', '2026-02-27T10:00:00Z', 1);
     await ask('b', '2026-02-27T10:00:00Z', 2.5);
-    await talk(stand, 'c', null, [{ by: 'ann', at: '2026-03-01T00:00:00Z' }]);
+    await talk(stand, 'c', null, [by('ann', '2026-03-01T00:00:00Z')]);
     await talk(stand, 'd', 't', [
-      { by: 'ann', at: '2026-03-02T10:00:00Z' },
-      { by: 'staff', at: '2026-03-02T11:00:00Z' },
-      { by: 'ann', at: '2026-03-02T12:00:00Z' },
-      { by: 'staff', at: '2026-03-02T12:30:00Z' },
+      by('ann', '2026-03-02T10:00:00Z'),
+      by('staff', '2026-03-02T11:00:00Z'),
+      by('ann', '2026-03-02T12:00:00Z'),
+      by('staff', '2026-03-02T12:30:00Z'),
     ]);
     const columns =
       'month::VARCHAR AS month, priority, answer, questions, answered, median_hours, average_hours';
@@ -143,18 +164,12 @@ describe('how fast staff answers', () => {
 
   test('working hours skip nights and weekends', async () => {
     for (const [index, [from, to]] of waits.entries())
-      await talk(stand, `g${index}`, 't', [
-        { by: 'ann', at: from },
-        { by: 'staff', at: to },
-      ]);
+      await talk(stand, `g${index}`, 't', [by('ann', from), by('staff', to)]);
     expect(await businessHours()).toEqual(waits.map(([, , hours]) => hours));
   });
 
   test('working hours are those of the settings, in their time zone', async () => {
-    await talk(stand, 'g', 't', [
-      { by: 'ann', at: '2026-03-06T10:00:00Z' },
-      { by: 'staff', at: '2026-03-07T12:00:00Z' },
-    ]);
+    await talk(stand, 'g', 't', [by('ann', '2026-03-06T10:00:00Z'), by('staff', '2026-03-07T12:00:00Z')]);
     const view = sqlFile('views/07_business_hours');
     await stand.run(
       ofSettings.business_hours(view, {
@@ -194,28 +209,20 @@ describe('how fast staff answers', () => {
     // The 2nd of March is a Monday.
     const at = (hour: number) => `2026-03-02T${String(hour).padStart(2, '0')}:00:00Z`;
     await talk(stand, 'urgent', 'urgent', [
-      { by: 'ann', at: at(9) },
-      { by: 'staff', at: at(11) },
-      { by: 'bob', at: at(12) },
-      { by: 'staff', at: '2026-03-03T09:30:00Z' },
-      { by: 'ann', at: '2026-03-13T16:30:00Z' },
+      by('ann', at(9)),
+      by('staff', at(11)),
+      by('bob', at(12)),
+      by('staff', '2026-03-03T09:30:00Z'),
+      by('ann', '2026-03-13T16:30:00Z'),
     ]);
     await talk(stand, 'vip', 'urgent', [
-      { by: 'vip', at: at(9) },
-      { by: 'staff', at: at(11) },
+      by('vip', at(9)),
+      by('staff', at(11)),
       // To a VIP, VIP alone promises; a next reply it does not.
-      { by: 'vip', at: at(12) },
+      by('vip', at(12)),
     ]);
-    await talk(stand, 'other', null, [
-      { by: 'eve', at: at(9) },
-      { by: 'staff', at: at(10) },
-      { by: 'eve', at: at(11) },
-    ]);
-    await talk(stand, 'archived', null, [
-      { by: 'eve', at: at(9) },
-      { by: 'staff', at: at(10) },
-      { by: 'eve', at: at(11) },
-    ]);
+    await talk(stand, 'other', null, [by('eve', at(9)), by('staff', at(10)), by('eve', at(11))]);
+    await talk(stand, 'archived', null, [by('eve', at(9)), by('staff', at(10)), by('eve', at(11))]);
     await stand.run("UPDATE groups SET archived_at = now() WHERE id = 'archived'");
     const columns =
       'group_id, turn, service_level, hours_allowed, round(hours_waited, 2) AS waited, is_breached, team';
@@ -248,7 +255,7 @@ describe('topics', () => {
       topic('done', { lifecycle_state: 'completed' }),
       topic('deleted', { deleted_at: day(1) }),
     ]);
-    const said = (ages: readonly number[], by = 'ann') => ages.map((ago) => ({ by, at: day(ago) }));
+    const said = (ages: readonly number[], who = 'ann') => ages.map((ago) => by(who, ago));
     await talk(stand, 'a', 't', [
       ...said([1, 2, 8, 20, 40, 50, 60]),
       ...said([3], 'bob'),
@@ -289,11 +296,7 @@ describe('topics', () => {
       { topic_id: 'done', person_id: 'x' },
       { topic_id: 'done', person_id: 'z' },
     ]);
-    await talk(stand, 'g', 'done', [
-      { by: 'bob', at: day(3) },
-      { by: 'bob', at: day(2) },
-      { by: 'staff', at: day(1) },
-    ]);
+    await talk(stand, 'g', 'done', [by('bob', 3), by('bob', 2), by('staff', 1)]);
     const columns = `topic_id, company_id, is_vip, employees, priority, is_open, people, share_of_employees, messages,
       last_message_at`;
     expect(await lines(stand, `SELECT ${columns} FROM company_topics ORDER BY 1, 2`)).toEqual([
@@ -311,13 +314,13 @@ describe('message_search', () => {
 
   test('finds any of the words in any case and with or without accents; the best come first', async () => {
     await talk(stand, 'g', 't', [
-      { by: 'ann', at: day(3), but: { content: 'The CSV export stops. An export of everything.' } },
-      { by: 'bob', at: day(2), but: { content: 'Export' } },
-      { by: 'bob', at: day(2), but: { content: 'nothing', title: 'Über Exporté' } },
-      { by: 'staff', at: day(1), but: { content: `an export ${'and many other words '.repeat(40)}` } },
-      { by: 'bob', at: day(1), but: { content: 'export of csv', deleted_at: present } },
-      { by: 'bob', at: day(1), but: { content: 'いつも検索できない' } },
-      { by: 'bob', at: day(1), but: { content: '100% of a_b' } },
+      by('ann', 3, { content: 'The CSV export stops. An export of everything.' }),
+      by('bob', 2, { content: 'Export' }),
+      by('bob', 2, { content: 'nothing', title: 'Über Exporté' }),
+      by('staff', 1, { content: `an export ${'and many other words '.repeat(40)}` }),
+      by('bob', 1, { content: 'export of csv', deleted_at: present }),
+      by('bob', 1, { content: 'いつも検索できない' }),
+      by('bob', 1, { content: '100% of a_b' }),
     ]);
     expect(await found('csv EXPORT')).toEqual([
       { message_id: 'g1', words_found: 2 },
@@ -369,7 +372,7 @@ describe('message_search', () => {
         stand,
         id,
         't',
-        texts.map((content) => ({ by: 'ann', at: day(1), but: { content } })),
+        texts.map((content) => by('ann', 1, { content })),
       );
     const ids = async (column: string, search: string) =>
       (await all(`SELECT string_agg(${column}, ' ' ORDER BY ${column}) AS ids FROM ${search}('${words}')`))[0]

@@ -12,12 +12,12 @@ beforeEach(async () => {
 });
 
 let records = 0;
-/** A record of the history of topic `t`, `ago` days before the present. */
-const change = (ago: number, changes: object, previous: object | null, but: Row = {}): Row => ({
+/** A record of the history of topic `t`, so many days before the present, or at a moment. */
+const change = (at: number | string, changes: object, previous: object | null, but: Row = {}): Row => ({
   id: `h${++records}`,
   entity_type: 'topic',
   entity_id: 't',
-  changed_at: day(ago),
+  changed_at: typeof at === 'number' ? day(at) : at,
   operation: 'UPDATE',
   changes,
   previous_values: previous,
@@ -68,8 +68,8 @@ describe('topic_as_of', () => {
       topic('t', { ...known, created_at: '2026-03-01T00:00:00Z', priority: 'low' }),
     ]);
     await stand.insert('history', [
-      change(0, { priority: 'high' }, { priority: 'default' }, { changed_at: '2026-03-05T23:59:59.5Z' }),
-      change(0, { priority: 'low' }, { priority: 'high' }, { changed_at: '2026-03-06T00:00:00Z' }),
+      change('2026-03-05T23:59:59.5Z', { priority: 'high' }, { priority: 'default' }),
+      change('2026-03-06T00:00:00Z', { priority: 'low' }, { priority: 'high' }),
     ]);
     await stand.run("SET TimeZone = 'America/Los_Angeles'");
     const priorities = await stand.all(`SELECT list([
@@ -210,30 +210,15 @@ test('backlog_weekly: open at the end of each week, and what came, came back and
     topic('edge', { ...known, created_at: '2026-03-02T00:00:00Z', priority: 'high', lifecycle_state: null }),
   ]);
   await stand.insert('history', [
+    change('2026-03-03T00:00:00Z', { lifecycleState: 'completed' }, { lifecycleState: null }),
+    change('2026-03-10T00:00:00Z', { lifecycleState: 'open' }, { lifecycleState: 'completed' }),
     change(
-      0,
-      { lifecycleState: 'completed' },
-      { lifecycleState: null },
-      { changed_at: '2026-03-03T00:00:00Z' },
-    ),
-    change(
-      0,
-      { lifecycleState: 'open' },
-      { lifecycleState: 'completed' },
-      { changed_at: '2026-03-10T00:00:00Z' },
-    ),
-    change(
-      0,
+      '2026-02-25T00:00:00Z',
       { lifecycleState: 'dismissed' },
       { lifecycleState: 'open' },
-      { changed_at: '2026-02-25T00:00:00Z', entity_id: 'short' },
+      { entity_id: 'short' },
     ),
-    change(
-      0,
-      { priority: 'high' },
-      { priority: 'default' },
-      { changed_at: '2026-03-09T00:00:00Z', entity_id: 'edge' },
-    ),
+    change('2026-03-09T00:00:00Z', { priority: 'high' }, { priority: 'default' }, { entity_id: 'edge' }),
   ]);
   const columns = 'week::VARCHAR AS week, priority, lifecycle_state, "open", new, reopened, closed';
   expect(await lines(stand, `SELECT ${columns} FROM backlog_weekly ORDER BY 1, 2, 3 NULLS FIRST`)).toEqual([

@@ -29,19 +29,13 @@ export async function settle(stand: Stand): Promise<void> {
   await stand.insert(
     'people',
     cast.map(({ id, company, vip = false }) => ({
-      id,
-      display_name: `Name of ${id}`,
-      company_id: company,
-      is_vip: vip,
+      ...{ id, display_name: `Name of ${id}`, company_id: company, is_vip: vip },
     })),
   );
   await stand.insert(
     'authors',
     cast.map(({ id }) => ({
-      id: `a${id}`,
-      source_name: 'slack',
-      source_author_id: id,
-      is_bot: id === 'bot',
+      ...{ id: `a${id}`, source_name: 'slack', source_author_id: id, is_bot: id === 'bot' },
     })),
   );
   await stand.insert(
@@ -52,11 +46,7 @@ export async function settle(stand: Stand): Promise<void> {
   await stand.insert(
     'topic_people',
     cast.map(({ id }) => ({
-      topic_id: 't',
-      person_id: id,
-      is_staff: id === 'staff',
-      is_bot: id === 'bot',
-      synced_at: present,
+      ...{ topic_id: 't', person_id: id, is_staff: id === 'staff', is_bot: id === 'bot', synced_at: present },
     })),
   );
 }
@@ -75,21 +65,26 @@ export function topic(id: string, but: Row = {}): Row {
   };
 }
 
+/** What somebody said so many days before the present, or at a moment. */
+export const by = (who: string | null, at: number | string, but: Row = {}) => ({
+  ...{ by: who, at: typeof at === 'number' ? day(at) : at, but },
+});
+
 /** Puts messages into a conversation of a topic (or of none), oldest first, named `<group>1`, `<group>2`, … */
 export async function talk(
   stand: Stand,
   group: string,
   inTopic: string | null,
-  lines: readonly { by: string | null; at: string; but?: Row }[],
+  lines: readonly ReturnType<typeof by>[],
 ): Promise<void> {
   await stand.insert('groups', [{ id: group, title: `Title of ${group}` }]);
   if (inTopic !== null) await stand.insert('topic_groups', [{ topic_id: inTopic, group_id: group }]);
   await stand.insert(
     'messages',
-    lines.map(({ by, at, but = {} }, index) => ({
+    lines.map(({ by: who, at, but }, index) => ({
       id: `${group}${index + 1}`,
       group_id: group,
-      author_id: by === null ? null : `a${by}`,
+      author_id: who === null ? null : `a${who}`,
       created_at: at,
       source_name: 'slack',
       is_internal: false,
