@@ -1,27 +1,25 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type MailServer, mailServer } from '../support/mail-server.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
+import { type RawServer, rawServer } from '../support/raw-server.js';
 import { testFolder } from '../support/test-folders.js';
 
 /** The program against a real webhook, and a real SMTP server that wants encryption and a login. */
 
 const secrets = { path: 'SECRET-path', password: 'SECRET-password', user: 'SECRET-user' };
-const mails: string[] = [];
 const posts: unknown[] = [];
 const { sandbox } = await townOfFile({
   holds: 'nothing',
   sizes: { topics: 3, people: 3, companies: 1, messages: 10, stories: 1, templates: 1, channels: 1 },
 });
-let smtp: SMTPServer;
-let hook: Server;
+let smtp: MailServer;
+const mails = () => smtp.mails.splice(0).map(({ text }) => text);
+let hook: RawServer;
 let hookStatus = 200;
 let certificate: string;
-let keys: { key: Buffer; cert: Buffer };
 
 beforeAll(async () => {
   const folder = testFolder();
@@ -35,52 +33,22 @@ beforeAll(async () => {
     ],
     { stdio: 'ignore' },
   );
-  keys = { key: readFileSync(key), cert: readFileSync(certificate) };
-  smtp = await mailServer({});
-  hook = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    posts.push([request.url, JSON.parse(body)]);
+  smtp = await mailServer(secrets.user, secrets.password, {
+    ...{ key: readFileSync(key), cert: readFileSync(certificate), allowInsecureAuth: false },
+  });
+  hook = await rawServer((response, { url, body }) => {
+    posts.push([url.pathname, JSON.parse(body)]);
     response.writeHead(hookStatus).end();
   });
-  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
 });
 afterAll(async () => {
-  hook.closeAllConnections();
-  hook.close();
-  await new Promise<void>((resolve) => smtp.close(resolve));
+  await hook.close();
+  await smtp.close();
 });
-
-/** An SMTP server that wants a login, and collects the mails. */
-async function mailServer(options: SMTPServerOptions): Promise<SMTPServer> {
-  const server = new SMTPServer({
-    ...keys,
-    onAuth: ({ username, password }, _session, done) =>
-      username === secrets.user && password === secrets.password
-        ? done(null, { user: username })
-        : done(new Error('no')),
-    onData: (stream, _session, done) => {
-      let text = '';
-      stream.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-      });
-      stream.on('end', () => {
-        mails.push(text);
-        done();
-      });
-    },
-    ...options,
-  });
-  server.on('error', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
-
-const portOf = (server: Server | SMTPServer['server']) => (server.address() as AddressInfo).port;
 
 function notified() {
   const email = {
-    server: `smtp://${secrets.user}@localhost:${portOf(smtp.server)}`,
+    server: `smtp://${secrets.user}@localhost:${smtp.port}`,
     ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
   };
   const settings = (webhookFormat: string, more: object = {}) => ({
@@ -88,7 +56,7 @@ function notified() {
   });
   const pulling = Pulling.into(sandbox, settings('teams'));
   const env = {
-    SIGNALHOUSE_WEBHOOK_URL: `http://127.0.0.1:${portOf(hook)}/${secrets.path}`,
+    SIGNALHOUSE_WEBHOOK_URL: `${hook.baseUrl}/${secrets.path}`,
     SIGNALHOUSE_SMTP_PASSWORD: secrets.password,
     SIGNALHOUSE_LOG_LEVEL: 'trace',
     NODE_EXTRA_CA_CERTS: certificate,
@@ -108,8 +76,8 @@ it('serve --test-notification sends one by each channel, and says which did not 
       ],
     },
   ]);
-  expect(mails.splice(0)).toEqual([expect.stringContaining('[Signalhouse] test notification')]);
-  expect(posts.splice(0)).toEqual([[`/${secrets.path}`, expect.objectContaining({ type: 'message' })]]);
+  expect(mails()).toEqual([expect.stringContaining('[Signalhouse] test notification')]);
+  expect(posts.splice(0)).toEqual([[`/v1/${secrets.path}`, expect.objectContaining({ type: 'message' })]]);
 
   hookStatus = 403;
   const untrusted = { ...env, NODE_EXTRA_CA_CERTS: '' };
@@ -118,7 +86,7 @@ it('serve --test-notification sends one by each channel, and says which did not 
   expect(failed.code).toBe(1);
   expect(failed.stdout).toContain('webhook: NOT delivered: it answered 403');
   expect(failed.stdout).toMatch(/e-mail: NOT delivered: no answer \(.*SELF_SIGNED/);
-  expect(mails).toEqual([]);
+  expect(mails()).toEqual([]);
   posts.splice(0);
   for (const { stdout, stderr } of [sent, failed]) expect(stdout + stderr).not.toContain('SECRET');
 });
@@ -142,15 +110,13 @@ it('a job that fails is told of by every channel, once, and the log tells no sec
   const refused = await pulling.start(['serve', '--once'], { ...env, SIGNALHOUSE_API_KEY: 'svc_nobody' })
     .ended;
   expect(refused.code).toBe(5);
-  expect(mails.splice(0)).toEqual([
-    expect.stringMatching(/^Subject: \[Signalhouse\] job nightly failed\r?$/m),
-  ]);
+  expect(mails()).toEqual([expect.stringMatching(/^Subject: \[Signalhouse\] job nightly failed\r?$/m)]);
   expect(posts.splice(0)).toHaveLength(1);
   const fine = await pulling.start(['sync'], env).ended;
   expect(fine.code).toBe(0);
   // The failed run has settled the night: the next one is a day later.
   const again = await pulling.start(['serve', '--once'], { ...env, SIGNALHOUSE_API_KEY: 'svc_nobody' }).ended;
-  expect([again.stdout, mails, posts]).toEqual([expect.stringContaining('Nothing is due'), [], []]);
+  expect([again.stdout, mails(), posts]).toEqual([expect.stringContaining('Nothing is due'), [], []]);
   for (const { stdout, stderr } of [refused, fine, again]) expect(stdout + stderr).not.toContain('SECRET');
 });
 
@@ -165,7 +131,7 @@ it('a digest goes to the people of its job and shows what its file shows; the ne
   pulling.set({ publish, ...settings('slack', { jobs }) });
   const done = await pulling.start(['serve', '--once'], env).ended;
   expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/sent by e-mail and\s+webhook/)]);
-  const [mail = ''] = mails.splice(0);
+  const [mail = ''] = mails();
   expect(mail).toMatch(/^To: product@example.com\r?$/m);
   expect(mail).toMatch(/^Content-Type: text\/plain/m);
   expect(mail).toMatch(/^Content-Type: text\/html/m);
@@ -186,7 +152,7 @@ it('a digest goes to the people of its job and shows what its file shows; the ne
   expect([failed.code, failed.stdout]).toEqual([3, expect.stringMatching(/webhook:\s+it\s+answered\s+403/)]);
   expect(existsSync(join(pulling.dataDir, 'reports', 'second', 'digest.html'))).toBe(false);
   posts.splice(0);
-  mails.splice(0);
+  mails();
 
   pulling.set({ serve: { jobs: [{ ...digest, run: 'export', file: 'other.duckdb' }] } });
   const wrong = await pulling.start(['serve', '--once'], env).ended;

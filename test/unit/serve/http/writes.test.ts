@@ -28,13 +28,11 @@ function intake(answer: Awaited<ReturnType<Intake>> = { queued: 2, problems: [] 
   return { taken, intake: take };
 }
 
-describe('without a token of its own', () => {
-  it.each(['/jobs/nightly/run', '/changes'])('has no %s', async (url) => {
-    for (const token of [undefined, '']) {
-      const answer = await post(url, { payload: [] }, { token, ...intake() });
-      expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
-    }
-  });
+it.each(['/jobs/nightly/run', '/changes'])('without a token of its own there is no %s', async (url) => {
+  for (const token of [undefined, '']) {
+    const answer = await post(url, { payload: [] }, { token, ...intake() });
+    expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
+  }
 });
 
 describe('the token', () => {
@@ -75,19 +73,17 @@ describe('the token', () => {
   });
 });
 
-describe('POST /jobs/NAME/run', () => {
-  it.each([
-    ['accepted', 202],
-    ['unknown', 404],
-    ['busy', 409],
-    ['stopping', 503],
-  ] as const)('answers %s with %i', async (asked, status) => {
-    const schedule = { ...serving().schedule, ask: () => asked };
-    for (const payload of [undefined, {}]) {
-      const answer = await post('/jobs/nightly/run', payload ? { payload } : {}, { token, schedule });
-      expect(answer.statusCode).toBe(status);
-    }
-  });
+it.each([
+  ['accepted', 202],
+  ['unknown', 404],
+  ['busy', 409],
+  ['stopping', 503],
+] as const)('POST /jobs/NAME/run answers %s with %i', async (asked, status) => {
+  const schedule = { ...serving().schedule, ask: () => asked };
+  for (const payload of [undefined, {}]) {
+    const answer = await post('/jobs/nightly/run', payload ? { payload } : {}, { token, schedule });
+    expect(answer.statusCode).toBe(status);
+  }
 });
 
 describe('POST /changes', () => {

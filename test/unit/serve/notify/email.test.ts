@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type Socket } from 'node:net';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createServer, type Socket } from 'node:net';
+import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../../src/base/clock.js';
 import { DeliveryError, type Message } from '../../../../src/serve/notify/deliver.js';
 import { type EmailSettings, email, emailProblems } from '../../../../src/serve/notify/email.js';
+import { type MailServer, mailServer } from '../../../support/mail-server.js';
 import { now } from '../serving.js';
 
 const message: Message = {
@@ -26,45 +27,19 @@ const settings = {
 /** Waits between attempts are over at once. */
 const clock: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(0, signal) };
 
-interface Mail {
-  readonly to: readonly string[];
-  readonly text: string;
-}
-
-let server: SMTPServer | Server | undefined;
+let server: { close(): unknown } | undefined;
 const sockets = new Set<Socket>();
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
   sockets.clear();
-  await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+  await server?.close();
   server = undefined;
 });
 
-/** A real SMTP server, and the mails that it took. */
-async function smtp(options: SMTPServerOptions = {}): Promise<{ port: number; mails: Mail[] }> {
-  const mails: Mail[] = [];
-  const started = new SMTPServer({
-    allowInsecureAuth: true,
-    onAuth: ({ username, password: given }, _session, done) =>
-      username === login && given === password
-        ? done(null, { user: username })
-        : done(new Error(`no ${username} with ${given} here`)),
-    onData: (stream, { envelope }, done) => {
-      let text = '';
-      stream.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-      });
-      stream.on('end', () => {
-        mails.push({ to: envelope.rcptTo.map(({ address }) => address), text });
-        done();
-      });
-    },
-    ...options,
-  });
+async function smtp(options?: SMTPServerOptions): Promise<MailServer> {
+  const started = await mailServer(login, password, options);
   server = started;
-  started.on('error', () => undefined);
-  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
-  return { port: (started.server.address() as AddressInfo).port, mails };
+  return started;
 }
 
 /** The settings of a local server, without encryption unless `query` is empty. */

@@ -28,66 +28,41 @@ function telling(state: NotifyState, at = now, remindMs = 0): [NotifyState, stri
   return [told, all.map((subject) => messageAbout(subject, 'Acme').event)];
 }
 
-describe('jobs', () => {
-  it('are told of once per change, not per run', () => {
-    let state: NotifyState = {};
-    const told = (
-      ['done', 'failed', 'failed', 'skipped', 'interrupted', 'incomplete', 'done', 'stopped'] as const
-    ).map((outcome) => {
-      state = afterRun(state, run(outcome));
-      const [next, events] = telling(state);
-      state = next;
-      return events.join();
-    });
-    expect(told).toEqual(['', 'failed', '', '', '', 'incomplete', 'recovered', '']);
+it('jobs are told of again when the cause changes: from a refused key to an outage, and not for another text', () => {
+  let state: NotifyState = {};
+  const told = (
+    [
+      { exitCode: 5, message: 'the key is refused' },
+      { exitCode: 5, message: 'the key is refused still' },
+      { exitCode: 1, endedByOutage: true, message: 'the API is away' },
+      { exitCode: 1, endedByOutage: true, message: 'the API is away for longer' },
+      { exitCode: 1, message: 'the disk is full' },
+    ] as const
+  ).map((one) => {
+    state = afterRun(state, { ...run('failed'), ...one });
+    const details = pending(state, now, 0).map(({ detail }) => detail);
+    [state] = telling(notifyState.parse(JSON.parse(JSON.stringify(state))));
+    return details.join();
   });
-
-  it('are told of again when the cause changes: from a refused key to an outage, and not for another text', () => {
-    let state: NotifyState = {};
-    const told = (
-      [
-        { exitCode: 5, message: 'the key is refused' },
-        { exitCode: 5, message: 'the key is refused still' },
-        { exitCode: 1, endedByOutage: true, message: 'the API is away' },
-        { exitCode: 1, endedByOutage: true, message: 'the API is away for longer' },
-        { exitCode: 1, message: 'the disk is full' },
-      ] as const
-    ).map((one) => {
-      state = afterRun(state, { ...run('failed'), ...one });
-      const details = pending(state, now, 0).map(({ detail }) => detail);
-      [state] = telling(notifyState.parse(JSON.parse(JSON.stringify(state))));
-      return details.join();
-    });
-    expect(told).toEqual(['the key is refused', '', 'the API is away', '', 'the disk is full']);
-    expect(telling(afterRun(state, run('done')))[1]).toEqual(['recovered']);
-  });
-
-  it('are told of as they are now when what was to be told did not arrive', () => {
-    const failing = afterRun({}, run('failed'));
-    expect(pending(afterRun(failing, { ...run('failed'), message: 'another reason' }), now, 0)).toMatchObject(
-      [{ level: 'failed', detail: 'another reason', since: someRun.endedAt }],
-    );
-    expect(pending(afterRun(failing, run('done')), now, 0)).toEqual([]);
-  });
+  expect(told).toEqual(['the key is refused', '', 'the API is away', '', 'the disk is full']);
+  expect(telling(afterRun(state, run('done')))[1]).toEqual(['recovered']);
 });
 
-describe('what is still wrong', () => {
-  it('is told again after so many hours, each time, until it is over', () => {
-    const told: string[] = [];
-    let state: NotifyState = afterRun({}, run('failed'));
-    for (let hours = 0; hours < 60; hours += 6) {
-      const [next, events] = telling(state, now + hours * hour, 24 * hour);
-      state = next;
-      told.push(...events.map((event) => `${hours} ${event}`));
-    }
-    expect(told).toEqual(['0 failed', '24 failed', '48 failed']);
-    const [over, events] = telling(afterRun(state, run('done')), now + 60 * hour, 24 * hour);
-    expect(events).toEqual(['recovered']);
-    expect(telling(over, now + 200 * hour, 24 * hour)[1]).toEqual([]);
-    const [subject] = pending(state, now + 72 * hour, 24 * hour);
-    if (!subject) throw new Error('nothing to tell');
-    expect(messageAbout(subject, 'Acme', true).title).toBe('job nightly failed, as before');
-  });
+it('what is still wrong is told again after so many hours, each time, until it is over', () => {
+  const told: string[] = [];
+  let state: NotifyState = afterRun({}, run('failed'));
+  for (let hours = 0; hours < 60; hours += 6) {
+    const [next, events] = telling(state, now + hours * hour, 24 * hour);
+    state = next;
+    told.push(...events.map((event) => `${hours} ${event}`));
+  }
+  expect(told).toEqual(['0 failed', '24 failed', '48 failed']);
+  const [over, events] = telling(afterRun(state, run('done')), now + 60 * hour, 24 * hour);
+  expect(events).toEqual(['recovered']);
+  expect(telling(over, now + 200 * hour, 24 * hour)[1]).toEqual([]);
+  const [subject] = pending(state, now + 72 * hour, 24 * hour);
+  if (!subject) throw new Error('nothing to tell');
+  expect(messageAbout(subject, 'Acme', true).title).toBe('job nightly failed, as before');
 });
 
 describe('data', () => {
@@ -113,42 +88,38 @@ describe('data', () => {
   });
 });
 
-describe('whatever happens', () => {
-  it('tells each change that lasts once, in order, through restarts and deliveries that fail', () => {
-    const outcome = fc.constantFrom<Outcome>('done', 'failed', 'incomplete', 'skipped');
-    fc.assert(
-      fc.property(fc.array(fc.tuple(outcome, fc.boolean())), (events) => {
-        let state: NotifyState = {};
-        const heard: Level[] = ['ok'];
-        for (const [next, arrives] of events) {
-          state = notifyState.parse(JSON.parse(JSON.stringify(afterRun(state, run(next)))));
-          if (!arrives) continue;
-          heard.push(...pending(state, now, 0).map(({ level }) => level));
-          [state] = telling(state);
-          // Whoever hears everything knows how it is.
-          expect(heard.at(-1)).toBe(state['job:nightly']?.level ?? 'ok');
-        }
-        expect(heard.every((level, index) => level !== heard[index - 1])).toBe(true);
-      }),
-    );
-  });
+it('each change that lasts is told of once, in order, through restarts and deliveries that fail', () => {
+  const outcome = fc.constantFrom<Outcome>('done', 'failed', 'incomplete', 'skipped');
+  fc.assert(
+    fc.property(fc.array(fc.tuple(outcome, fc.boolean())), (events) => {
+      let state: NotifyState = {};
+      const heard: Level[] = ['ok'];
+      for (const [next, arrives] of events) {
+        state = notifyState.parse(JSON.parse(JSON.stringify(afterRun(state, run(next)))));
+        if (!arrives) continue;
+        heard.push(...pending(state, now, 0).map(({ level }) => level));
+        [state] = telling(state);
+        // Whoever hears everything knows how it is.
+        expect(heard.at(-1)).toBe(state['job:nightly']?.level ?? 'ok');
+      }
+      expect(heard.every((level, index) => level !== heard[index - 1])).toBe(true);
+    }),
+  );
 });
 
-describe('the words', () => {
-  it('are of a length, and belong to no service', () => {
-    const [subject] = pending(
-      afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
-      now,
-      0,
-    );
-    const message = messageAbout(subject!, 'Acme <b>');
-    expect(lineOf(message)).toMatch(/^\[Acme <b>\] job nightly failed: <!channel> & x+…$/);
-    expect(lineOf(message).length).toBeLessThan(2_000);
-    expect(message).toMatchObject({
-      event: 'failed',
-      subject: 'nightly',
-      kind: 'job',
-      since: someRun.endedAt,
-    });
+it('the words of a message are of a length, and belong to no service', () => {
+  const [subject] = pending(
+    afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
+    now,
+    0,
+  );
+  const message = messageAbout(subject!, 'Acme <b>');
+  expect(lineOf(message)).toMatch(/^\[Acme <b>\] job nightly failed: <!channel> & x+…$/);
+  expect(lineOf(message).length).toBeLessThan(2_000);
+  expect(message).toMatchObject({
+    event: 'failed',
+    subject: 'nightly',
+    kind: 'job',
+    since: someRun.endedAt,
   });
 });

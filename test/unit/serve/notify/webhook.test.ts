@@ -1,8 +1,7 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Message } from '../../../../src/serve/notify/deliver.js';
 import { webhook, webhookProblem } from '../../../../src/serve/notify/webhook.js';
+import { type RawServer, rawServer } from '../../../support/raw-server.js';
 import { now } from '../serving.js';
 
 const message: Message = {
@@ -16,42 +15,33 @@ const message: Message = {
 };
 
 describe('the form of a message', () => {
-  let server: Server;
-  let url: string;
-  let heard: unknown[];
-
+  let server: RawServer;
   beforeEach(async () => {
-    heard = [];
-    server = createServer(async (request, response) => {
-      let body = '';
-      for await (const chunk of request) body += chunk;
-      heard.push(JSON.parse(body));
-      response.end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    server = await rawServer((response) => void response.end());
   });
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterEach(() => server.close());
+  const send = (format?: 'json' | 'teams') =>
+    webhook({ url: server.baseUrl, ...(format && { format }) })(message, new AbortController().signal);
+  const heard = () => server.requests.map(({ body }) => JSON.parse(body));
 
   it('is text for Slack, in which nothing is markup', async () => {
-    await webhook({ url })(message, new AbortController().signal);
+    await send();
     const { from, title, ...rest } = message;
     const text = '[Acme &lt;b&gt;] job nightly failed: &lt;!channel&gt; &amp; [a link](https://evil.example)';
-    expect(heard).toEqual([{ ...rest, text }]);
+    expect(heard()).toEqual([{ ...rest, text }]);
   });
 
   it('is plain JSON for programs, every part as it is', async () => {
-    await webhook({ url, format: 'json' })(message, new AbortController().signal);
+    await send('json');
     const text = '[Acme <b>] job nightly failed: <!channel> & [a link](https://evil.example)';
-    expect(heard).toEqual([{ ...message, text }]);
+    expect(heard()).toEqual([{ ...message, text }]);
   });
 
   it('is an adaptive card for Microsoft Teams, in which nothing is Markdown', async () => {
-    await webhook({ url, format: 'teams' })(message, new AbortController().signal);
-    const [card] = heard as [{ type: string; attachments: { contentType: string; content: CardContent }[] }];
+    await send('teams');
+    const [card] = heard() as [
+      { type: string; attachments: { contentType: string; content: CardContent }[] },
+    ];
     expect(card.type).toBe('message');
     expect(card.attachments).toHaveLength(1);
     const [{ contentType, content }] = card.attachments as [(typeof card.attachments)[number]];

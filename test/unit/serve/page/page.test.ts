@@ -108,51 +108,47 @@ describe('its three questions', () => {
   });
 });
 
-describe('what needs attention', () => {
-  it('has a title, a reason, and the command that fixes it; the worst comes first', () => {
-    const said = words(page(), 'attention');
-    expect(said).toMatch(
-      /^What to do The last push failed the API has been unavailable for 30 min Show the run signalhouse push Copy/,
-    );
-    for (const part of [
-      'The people list is stale',
-      'signalhouse sync --only people Copy',
-      'The companies list was never read completely',
-      'Too much of topic_groups is out of date 11.0 % of topic_groups is out of date (95 %: 8.0 to 14.0 %,',
-      '2 changes are in conflict',
-      'signalhouse changes list --status conflict',
-      '3 records of people are rejected',
-      'FROM ops.rejected_records',
-    ])
-      expect(said).toContain(part);
-  });
+it('what needs attention has a title, a reason, and the command that fixes it; the worst comes first', () => {
+  const said = words(page(), 'attention');
+  expect(said).toMatch(
+    /^What to do The last push failed the API has been unavailable for 30 min Show the run signalhouse push Copy/,
+  );
+  for (const part of [
+    'The people list is stale',
+    'signalhouse sync --only people Copy',
+    'The companies list was never read completely',
+    'Too much of topic_groups is out of date 11.0 % of topic_groups is out of date (95 %: 8.0 to 14.0 %,',
+    '2 changes are in conflict',
+    'signalhouse changes list --status conflict',
+    '3 records of people are rejected',
+    'FROM ops.rejected_records',
+  ])
+    expect(said).toContain(part);
 });
 
-describe('the list of runs', () => {
-  it('a run has a page with its summary, and one of another version shows what it has', () => {
-    const content = {
-      facts: someFacts,
-      schedule: someSchedule,
-      problem: null,
-      version: '1',
-      now,
-      refreshMs: 1,
-      hasReport: true,
-    };
-    const document = runPage(content, someDetails);
-    expect(document).toContain('<h1 id="heading">nightly: sync</h1>');
-    expect(words(document, 'rows-table')).toContain('messages 1,192 12 7');
-    expect(words(document, 'requests-table')).toMatch(/person 1,200 topic 402 topics 21/);
-    expect(words(document, 'scans')).toContain(
-      'companies: verified, 40 of 40 items; the deletion limit held back 60 deletions',
-    );
-    expect(words(document, 'failures')).toContain('topic_history t_9: HTTP 500');
-    for (const summary of [null, [], { rows: 7, scans: [{ endpoint: {} }], notes: 'x' }]) {
-      const other = runPage(content, { ...someDetails, summary: summary as Json });
-      expect(other).toContain('4,120');
-      expect(other).not.toMatch(/NaN|undefined|\[object/);
-    }
-  });
+it('a run has a page with its summary, and one of another version shows what it has', () => {
+  const content = {
+    facts: someFacts,
+    schedule: someSchedule,
+    problem: null,
+    version: '1',
+    now,
+    refreshMs: 1,
+    hasReport: true,
+  };
+  const document = runPage(content, someDetails);
+  expect(document).toContain('<h1 id="heading">nightly: sync</h1>');
+  expect(words(document, 'rows-table')).toContain('messages 1,192 12 7');
+  expect(words(document, 'requests-table')).toMatch(/person 1,200 topic 402 topics 21/);
+  expect(words(document, 'scans')).toContain(
+    'companies: verified, 40 of 40 items; the deletion limit held back 60 deletions',
+  );
+  expect(words(document, 'failures')).toContain('topic_history t_9: HTTP 500');
+  for (const summary of [null, [], { rows: 7, scans: [{ endpoint: {} }], notes: 'x' }]) {
+    const other = runPage(content, { ...someDetails, summary: summary as Json });
+    expect(other).toContain('4,120');
+    expect(other).not.toMatch(/NaN|undefined|\[object/);
+  }
 });
 
 describe('its time zone', () => {
@@ -218,18 +214,16 @@ describe('what strangers write', () => {
   }
 });
 
-describe('its form', () => {
-  it('is one document with landmarks, names for its tables and charts, and no id twice', () => {
-    const document = page();
-    for (const landmark of ['<header>', '<main id="main"', '<footer>', 'href="#main"', '<html lang="en">']) {
-      expect(document).toContain(landmark);
-    }
-    expect(document.match(/<table [^>]*aria-label="/g)).toHaveLength(document.match(/<table/g)!.length);
-    expect(document.match(/<svg [^>]*aria-label="/g)).toHaveLength(document.match(/<svg/g)!.length);
-    const ids = [...document.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    // The security policy would drop them.
-    expect(document).not.toMatch(/ style="| on\w+="|javascript:/);
-    expect(document).not.toMatch(/(?:src|href)="(?!\/|#|\?zone=)/);
-  });
+it('the page is one document with landmarks, names for its tables and charts, and no id twice', () => {
+  const document = page();
+  for (const landmark of ['<header>', '<main id="main"', '<footer>', 'href="#main"', '<html lang="en">']) {
+    expect(document).toContain(landmark);
+  }
+  expect(document.match(/<table [^>]*aria-label="/g)).toHaveLength(document.match(/<table/g)!.length);
+  expect(document.match(/<svg [^>]*aria-label="/g)).toHaveLength(document.match(/<svg/g)!.length);
+  const ids = [...document.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  // The security policy would drop them.
+  expect(document).not.toMatch(/ style="| on\w+="|javascript:/);
+  expect(document).not.toMatch(/(?:src|href)="(?!\/|#|\?zone=)/);
 });

@@ -61,7 +61,7 @@ describe('a job that an outage of the API ended', () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const memory = remembers('2026-04-30T03:00:00.000Z');
     const run: RunJob = () => Promise.reject(outage);
-    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory, run });
+    const { scheduler, records, pass } = scheduling([nightly], { clock, memory, run });
     await scheduler.start();
     await pass(4 * hour);
     expect(records.map(({ trigger, startedAt }) => `${trigger} ${startedAt?.slice(11, 16)}`)).toEqual([
@@ -93,7 +93,7 @@ describe('a job that an outage of the API ended', () => {
     const second = scheduling([nightly], { clock, memory });
     await second.scheduler.start();
     await second.pass(5 * hour);
-    expect(brief(second.settled)).toEqual(['nightly retry done -']);
+    expect(brief(second.records)).toEqual(['nightly retry done -']);
     expect(second.scheduler.view().jobs[0]?.nextAt).toBe('2026-05-02T03:00:00.000Z');
     await second.scheduler.stop();
   });
@@ -102,7 +102,7 @@ describe('a job that an outage of the API ended', () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const refused: RunJob = () => Promise.reject(new RefusedError('no'));
     const memory = remembers('2026-04-30T03:00:00.000Z');
-    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory, run: refused });
+    const { scheduler, records, pass } = scheduling([nightly], { clock, memory, run: refused });
     await scheduler.start();
     await pass(5 * hour);
     expect(records).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('what was missed', () => {
     const clock = clockAt('2026-05-20T10:00:00Z');
     const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
     const jobs = [nightly, job('new', '0 4 * * *')].map((one) => ({ ...one, catchUp: false }));
-    const { scheduler, settled: records, pass } = scheduling(jobs, { clock, memory });
+    const { scheduler, records, pass } = scheduling(jobs, { clock, memory });
     await scheduler.start();
     await pass(hour);
     expect(brief(records)).toEqual(['nightly catch-up skipped 03:00']);
@@ -142,7 +142,7 @@ describe('what was missed', () => {
 
   it('is not made out of a clock that is set back: a little and nothing runs twice, far and nothing stands still', async () => {
     const clock = clockAt('2026-05-20T10:30:00Z');
-    const { scheduler, settled: records, pass } = scheduling([job('hourly', '@hourly')], { clock });
+    const { scheduler, records, pass } = scheduling([job('hourly', '@hourly')], { clock });
     await scheduler.start();
     await pass(31 * minute);
     clock.wallAheadMs -= 2 * minute;
@@ -167,19 +167,10 @@ describe('one at a time', () => {
     clock = clockAt('2026-05-20T00:59:00Z');
     const first = job('long', '0 1 * * *');
     const known = settled('2026-05-19T23:59:59.000Z');
-    const memory = memoryStore({
-      jobs: { long: known, waits: known, skips: known, together: known },
-      history: [],
-    });
-    const {
-      scheduler,
-      settled: records,
-      pass,
-    } = scheduling([first, waits, skips, together], {
-      clock,
-      run: long,
-      memory,
-    });
+    const jobs = { long: known, waits: known, skips: known, together: known };
+    const memory = memoryStore({ jobs, history: [] });
+    const planned = [first, waits, skips, together];
+    const { scheduler, records, pass } = scheduling(planned, { clock, run: long, memory });
     await scheduler.start();
     await pass(61 * minute);
     expect(scheduler.view()).toMatchObject({ running: { job: 'long' } });
@@ -200,7 +191,7 @@ describe('one at a time', () => {
     const known = settled('2026-05-20T03:59:59.000Z');
     const memory = memoryStore({ jobs: { long: known, waits: known }, history: [] });
     const jobs = [job('long', '0 1 * * *'), waits];
-    const { scheduler, settled: records, pass } = scheduling(jobs, { clock, memory, run: long });
+    const { scheduler, records, pass } = scheduling(jobs, { clock, memory, run: long });
     await scheduler.start();
     expect(scheduler.ask('nobody')).toBe('unknown');
     expect(scheduler.ask('long')).toBe('accepted');
@@ -217,15 +208,7 @@ describe('one at a time', () => {
     clock = clockAt('2026-05-20T00:59:00Z');
     const known = settled('2026-05-20T00:00:00.000Z');
     const memory = memoryStore({ jobs: { long: known }, history: [] });
-    const {
-      scheduler,
-      settled: records,
-      pass,
-    } = scheduling([job('long', '0 1 * * *')], {
-      clock,
-      run: long,
-      memory,
-    });
+    const { scheduler, records, pass } = scheduling([job('long', '0 1 * * *')], { clock, run: long, memory });
     await scheduler.start();
     const work = scheduler.exclusively('an import', () => clock.sleep(5 * minute).then(() => 'imported'));
     await expect(scheduler.exclusively('another', () => Promise.resolve())).rejects.toThrow('an import');
@@ -241,11 +224,10 @@ describe('one at a time', () => {
 
   it('lets other work wait for its turn, which comes before that of any job; a shutdown ends the waiting', async () => {
     clock = clockAt('2026-05-20T00:00:00Z');
-    const {
-      scheduler,
-      settled: records,
-      pass,
-    } = scheduling([job('long', '@yearly'), job('next', '@yearly')], { clock, run: long });
+    const { scheduler, records, pass } = scheduling([job('long', '@yearly'), job('next', '@yearly')], {
+      clock,
+      run: long,
+    });
     for (const name of ['long', 'next']) scheduler.ask(name);
     const order: string[] = [];
     const visit = (name: string) =>
@@ -267,19 +249,17 @@ describe('one at a time', () => {
   });
 });
 
-describe('once', () => {
-  it('runs what is due in order, and nothing else', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const memory = memoryStore({ jobs: { nightly: settled('2026-05-20T03:00:00.000Z') }, history: [] });
-    const jobs = [nightly, job('never-ran', '0 4 * * *', { catchUp: false }), job('hourly', '@hourly')];
-    const { scheduler } = scheduling(jobs, { clock, memory });
-    expect(brief(await clock.run(scheduler.runOnce()))).toEqual([
-      'never-ran once done 04:00',
-      'hourly once done 10:00',
-    ]);
-    const again = scheduling(jobs, { clock, memory });
-    expect(await clock.run(again.scheduler.runOnce())).toEqual([]);
-  });
+it('runOnce runs what is due in order, and nothing else', async () => {
+  const clock = clockAt('2026-05-20T10:00:00Z');
+  const memory = memoryStore({ jobs: { nightly: settled('2026-05-20T03:00:00.000Z') }, history: [] });
+  const jobs = [nightly, job('never-ran', '0 4 * * *', { catchUp: false }), job('hourly', '@hourly')];
+  const { scheduler } = scheduling(jobs, { clock, memory });
+  expect(brief(await clock.run(scheduler.runOnce()))).toEqual([
+    'never-ran once done 04:00',
+    'hourly once done 10:00',
+  ]);
+  const again = scheduling(jobs, { clock, memory });
+  expect(await clock.run(again.scheduler.runOnce())).toEqual([]);
 });
 
 function settled(due: string) {

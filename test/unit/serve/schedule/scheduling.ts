@@ -12,8 +12,8 @@ export function job(name: string, cron: string, more: Partial<Job> = {}): Job {
 
 export const done = { outcome: 'done', exitCode: ExitCode.done, message: 'all of it' } as const;
 
-/** A store that lives as long as a test: what a restarted scheduler finds. */
-export function memoryStore(value: ScheduleMemory | null = null): Store<ScheduleMemory> {
+/** A store that lives as long as a test: what is found after a restart. */
+export function memoryStore<T = ScheduleMemory>(value: T | null = null): Store<T> {
   return {
     load: () => Promise.resolve(value),
     save: (saved) => {
@@ -35,7 +35,7 @@ export function scheduling(
   jobs: readonly Job[],
   more: Partial<SchedulerOptions> & { clock: SimulatedClock },
 ) {
-  const settled: RunRecord[] = [];
+  const records: RunRecord[] = [];
   const run: RunJob = () => Promise.resolve(done);
   const scheduler = new Scheduler({
     jobs,
@@ -43,11 +43,11 @@ export function scheduling(
     memory: memoryStore(),
     shutdownSeconds: 25,
     log: silentLog,
-    onEnd: (record) => settled.push(record),
+    onEnd: (record) => records.push(record),
     ...more,
   });
   const pass = (ms: number) => more.clock.run(more.clock.sleep(ms));
-  return { scheduler, settled, pass };
+  return { scheduler, records, pass };
 }
 
 /** `nightly schedule done 03:00` for each run, for comparison at a glance. */
