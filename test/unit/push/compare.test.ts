@@ -33,16 +33,14 @@ describe('reconcile', () => {
   });
 });
 
-describe('fields', () => {
-  test('a topic with a time of archiving is archived; a field that the answer does not have is left out', () => {
-    expect(valuesIn('topic', { archivedAt: '2026-01-01T00:00:00Z', priority: 'low' })).toEqual({
-      archived: true,
-      priority: 'low',
-    });
-    expect(valuesIn('topic', { archivedAt: null, archivedReason: null })).toEqual({
-      archived: false,
-      archived_reason: null,
-    });
-    expect(valuesIn('topic', {})).toEqual({});
+test('a topic with a time of archiving is archived; a field that the answer does not have is left out', () => {
+  expect(valuesIn('topic', { archivedAt: '2026-01-01T00:00:00Z', priority: 'low' })).toEqual({
+    archived: true,
+    priority: 'low',
   });
+  expect(valuesIn('topic', { archivedAt: null, archivedReason: null })).toEqual({
+    archived: false,
+    archived_reason: null,
+  });
+  expect(valuesIn('topic', {})).toEqual({});
 });

@@ -1,20 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Change } from '../../../src/push/change.js';
 import { isSamePerson } from '../../../src/push/contested.js';
 import { cancel, retry } from '../../../src/push/decide.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { csv, Importing, town } from './import/support.js';
+import { csv, importingOfFile } from './import/support.js';
 
-let warehouse: Warehouse;
-let importing: Importing;
-beforeAll(async () => {
-  warehouse = await town();
-});
-beforeEach(async () => {
-  importing = await Importing.on(warehouse);
-});
-afterAll(() => warehouse.close());
+const importing = importingOfFile();
 
 /** A file of its own each time. */
 const wish = (priority: string) => csv(`topic_id,priority,${randomUUID()}\nt1,${priority},\n`);
@@ -76,7 +67,7 @@ describe('two people who want different values for one field', () => {
     await importing.runBy(null, await wish('low'));
     await importing.runBy(null, await wish('high'));
     expect(states()).toEqual(['null low conflict', 'null high conflict']);
-    importing = await Importing.on(warehouse);
+    await importing.clear();
     await importing.runBy('Anna', await wish('low'));
     await importing.runBy('Ben', await wish('low'));
     await importing.runBy('anna', await wish('high'));

@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
 import type { Change } from '../../../src/push/change.js';
 import { cancel, retry } from '../../../src/push/decide.js';
 import { storedEntitiesOf } from '../../../src/push/import/match.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { Importing, syncedAt, town } from './import/support.js';
+import { importingOfFile, syncedAt } from './import/support.js';
 
-let warehouse: Warehouse;
-let importing: Importing;
-beforeAll(async () => {
-  warehouse = await town();
-});
-beforeEach(async () => {
-  importing = await Importing.on(warehouse);
-  await importing.run('topic_id,priority\nt1,low\nt2,low\nt3,low\nt4,low\n');
-});
-afterAll(() => warehouse.close());
+const importing = importingOfFile();
+beforeEach(() => importing.run('topic_id,priority\nt1,low\nt2,low\nt3,low\nt4,low\n'));
 
 const named = (...ids: string[]) => ({
   ids: ids.map((id) => importing.queue.all().find(({ entityId }) => entityId === id)?.id ?? id),
@@ -101,7 +92,7 @@ describe('retry of a change whose topic was merged', () => {
     const [failed] = importing.queue.move([added as Change], 'failed', { errorCode: 'not_found' });
     return failed as Change;
   }
-  const storedOf = () => storedEntitiesOf(warehouse, importing.queue.withStatus('failed'));
+  const storedOf = () => storedEntitiesOf(importing.warehouse, importing.queue.withStatus('failed'));
 
   it('is refused, and the reason names the survivor and the flag', async () => {
     await failedOf();

@@ -1,23 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fromSheet } from '../../../src/push/import/source.js';
 import { writeResults } from '../../../src/push/result.js';
 import type { Cell } from '../../../src/sheet/grid.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import { writeGrid } from '../../../src/sheet/write.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { emptyDir } from '../warehouse/support.js';
-import { Importing, town } from './import/support.js';
+import { importingOfFile } from './import/support.js';
 
 const folder = join(import.meta.dirname, '../../corpus/sheets/edited');
 const files = readdirSync(folder).filter((name) => name !== 'expected.json');
 
-let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await town();
-});
-afterAll(() => warehouse.close());
+const importing = importingOfFile();
 
 it('the corpus has a sheet of each program', () => {
   expect(files).toHaveLength(7);
@@ -29,7 +24,6 @@ it.each(
   ),
 )('%s is sent; its result as %s is read, edited and sent again', async (name, ending) => {
   const bytes = readFileSync(join(folder, name));
-  const importing = await Importing.on(warehouse);
   const source = await fromSheet({ bytes, name });
   const sent = await importing.run(source);
   expect(sent.problems).toEqual([]);
@@ -54,7 +48,7 @@ it.each(
   importing.settle('t4', 'failed', { error: 'HTTP 500' });
   const out = join(emptyDir(), `result${ending}`);
   const grid = await readSheet({ bytes, name });
-  await writeResults(out, warehouse, [{ grid, rows: sent.rows }], importing.queue.all());
+  await writeResults(out, importing.warehouse, [{ grid, rows: sent.rows }], importing.queue.all());
   const result = await readSheet({ path: out });
   expect(result).toMatchObject({
     headerRow: 3,
@@ -80,7 +74,7 @@ it.each(
     [8, 't4', 'Topic 4', 'failed', 'HTTP 500', null],
   ]);
 
-  await warehouse.run(`UPDATE topics SET priority = 'high' WHERE id = 't1'`);
+  await importing.warehouse.run(`UPDATE topics SET priority = 'high' WHERE id = 't1'`);
   const at = result.columns.indexOf('priority');
   const typed = (cells: readonly Cell[], id: string, value: Cell) =>
     cells[0] === id ? cells.map((cell, column) => (column === at ? value : cell)) : cells;
@@ -91,7 +85,7 @@ it.each(
   const edited = join(emptyDir(), `edited${ending}`);
   await writeGrid(edited, { ...result, rows });
   const again = await importing.prepare(await fromSheet({ path: edited }));
-  await warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't1'`);
+  await importing.warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't1'`);
   expect(again.problems).toEqual([]);
   expect(again.rows.map(({ row, outcome }) => `${row} ${outcome}`)).toEqual([
     '4 queued',

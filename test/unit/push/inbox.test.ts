@@ -13,28 +13,24 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { createLog } from '../../../src/base/log.js';
 import { Inbox, type InboxFile } from '../../../src/push/inbox.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { emptyDir } from '../warehouse/support.js';
-import { Importing, settings, town } from './import/support.js';
+import { importingOfFile, settings } from './import/support.js';
 
-let warehouse: Warehouse;
-let importing: Importing;
+const importing = importingOfFile();
 let dataDir: string;
-beforeAll(async () => {
-  warehouse = await town();
-});
-beforeEach(async () => {
-  importing = await Importing.on(warehouse);
+beforeEach(() => {
   dataDir = emptyDir();
   for (const folder of ['done', 'rejected']) mkdirSync(join(dataDir, 'inbox', folder), { recursive: true });
 });
-afterAll(() => warehouse.close());
 
+/** What happens while the folder is watched. */
+let watched: () => void = () => undefined;
+const clock: Clock = { ...systemClock, sleep: async () => watched() };
 const log = createLog({ level: 'silent', pretty: false });
 const inbox = (...names: string[]) => join(dataDir, 'inbox', ...names);
 const drop = (name: string, text = 'topic_id,priority\nt1,default\n') => writeFileSync(inbox(name), text);
@@ -44,37 +40,21 @@ const names = (...folder: string[]) =>
     .sort();
 const textOf = (...path: string[]) => readFileSync(inbox(...path), 'utf8');
 
-interface Meanwhile {
-  /** While the folder is watched. */
-  readonly watched?: () => void;
-  /** While the changes are pushed. */
-  readonly pushed?: () => void;
-}
-
-/** One run over the drop folder, without the time that it would take. */
-async function night(meanwhile: Meanwhile = {}): Promise<Record<string, InboxFile['outcome']>> {
-  const files = await filesOfNight(meanwhile);
+/** One run over the drop folder, without the time that it would take; `pushed` happens while the changes are pushed. */
+async function night(pushed?: () => void): Promise<Record<string, InboxFile['outcome']>> {
+  const files = await filesOfNight(pushed);
   return Object.fromEntries(files.map(({ name, outcome }) => [name, outcome]));
 }
 
-async function filesOfNight({ pushed, ...meanwhile }: Meanwhile): Promise<readonly InboxFile[]> {
-  const folder = await imported(meanwhile);
+async function filesOfNight(pushed?: () => void): Promise<readonly InboxFile[]> {
+  const folder = await imported();
   pushed?.();
   return folder.returnFiles();
 }
 
-async function imported({ watched }: Meanwhile = {}): Promise<Inbox> {
-  const clock: Clock = { ...systemClock, sleep: async () => watched?.() };
-  const { queue } = importing;
-  const parts = {
-    dataDir,
-    queue,
-    warehouse,
-    settings,
-    clock,
-    log,
-  };
-  const folder = new Inbox(parts);
+async function imported(): Promise<Inbox> {
+  const { queue, warehouse } = importing;
+  const folder = new Inbox({ dataDir, queue, warehouse, settings, clock, log });
   await folder.importAll();
   return folder;
 }
@@ -123,10 +103,12 @@ describe('a file that is not complete', () => {
       for (const name of ['growing.csv', 'same-size.csv']) utimesSync(inbox(name), longAgo, longAgo);
     };
     for (const name of names()) utimesSync(inbox(name), longAgo, longAgo);
-    expect(await night({ watched: write })).toEqual({
+    watched = write;
+    expect(await night()).toEqual({
       'growing.csv': 'being_written',
       'same-size.csv': 'being_written',
     });
+    watched = () => undefined;
     expect(await night()).toEqual({ 'growing.csv': 'done', 'same-size.csv': 'done' });
   });
 
@@ -150,7 +132,7 @@ describe('a file that is not complete', () => {
       drop('list.csv', 'topic_id,priority\nt2,default\n');
       rmSync(inbox('gone.csv'));
     };
-    expect(await night({ pushed })).toEqual({ 'list.csv': 'done', 'gone.csv': 'done' });
+    expect(await night(pushed)).toEqual({ 'list.csv': 'done', 'gone.csv': 'done' });
     expect(names()).toEqual(['list.csv']);
     expect(names('done')).toEqual(['gone.csv', 'gone.result.csv', 'list.csv', 'list.result.csv']);
     expect(textOf('done', 'list.csv')).toContain('t1,default');
@@ -159,22 +141,20 @@ describe('a file that is not complete', () => {
   });
 });
 
-describe('a name that is taken', () => {
-  it('gets a number, and a result replaces nothing', async () => {
-    // A person edits a result and drops it; then its name is taken when the first list comes back.
-    drop('list.result.csv');
+it('a name that is taken gets a number, and a result replaces nothing', async () => {
+  // A person edits a result and drops it; then its name is taken when the first list comes back.
+  drop('list.result.csv');
+  await night();
+  const mine = textOf('done', 'list.result.csv');
+  for (const _ of [1, 2]) {
+    drop('list.csv');
     await night();
-    const mine = textOf('done', 'list.result.csv');
-    for (const _ of [1, 2]) {
-      drop('list.csv');
-      await night();
-    }
-    expect(textOf('done', 'list.result.csv')).toBe(mine);
-    expect(names('done')).toEqual([
-      ...['list.2.csv', 'list.2.result.csv', 'list.3.csv', 'list.3.result.csv'],
-      ...['list.result.csv', 'list.result.result.csv'],
-    ]);
-  });
+  }
+  expect(textOf('done', 'list.result.csv')).toBe(mine);
+  expect(names('done')).toEqual([
+    ...['list.2.csv', 'list.2.result.csv', 'list.3.csv', 'list.3.result.csv'],
+    ...['list.result.csv', 'list.result.result.csv'],
+  ]);
 });
 
 describe('one bad file', () => {
@@ -189,7 +169,7 @@ describe('one bad file', () => {
   ])('with a long name %s is handed back under a shorter one', async (_, name) => {
     drop(`${name}.csv`, good);
     drop(`${name.slice(0, -2)}.csv`, 'topic_id,priority\nnope,high\n');
-    expect(Object.values(await night({ pushed: applied })).sort()).toEqual(['done', 'rejected']);
+    expect(Object.values(await night(applied)).sort()).toEqual(['done', 'rejected']);
     expect(names()).toEqual([]);
     for (const folder of ['done', 'rejected']) {
       const [file = '', result = ''] = names(folder).sort((a, b) => a.length - b.length);
@@ -211,7 +191,7 @@ describe('one bad file', () => {
     mkdirSync(inbox('folder.csv'));
     execFileSync('mkfifo', [inbox('pipe.csv')]);
     drop('zzz.csv', good);
-    expect(await night({ pushed: applied })).toEqual({
+    expect(await night(applied)).toEqual({
       ...{
         'broken.csv': 'rejected',
         'link.csv': 'rejected',
@@ -230,7 +210,7 @@ describe('one bad file', () => {
     rmSync(inbox('rejected'), { recursive: true });
     drop('rejected', 'another');
     drop('list.csv', good);
-    expect(await night({ pushed: applied })).toEqual({
+    expect(await night(applied)).toEqual({
       done: 'failed',
       'list.csv': 'failed',
       rejected: 'failed',
@@ -245,7 +225,7 @@ describe('one bad file', () => {
   it.runIf(process.platform === 'linux')('whose name is not UTF-8 is reported', async () => {
     writeFileSync(Buffer.concat([Buffer.from(inbox('Gr')), Buffer.of(0xfc), Buffer.from('n.csv')]), good);
     drop('list.csv', good);
-    const files = await filesOfNight({ pushed: applied });
+    const files = await filesOfNight(applied);
     expect(files.map(({ outcome }) => outcome).sort()).toEqual(['done', 'failed']);
     expect(files.find(({ outcome }) => outcome === 'failed')?.reason).toContain('rename the file');
   });

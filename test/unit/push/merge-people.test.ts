@@ -1,7 +1,5 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { appendFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { MergeJournal, mergeJournalPath, type PeopleMerge } from '../../../src/push/merge-journal.js';
 import {
   isConfirmation,
@@ -10,6 +8,7 @@ import {
   problemsOf,
   type RemotePerson,
 } from '../../../src/push/merge-people.js';
+import { testFolder } from '../../support/test-folders.js';
 
 const kim: KnownPerson = {
   ...{ id: '1', name: 'Kim Lee', email: 'kim@example.com', companyId: '7', company: 'Acme' },
@@ -81,8 +80,7 @@ it('a merge is done when the history of either side, or the answer itself, says 
 });
 
 describe('the journal', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-  afterAll(() => rmSync(dataDir, { recursive: true }));
+  const dataDir = testFolder();
 
   it('has the last state of each merge, whatever a kill or somebody else left in it', () => {
     const merge: PeopleMerge = {

@@ -1,23 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fromRecords, fromSheet } from '../../../src/push/import/source.js';
 import { writeResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
-import { csv, Importing, town } from './import/support.js';
+import { csv, importingOfFile } from './import/support.js';
 
-let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await town();
-});
-afterAll(() => warehouse.close());
+const importing = importingOfFile();
 
 it('the file gets a result in each row, also in combined rows and rows settled before', async () => {
-  const importing = await Importing.on(warehouse);
   const text =
     'topic_id,priority,lifecycle_state\nt1,low,\nt1,,completed\n\nt2,default,\nt3,high,\nnope,low,\nt4,low,\nt5,low,\n';
   const source = await csv(text);
@@ -30,7 +24,7 @@ it('the file gets a result in each row, also in combined rows and rows settled b
   importing.settle('t4', 'failed', { error: 'HTTP 404' });
   const write = async (rows: typeof report.rows) => {
     const out = join(emptyDir(), 'result.csv');
-    await writeResults(out, warehouse, [{ grid: source.grid, rows }], importing.queue.all());
+    await writeResults(out, importing.warehouse, [{ grid: source.grid, rows }], importing.queue.all());
     const { columns, rows: written } = await readSheet({ path: out });
     expect(columns).toEqual(['topic_id', 'title', 'result', 'reason', 'priority', 'lifecycle_state']);
     return written.map(({ number, cells }) => [number, ...cells.slice(1, 4)]);
@@ -51,7 +45,6 @@ it('the file gets a result in each row, also in combined rows and rows settled b
 });
 
 it('a row whose change was replaced by one of the survivor of a merge has the result of that one', async () => {
-  const importing = await Importing.on(warehouse);
   const source = await csv('topic_id,priority\nt1,low\n');
   const { rows, queued } = await importing.run(source);
   const failed = importing.settle('t1', 'failed', { error: 'HTTP 404' });
@@ -62,7 +55,7 @@ it('a row whose change was replaced by one of the survivor of a merge has the re
   importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
   expect(queued).toEqual([failed.id]);
   const out = join(emptyDir(), 'result.csv');
-  await writeResults(out, warehouse, [{ grid: source.grid, rows }], importing.queue.all());
+  await writeResults(out, importing.warehouse, [{ grid: source.grid, rows }], importing.queue.all());
   expect((await readSheet({ path: out })).rows[0]?.cells.slice(2, 4)).toEqual([
     'applied',
     'the topic was merged into t2, which is changed instead',
@@ -76,7 +69,6 @@ const partsOf = (path: string) =>
   );
 
 it('a workbook keeps its form; another edit of an applied cell is accepted, and a person has a column "reason"', async () => {
-  const importing = await Importing.on(warehouse);
   const bytes = Buffer.from(
     [
       'Plan for May\n\ntopic_id,Reason,Title,mine,priority,base_priority',
@@ -96,7 +88,7 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
     error: 'priority is very_high',
   });
   const out = join(emptyDir(), 'result.xlsx');
-  await writeResults(out, warehouse, [{ grid, rows }], importing.queue.all());
+  await writeResults(out, importing.warehouse, [{ grid, rows }], importing.queue.all());
   const parts = partsOf(out);
   const result = await readSheet({ path: out });
   expect(result.columns).toEqual([
@@ -125,7 +117,7 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
     ['unchanged', null, 'c', 'default', 'default'],
   ]);
   expect(result.titles).toEqual([{ number: 1, cells: ['Plan for May'] }]);
-  await warehouse.run(`UPDATE topics SET priority = 'low' WHERE id = 't1'`);
+  await importing.warehouse.run(`UPDATE topics SET priority = 'low' WHERE id = 't1'`);
   const edited = {
     ...result,
     rows: result.rows.map((row) =>
@@ -139,11 +131,10 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
   expect(again.newChanges.map(({ change }) => change)).toMatchObject([
     { wanted: { priority: 'very_low' }, base: { priority: 'low' } },
   ]);
-  await warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't1'`);
+  await importing.warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't1'`);
 });
 
 it('rows of JSON and a list without ids come back with titles, and no changes give an empty result', async () => {
-  const importing = await Importing.on(warehouse);
   const records = fromRecords([{ topic_id: 't6', priority: 'low' }, { topic_id: 't7' }], 'HTTP');
   const { rows } = await importing.run(records);
   importing.settle('t6', 'applied', { remoteAfter: { priority: 'low' } });
@@ -151,7 +142,7 @@ it('rows of JSON and a list without ids come back with titles, and no changes gi
   const titled = await importing.run(byTitle);
   const read = async (sheets: Parameters<typeof writeResults>[2], ending: string) => {
     const out = join(emptyDir(), `result${ending}`);
-    await writeResults(out, warehouse, sheets, importing.queue.all());
+    await writeResults(out, importing.warehouse, sheets, importing.queue.all());
     return readSheet({ path: out });
   };
   for (const ending of ['.xlsx', '.csv']) {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
@@ -7,11 +6,12 @@ import { EncryptionKey } from '../../../src/base/encryption.js';
 import { UsageError } from '../../../src/base/errors.js';
 import { importsFolder, reencryptImportCopies } from '../../../src/push/import/source.js';
 import { Uploads } from '../../../src/push/uploads.js';
+import { testFolder } from '../../support/test-folders.js';
 
 const sheet = Buffer.from('topic_id,priority\nt1,high\n');
 
 it('are encrypted where the data directory is, and follow a change of its key', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-'));
+  const dataDir = testFolder();
   const [old, encryptionKey] = ['a', 'b'].map((letter) => new EncryptionKey(letter.repeat(40))) as [
     EncryptionKey,
     EncryptionKey,
@@ -31,7 +31,7 @@ it('are encrypted where the data directory is, and follow a change of its key', 
 });
 
 it('that are cancelled lose their file; what is no sheet, or no id, is nothing', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-'));
+  const dataDir = testFolder();
   const uploads = new Uploads({ dataDir }, systemClock);
   for (const text of ['', 'name\nx\n'])
     await expect(uploads.addSheet('l.csv', Buffer.from(text), 'anna')).rejects.toThrow(UsageError);

@@ -1,18 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fromSheet } from '../../../../src/push/import/source.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { textRow, workbook } from '../../sheet/support.js';
-import { Importing, syncedAt, town } from './support.js';
+import { importingOfFile, syncedAt } from './support.js';
 
-let warehouse: Warehouse;
-let importing: Importing;
-beforeAll(async () => {
-  warehouse = await town();
-});
-beforeEach(async () => {
-  importing = await Importing.on(warehouse);
-});
-afterAll(() => warehouse.close());
+const importing = importingOfFile();
 
 /** The problems of a list, as `row column value problem`. */
 async function problemsOf(text: string): Promise<string[]> {
@@ -58,10 +49,10 @@ describe('a list without base columns', () => {
   it('leaves a value alone that equals the stored one, whatever it is', async () => {
     const list =
       'topic_id,priority,lifecycle_state,archived,archived_reason\nfiled,low,Unknown,TRUE,old\nt1,high,open,FALSE,\nkept,,,no,stale\n';
-    await warehouse.run(
+    await importing.warehouse.run(
       "INSERT INTO topics BY NAME SELECT 'kept' AS id, 'odd' AS priority, 'stale' AS archived_reason",
     );
-    await warehouse.run(
+    await importing.warehouse.run(
       `INSERT INTO raw.documents (endpoint, id, body, body_hash, fetched_at, run_id)
        VALUES ('topic', 'kept', '{"archivedAt": null}', '', now(), 'r1')`,
     );
@@ -74,13 +65,13 @@ describe('a list without base columns', () => {
     // The API may have values that nobody can set.
     expect(await importing.outcomes('topic_id,priority\nkept,Odd\n')).toEqual(['unchanged']);
     expect(await problemsOf('topic_id,lifecycle_state,priority\nt2,unknown,odd\n')).toHaveLength(2);
-    await warehouse.run("UPDATE companies SET logo_url = 'acme', name = ' Acme ' WHERE id = '1'");
+    await importing.warehouse.run("UPDATE companies SET logo_url = 'acme', name = ' Acme ' WHERE id = '1'");
     expect(await importing.outcomes('company_id,logo_url,name\n1,acme," Acme "\n')).toEqual(['unchanged']);
   });
 
   it('finds ids in another case when only one fits', async () => {
     const uuid = '0b8f6a52-3c1d-4e7a-9f00-aabbccddeeff';
-    await warehouse.run(
+    await importing.warehouse.run(
       `INSERT INTO topics BY NAME SELECT unnest(['${uuid}', 'Two', 'tWO']) AS id, 'low' AS priority`,
     );
     const report = await importing.run(
@@ -176,15 +167,11 @@ describe('problems', () => {
   });
 });
 
-describe('rows about the same id', () => {
-  it('are one change when they agree or add up', async () => {
-    const report = await importing.run(
-      'topic_id,priority,lifecycle_state\nt1,low,\nt1,Low,\nt1,,completed\n',
-    );
-    expect(importing.queued).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
-    expect(new Set(report.rows.map(({ changeId }) => changeId))).toEqual(new Set(report.queued));
-    expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
-  });
+it('rows about the same id are one change when they agree or add up', async () => {
+  const report = await importing.run('topic_id,priority,lifecycle_state\nt1,low,\nt1,Low,\nt1,,completed\n');
+  expect(importing.queued).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
+  expect(new Set(report.rows.map(({ changeId }) => changeId))).toEqual(new Set(report.queued));
+  expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
 });
 
 describe('--follow-merges', () => {

@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { Importing, syncedAt, town } from './support.js';
+import { describe, expect, it } from 'vitest';
+import { importingOfFile, syncedAt } from './support.js';
 
-let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await town();
+const importing = importingOfFile(async (warehouse) => {
   const at = `TIMESTAMPTZ '${syncedAt}'`;
   await warehouse.run(
     `INSERT INTO topics BY NAME SELECT unnest(['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) AS id,
@@ -22,10 +19,9 @@ beforeAll(async () => {
     `INSERT INTO company_versions BY NAME SELECT '1' AS company_id, 'Acme Ltd' AS name, ${at} AS valid_from`,
   );
 });
-afterAll(() => warehouse.close());
 
 const problemsOf = async (text: string) =>
-  (await (await Importing.on(warehouse)).prepare(text)).problems.map(
+  (await importing.prepare(text)).problems.map(
     ({ row, column, value, problem }) => `${row} ${column} "${value}" ${problem}`,
   );
 
@@ -35,7 +31,6 @@ describe('a row whose title is not that of its id', () => {
     expect(await problemsOf(text)).toEqual([
       '2 title "Topic 2" is not the title of this id, which is "Topic 1": put each id back beside its title, or delete the row',
     ]);
-    const importing = await Importing.on(warehouse);
     expect(await importing.outcomes(text)).toEqual(['invalid', 'not_queued']);
     expect(await importing.outcomes(text, true)).toEqual(['invalid', 'queued']);
   });
@@ -56,7 +51,6 @@ describe('several such rows', () => {
 
   it('refuse the whole file, whichever rows are skipped', async () => {
     for (const skipInvalid of [false, true]) {
-      const importing = await Importing.on(warehouse);
       const report = await importing.run(shifted, skipInvalid);
       expect(report).toMatchObject({ outcome: 'refused', queued: [], exitCode: 3 });
       expect(report.refusal).toMatch(/^3 rows have a title that is not that of their id, as after sorting/);
@@ -67,7 +61,6 @@ describe('several such rows', () => {
   });
 
   it('count with --ignore-titles', async () => {
-    const importing = await Importing.on(warehouse);
     const prepared = await importing.prepare(shifted, false, false, { ignoreTitles: true });
     expect(prepared).toMatchObject({ problems: [], refusal: null });
     expect(prepared.newChanges).toHaveLength(4);
@@ -93,24 +86,21 @@ describe('several such rows', () => {
   });
 });
 
-describe('a title is that of its id', () => {
-  it.each([
-    ['when it was that once, as the sync saw it', 't1,First title'],
-    ['when it was that once, as the history says', 't2,"second  Title "'],
-    ['when it is empty', 't1,'],
-    ['when it is that of what the topic was merged into', 'folded,Topic 2'],
-    ['as a CSV file protects it', 'p1,"\'=sum of all fails"'],
-    ['in other quotes and another form of Unicode', `p2,"${'Übergröße "café"'.normalize('NFD')}"`],
-    ['in a file that has ? for letters', 'p3,?????? ??? ????? 12'],
-    ['as a number', 'p4,7'],
-    ['where nothing of it is left', 'p5,??'],
-    ['where it was the result of a formula', 'p1,#NAME?'],
-    ['when it was cut', `p6,${'long '.repeat(60)}`],
-    ['when it was cut with dots', 'p6,long long...'],
-    ['when the warehouse has none', 'filed,anything'],
-  ])('%s', async (_, cells) => {
-    const importing = await Importing.on(warehouse);
-    const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`, false, true);
-    expect(problems).toEqual([]);
-  });
+it.each([
+  ['when it was that once, as the sync saw it', 't1,First title'],
+  ['when it was that once, as the history says', 't2,"second  Title "'],
+  ['when it is empty', 't1,'],
+  ['when it is that of what the topic was merged into', 'folded,Topic 2'],
+  ['as a CSV file protects it', 'p1,"\'=sum of all fails"'],
+  ['in other quotes and another form of Unicode', `p2,"${'Übergröße "café"'.normalize('NFD')}"`],
+  ['in a file that has ? for letters', 'p3,?????? ??? ????? 12'],
+  ['as a number', 'p4,7'],
+  ['where nothing of it is left', 'p5,??'],
+  ['where it was the result of a formula', 'p1,#NAME?'],
+  ['when it was cut', `p6,${'long '.repeat(60)}`],
+  ['when it was cut with dots', 'p6,long long...'],
+  ['when the warehouse has none', 'filed,anything'],
+])('a title is that of its id %s', async (_, cells) => {
+  const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`, false, true);
+  expect(problems).toEqual([]);
 });

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { textRow, workbook } from '../../sheet/support.js';
-import { csv, Importing, syncedAt, town } from './support.js';
+import { csv, importingOfFile, syncedAt } from './support.js';
 
-let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await town();
+const importing = importingOfFile(async (warehouse) => {
   await warehouse.run(`UPDATE topics SET summary = 'What ' || id || ' says', issue_type = 'bug_report'`);
   await warehouse.run(`UPDATE topics SET summary = repeat('long ', 9000) WHERE id = 't6'`);
   await warehouse.run(`UPDATE topics SET updated_at = TIMESTAMPTZ '2026-03-02T00:00:00Z' WHERE id = 't5'`);
 });
-afterAll(() => warehouse.close());
 
-const prepare = async (source: ImportSource | string) => (await Importing.on(warehouse)).prepare(source);
+const prepare = (source: ImportSource | string) => importing.prepare(source);
 const xlsx = (rows: string, after = '') => fromSheet({ bytes: workbook({ rows, after }), name: 'list.xlsx' });
 const row = (number: number, hidden: boolean, ...texts: string[]) =>
   textRow(number, ...texts).replace('<row ', hidden ? '<row hidden="1" ' : '<row ');
@@ -85,7 +81,7 @@ describe('edited cells that nobody can change', () => {
 it('a domain from the address bar is said to be read as one, and one that is stored like that stays', async () => {
   const list =
     'company_id,domain,connections_email\n1,https://www.Acme.example/about,MAILTO:a@Acme.example\n2,http://Beta.example,\n';
-  await warehouse.run(`UPDATE companies SET primary_domain = 'http://Beta.example' WHERE id = '2'`);
+  await importing.warehouse.run(`UPDATE companies SET primary_domain = 'http://Beta.example' WHERE id = '2'`);
   const { newChanges, notes, rows } = await prepare(await csv(list));
   expect(newChanges.map(({ change }) => change.wanted)).toEqual([{ connections_email: 'a@acme.example' }]);
   expect(notes).toContain(

@@ -1,16 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { Importing, town } from './support.js';
+import { describe, expect, it } from 'vitest';
+import { importingOfFile } from './support.js';
 
-let warehouse: Warehouse;
-let importing: Importing;
-beforeAll(async () => {
-  warehouse = await town();
-});
-beforeEach(async () => {
-  importing = await Importing.on(warehouse);
-});
-afterAll(() => warehouse.close());
+const importing = importingOfFile();
 
 const header = 'keep,title_1,title_2,score,topic_id_1,topic_id_2,base_updated_at';
 const sheet = (...rows: readonly string[]) => [header, ...rows, ''].join('\n');

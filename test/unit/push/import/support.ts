@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
 import {
@@ -54,25 +55,19 @@ export async function town(dataDir?: string): Promise<Warehouse> {
   return warehouse;
 }
 
-/** An empty queue: nothing of it reaches the table. */
-function queueOn(warehouse: Warehouse): Promise<Queue> {
-  return Queue.open(warehouse, { dataDir: emptyDir() }, systemClock);
-}
-
 /** A file by its text. */
 export function csv(text: string): Promise<ImportSource> {
   return fromSheet({ bytes: Buffer.from(text), name: 'list.csv' });
 }
 
-/** The importer of a warehouse and a queue, for text or a source. */
+/** Imports text or a source into the queue of a warehouse. */
 export class Importing {
-  constructor(
-    readonly warehouse: Warehouse,
-    readonly queue: Queue,
-  ) {}
+  warehouse!: Warehouse;
+  queue!: Queue;
 
-  static async on(warehouse: Warehouse): Promise<Importing> {
-    return new Importing(warehouse, await queueOn(warehouse));
+  /** An empty queue, of which nothing reaches the table. */
+  async clear(): Promise<void> {
+    this.queue = await Queue.open(this.warehouse, { dataDir: emptyDir() }, systemClock);
   }
 
   async prepare(
@@ -115,4 +110,16 @@ export class Importing {
     const [settled] = this.queue.move([sending as Change], status, patch);
     return settled as Change;
   }
+}
+
+/** A town for all tests of a file, and what `fill` adds to it; each test begins with an empty queue. */
+export function importingOfFile(fill?: (warehouse: Warehouse) => Promise<unknown>): Importing {
+  const importing = new Importing();
+  beforeAll(async () => {
+    importing.warehouse = await town();
+    await fill?.(importing.warehouse);
+  });
+  beforeEach(() => importing.clear());
+  afterAll(() => importing.warehouse.close());
+  return importing;
 }

@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { Importing, syncedAt, town } from './support.js';
+import { describe, expect, it } from 'vitest';
+import { importingOfFile, syncedAt } from './support.js';
 
-let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await town();
+const importing = importingOfFile(async (warehouse) => {
   await warehouse.run(
     `INSERT INTO topics BY NAME SELECT unnest(['d1', 'd2', 'd3', 'd4', 'd5', '😀']) AS id,
        unnest(['Login fails', 'Login fails', 'Export is slow', 'export is slow!', 'A list, of commas', '😀']) AS title,
@@ -13,11 +10,9 @@ beforeAll(async () => {
        TIMESTAMPTZ '${syncedAt}' AS synced_at`,
   );
 });
-afterAll(() => warehouse.close());
 
 describe('a list without ids', () => {
   it('is about the only open topic with each title, and the preview names its id', async () => {
-    const importing = await Importing.on(warehouse);
     const text =
       'Title;Prio\n topic 1 ;\nTopic  2;high\nEXPORT is slow;high\nA list, of commas;high\n😀;high\n'.replace(
         'Prio',
@@ -32,7 +27,6 @@ describe('a list without ids', () => {
   });
 
   it('names every candidate of an ambiguous title, and the most similar one of an unknown title', async () => {
-    const importing = await Importing.on(warehouse);
     const { problems, newChanges } = await importing.prepare(
       'title,priority\nLogin fails,low\nLogin fail,low\nNothing like it,low\nTopic 3,nonsense\n',
     );
@@ -46,7 +40,6 @@ describe('a list without ids', () => {
   });
 
   it('that nobody confirms counts only where each title is exact, and that of one topic', async () => {
-    const importing = await Importing.on(warehouse);
     const prepare = (text: string) => importing.prepare(text, true, false, { exactTitles: true });
     const { problems, changes } = await prepare(
       'title,priority\nTopic 2,high\ntopic 3,high\nExport is slow,high\n',
@@ -59,7 +52,6 @@ describe('a list without ids', () => {
   });
 
   it('is about companies by their names, which stay then', async () => {
-    const importing = await Importing.on(warehouse);
     const { changes, problems } = await importing.prepare('Name,VIP\nacme,TRUE\nGamma,TRUE\n', true);
     expect(changes).toMatchObject([{ entityId: '1', wanted: { is_vip: true } }]);
     expect(problems.map(({ problem }) => problem)).toEqual([
@@ -69,7 +61,6 @@ describe('a list without ids', () => {
 });
 
 it('a title in the column of ids is named as one, with its id', async () => {
-  const importing = await Importing.on(warehouse);
   const { problems, rows } = await importing.prepare(
     'topic_id,priority\nTopic 4,low\nLogin fails,low\nt5,low\nTopic 6,\nx9,low\n',
   );
