@@ -15,7 +15,7 @@ void (() => import('../../src/cli/commands/changes-merge-people.js'));
 let sandbox: Sandbox;
 let pulling: Pulling;
 /** Two customers who are probably the same, and somebody else. */
-let [source, target, other]: string[] = [];
+let [source, target, other] = ['', '', ''];
 
 beforeEach(async () => {
   sandbox = await startTown();
@@ -31,14 +31,8 @@ afterEach(async () => {
 });
 
 const ask = <T>(sql: string) => pulling.rows<T>(sql);
-const args = (...more: string[]) => [
-  'changes',
-  'merge-people',
-  String(source),
-  '--into',
-  String(target),
-  ...more,
-];
+const of = (one: string, into: string) => ['changes', 'merge-people', one, '--into', into];
+const args = (...more: string[]) => [...of(source, target), ...more];
 const confirmed = () => args('--confirm', `${source}:${target}`, '--by', 'kim', '--reason', 'one person');
 async function merge(given = confirmed()): Promise<{ code: number | null; report: MergeReport }> {
   const { code, stdout, stderr } = await pulling.run([...given, '--json']);
@@ -59,14 +53,14 @@ const journal = (): PeopleMerge[] => {
     .map((line) => JSON.parse(line));
 };
 const last = () => journal().at(-1);
-const name = (id: string | undefined) => sandbox.world.people.get(id ?? '')?.displayName ?? '';
+const name = (id: string) => sandbox.world.people.get(id)?.displayName ?? '';
 
 it('merges one pair after --confirm, records who asked and why, and the next sync shows it', async () => {
-  const accounts = sandbox.world.people.get(source ?? '')?.authorIds ?? [];
+  const accounts = sandbox.world.people.get(source)?.authorIds ?? [];
   const done = await merge();
   expect([done.code, done.report.outcome]).toEqual([0, 'merged']);
-  expect(applied()).toEqual({ [source ?? '']: 1 });
-  expect(sandbox.world.people.get(target ?? '')?.authorIds).toEqual(expect.arrayContaining(accounts));
+  expect(applied()).toEqual({ [source]: 1 });
+  expect(sandbox.world.people.get(target)?.authorIds).toEqual(expect.arrayContaining(accounts));
   expect(
     await ask(
       `SELECT action, requested_by, reason, outcome, details->>'sourceId' AS source, details->>'targetId' AS target FROM audit WHERE audit_id = '${done.report.id}'`,
@@ -82,10 +76,7 @@ it('merges one pair after --confirm, records who asked and why, and the next syn
 
   const again = await merge();
   expect([again.code, again.report.outcome]).toEqual([0, 'already_merged']);
-  const back = await merge([
-    ...['changes', 'merge-people', String(target), '--into', String(source)],
-    ...['--confirm', `${target}:${source}`],
-  ]);
+  const back = await merge([...of(target, source), '--confirm', `${target}:${source}`]);
   expect([back.code, back.report.outcome]).toEqual([3, 'refused']);
   expect(sandbox.stats().writesExecuted).toBe(1);
 
@@ -117,14 +108,14 @@ describe('without a valid second confirmation nothing is sent', () => {
   it('on a terminal the id of the one who stays has to be typed', async () => {
     const wrong = new Terminal(args(), { env: pulling.env });
     await wrong.until(/Type the id or the name of the person who stays/);
-    await wrong.enter(String(source), /Nothing was sent/);
+    await wrong.enter(source, /Nothing was sent/);
     expect(await wrong.ended).toBe(3);
     expect(sandbox.stats().routes.merge_people).toBeUndefined();
     const right = new Terminal(args(), { env: pulling.env });
     await right.until(/Type the id or the name of the person who stays/);
     await right.enter(name(target).toLowerCase(), /Merged/);
     expect(await right.ended).toBe(0);
-    expect(applied()).toEqual({ [source ?? '']: 1 });
+    expect(applied()).toEqual({ [source]: 1 });
   });
 });
 
@@ -132,12 +123,10 @@ describe('is refused, with the reason', () => {
   it.each<[string, () => void, RegExp]>([
     [
       'when one has changed since the published file',
-      () =>
-        sandbox.change({
-          kind: 'patchPerson',
-          personId: source,
-          fields: { primaryEmail: 'new@example.com' },
-        }),
+      () => {
+        const fields = { primaryEmail: 'new@example.com' };
+        sandbox.change({ kind: 'patchPerson', personId: source, fields });
+      },
       /the e-mail address was .* and is "new@example.com"\. Run signalhouse sync/,
     ],
     [
@@ -161,12 +150,9 @@ describe('is refused, with the reason', () => {
       [source, source],
       [source, '999999'],
       ['nobody', target],
-    ]) {
-      const ran = await pulling.run(['changes', 'merge-people', String(one), '--into', String(two)]);
-      expect([ran.code, ran.stderr]).toEqual([
-        2,
-        expect.stringMatching(/is the same person|there is no person/),
-      ]);
+    ] as const) {
+      const { code, stderr } = await pulling.run(of(one, two));
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/is the same person|there is no person/)]);
     }
     expect(sandbox.stats().requests).toBe(0);
   });
@@ -179,10 +165,7 @@ describe('an answer that does not come', () => {
     const first = await merge();
     expect([first.code, first.report.outcome]).toEqual([3, 'in_doubt']);
     expect(last()).toMatchObject({ status: 'sending', idempotencyKey: expect.any(String) });
-    const back = await merge([
-      ...['changes', 'merge-people', String(target), '--into', String(other)],
-      ...['--confirm', `${target}:${other}`],
-    ]);
+    const back = await merge([...of(target, other), '--confirm', `${target}:${other}`]);
     expect([back.report.outcome, back.report.problems[0]]).toEqual([
       'refused',
       expect.stringContaining('got no answer yet'),
@@ -191,7 +174,7 @@ describe('an answer that does not come', () => {
     const second = await merge();
     expect([second.code, second.report.outcome, second.report.id]).toEqual([0, 'merged', first.report.id]);
     expect(new Set(journal().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
-    expect(applied()).toEqual({ [source ?? '']: 1 });
+    expect(applied()).toEqual({ [source]: 1 });
   });
 
   it('for longer than the API remembers the key: what is read decides, and a new merge has a new key', async () => {
@@ -212,7 +195,7 @@ describe('an answer that does not come', () => {
       { outcome: 'failed' },
       { outcome: 'merged' },
     ]);
-    expect(applied()).toEqual({ [source ?? '']: 1 });
+    expect(applied()).toEqual({ [source]: 1 });
   });
 
   it.each([
@@ -229,7 +212,7 @@ describe('an answer that does not come', () => {
     const { code, report } = await merge();
     expect([code, report.outcome]).toEqual([0, commit ? 'already_merged' : 'merged']);
     expect(last()).toMatchObject({ id: report.id, status: 'merged', requestedBy: 'kim' });
-    expect(applied()).toEqual({ [source ?? '']: 1 });
+    expect(applied()).toEqual({ [source]: 1 });
     expect(await ask(`SELECT outcome FROM audit WHERE audit_id = '${report.id}'`)).toEqual([
       { outcome: 'merged' },
     ]);

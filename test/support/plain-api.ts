@@ -10,7 +10,7 @@ export interface PlainAnswer {
   readonly headers?: Record<string, string>;
   readonly destroy?: true;
 }
-type Answering = (seen: Seen, count: number) => PlainAnswer | undefined | Promise<PlainAnswer | undefined>;
+type Answering = (seen: Seen) => PlainAnswer | undefined;
 
 /**
  * A Product-Signals API of plain objects, without any rule of its own: it answers what a test put there, whether it makes
@@ -19,7 +19,6 @@ type Answering = (seen: Seen, count: number) => PlainAnswer | undefined | Promis
  */
 export class PlainApi {
   readonly apiKey = 'svc_plain';
-  organization: Plain = { id: '00000000-0000-4000-8000-0000000000ff', name: 'Plain', slug: 'plain' };
   topics: Plain[] = [];
   people: Plain[] = [];
   companies: Plain[] = [];
@@ -28,7 +27,6 @@ export class PlainApi {
   /** What GET by id answers, where it differs from the list's item; null answers 404. */
   topicDetails: Record<string, Plain | null> = {};
   personDetails: Record<string, Plain | null> = {};
-  companyDetails: Record<string, Plain | null> = {};
   /** `{group, messages}` by the id of the topic, company or person. */
   topicGroups: Record<string, Plain[]> = {};
   companyGroups: Record<string, Plain[]> = {};
@@ -37,30 +35,22 @@ export class PlainApi {
   /** Of people and companies. */
   identities: Record<string, Plain[]> = {};
   sourceStats: Record<string, Plain[]> = {};
-  activities: Record<string, Plain> = {};
   /** Of topics, people and companies: a whole answer. */
   histories: Record<string, Plain> = {};
-  pageSize = 100;
-  /** The `Date` header of every answer; null leaves it to the machine's clock. */
-  date: Date | null = null;
   /** Whether answers have a `Date` header at all. */
   sendsDate = true;
-  /** Writes that arrived, in order, with their bodies. */
-  readonly writes: { path: string; body: Plain; key: string | undefined }[] = [];
   /** Overrides, latest first: a path below /v1 (without the query) or a pattern of it. */
   readonly #overrides: { method: string; path: string | RegExp; answer: Answering }[] = [];
-  readonly #counts = new Map<unknown, number>();
   #server: RawServer | undefined;
 
   static async start(content: Partial<PlainApi> = {}): Promise<PlainApi> {
     const api = new PlainApi();
     Object.assign(api, content);
-    api.#server = await rawServer(async (response, seen) => {
-      const answer = await api.#answer(seen);
+    api.#server = await rawServer((response, seen) => {
+      const answer = api.#answer(seen);
       if (answer.destroy) return void response.destroy();
       const { status = 200, headers = {} } = answer;
       response.sendDate = api.sendsDate;
-      if (api.date) response.setHeader('date', api.date.toUTCString());
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(answer.text ?? JSON.stringify(answer.body ?? {}));
     });
@@ -97,10 +87,7 @@ export class PlainApi {
     return { routes: { all: { all: this.requests.length } } };
   }
 
-  /**
-   * Answers GETs of a path by hand from now on, before the default; undefined goes on to what was there before. `answer` is told
-   * how often it was asked, from 1.
-   */
+  /** Answers GETs of a path by hand from now on, before the default; undefined goes on to what was there before. */
   at(path: string | RegExp, answer: Answering | PlainAnswer, method = 'GET'): this {
     const asked: Answering = typeof answer === 'function' ? answer : () => answer;
     this.#overrides.unshift({ method, path, answer: asked });
@@ -112,47 +99,33 @@ export class PlainApi {
     this.#overrides.splice(0);
   }
 
-  async #answer(seen: Seen): Promise<PlainAnswer> {
+  #answer(seen: Seen): PlainAnswer {
     const path = below(seen.url);
     for (const one of this.#overrides) {
       if (one.method !== seen.method) continue;
       if (typeof one.path === 'string' ? one.path !== path : !one.path.test(path)) continue;
-      const count = (this.#counts.get(one) ?? 0) + 1;
-      this.#counts.set(one, count);
-      const answer = await one.answer(seen, count);
+      const answer = one.answer(seen);
       if (answer) return answer;
     }
     if (seen.method === 'PATCH') return this.#patch(path, seen);
     return this.#read(path, seen.url.searchParams);
   }
 
-  /** Every field of the body is set on the topic, in the list and by id; companies as the document says. */
-  #patch(path: string, seen: Seen): PlainAnswer {
-    const body = JSON.parse(seen.body) as Plain;
-    const key = seen.headers['idempotency-key'];
-    this.writes.push({ path, body, key: typeof key === 'string' ? key : undefined });
-    const id = path.split('/')[2] ?? '';
-    const topic = this.topics.find((one) => one.id === id);
+  /** Every field of the body is set on the topic, in the list and by id. */
+  #patch(path: string, { body }: Seen): PlainAnswer {
+    const topic = this.topics.find(({ id }) => path === `/topics/${id}`);
     if (!topic) return notFound;
-    const { archived, ...fields } = body;
-    const now = (this.date ?? new Date()).toISOString();
-    const change = {
-      ...fields,
-      ...(archived === true && { archivedAt: now }),
-      ...(archived === false && { archivedAt: null }),
-      updatedAt: now,
-    };
-    Object.assign(topic, change);
-    const detail = this.topicDetails[id];
-    if (detail) Object.assign(detail, change);
-    return { body: detail ?? topic };
+    const { archived, ...fields } = JSON.parse(body) as Plain;
+    const now = new Date().toISOString();
+    const archiving = archived === undefined ? {} : { archivedAt: archived ? now : null };
+    return { body: Object.assign(topic, fields, archiving, { updatedAt: now }) };
   }
 
   #read(path: string, query: URLSearchParams): PlainAnswer {
     const [, kind = '', id, part] = path.split('/').map(decodeURIComponent);
     const paged = (all: readonly Plain[] = []): PlainAnswer => {
       const page = Number(query.get('page') ?? 1);
-      const limit = Math.min(Number(query.get('limit') ?? this.pageSize), this.pageSize);
+      const limit = Math.min(Number(query.get('limit') ?? 100), 100);
       return {
         body: { data: all.slice((page - 1) * limit, page * limit), limit, page, totalCount: all.length },
       };
@@ -161,16 +134,8 @@ export class PlainApi {
       const one = id !== undefined && id in details ? details[id] : list.find((item) => item.id === id);
       return one ? { body: one } : notFound;
     };
-    const history = (): PlainAnswer => ({
-      body: this.histories[id ?? ''] ?? {
-        history: [],
-        actions: [],
-        mergedInto: null,
-        merges: [],
-        totalCount: 0,
-      },
-    });
-    if (kind === 'whoami') return { body: { organization: this.organization } };
+    if (kind === 'whoami')
+      return { body: { organization: { id: uuid('o', 255), name: 'Plain', slug: 'plain' } } };
     if (kind === 'groups') {
       const company = query.get('companyId');
       return paged(
@@ -184,28 +149,25 @@ export class PlainApi {
       if (kind === 'channels') return { body: this.channels };
       if (kind === 'automation-templates') return { body: [] };
       if (kind === 'stories') {
-        const counts = {
-          archivedCount: 0,
-          everythingCount: this.stories.length,
-          forYouCount: 0,
-          unreadCount: 0,
-        };
-        return { body: { ...counts, stories: this.stories, visitedThrough: '2026-01-01T00:00:00.000Z' } };
+        const counts = { archivedCount: 0, forYouCount: 0, unreadCount: 0 };
+        const { stories } = this;
+        return { body: { ...counts, everythingCount: stories.length, stories, visitedThrough: someTime } };
       }
       return notFound;
     }
-    if (part === 'history') return history();
+    const noHistory = { history: [], actions: [], mergedInto: null, merges: [], totalCount: 0 };
+    if (part === 'history') return { body: this.histories[id] ?? noHistory };
     if (part === 'identities') return { body: { identities: this.identities[id] ?? [] } };
     if (kind === 'topics' && part === 'groups') return { body: { data: this.topicGroups[id] ?? [] } };
     if (kind === 'topics' && part === 'people') return { body: { data: this.topicPeople[id] ?? [] } };
     if (kind === 'people' && part === 'source-stats')
       return { body: { sourceStats: this.sourceStats[id] ?? [] } };
     if (kind === 'companies' && part === 'activity')
-      return { body: this.activities[id] ?? { messageCount: 0, sourceStats: [], weeklyActivity: [] } };
+      return { body: { messageCount: 0, sourceStats: [], weeklyActivity: [] } };
     if (part !== undefined) return notFound;
     if (kind === 'topics') return detail(this.topicDetails, this.topics);
     if (kind === 'people') return detail(this.personDetails, this.people);
-    if (kind === 'companies') return detail(this.companyDetails, this.companies);
+    if (kind === 'companies') return detail({}, this.companies);
     if (kind === 'channels') return detail({}, this.channels);
     return notFound;
   }
@@ -227,38 +189,18 @@ export function uuid(kind: string, number: number): string {
 }
 
 const someTime = '2026-10-01T08:00:00.000Z';
+const nullFor = (fields: string) => Object.fromEntries(fields.split(' ').map((field) => [field, null]));
 
 /** A topic with every documented field of the list and of the detail. */
 export function plainTopic(number: number, fields: Plain = {}): Plain {
   return {
-    id: uuid('t', number),
-    title: `Topic ${number}`,
-    summary: `About ${number}`,
-    issueType: 'bug_report',
-    keywords: [],
-    lifecycleState: 'open',
-    lifecycleStateConfidence: 0.9,
-    priority: 'default',
-    priorityReasoning: null,
-    eventCount: 0,
-    messageCount: 0,
-    staffResponseGroupCount: 0,
-    totalGroupCount: 0,
-    similarity: 0,
-    sources: [],
-    authors: [],
-    persons: [],
-    linkedTicket: null,
-    graphStatus: 'active',
-    archivedAt: null,
-    archivedByUserId: null,
-    archivedReason: null,
-    successorTopic: null,
-    supersededAt: null,
-    timeRangeStart: someTime,
-    timeRangeEnd: someTime,
-    createdAt: someTime,
-    updatedAt: someTime,
+    ...{ id: uuid('t', number), title: `Topic ${number}`, summary: `About ${number}`, priority: 'default' },
+    ...{ issueType: 'bug_report', lifecycleState: 'open', lifecycleStateConfidence: 0.9 },
+    ...{ eventCount: 0, messageCount: 0, staffResponseGroupCount: 0, totalGroupCount: 0, similarity: 0 },
+    ...{ keywords: [], sources: [], authors: [], persons: [], graphStatus: 'active' },
+    ...nullFor('priorityReasoning linkedTicket successorTopic supersededAt'),
+    ...nullFor('archivedAt archivedByUserId archivedReason'),
+    ...{ timeRangeStart: someTime, timeRangeEnd: someTime, createdAt: someTime, updatedAt: someTime },
     ...fields,
   };
 }
@@ -266,25 +208,11 @@ export function plainTopic(number: number, fields: Plain = {}): Plain {
 /** A person with every documented field. Ids of people and companies are digits. */
 export function plainPerson(number: number, fields: Plain = {}): Plain {
   return {
-    id: String(number),
-    avatarUrl: null,
-    avgMessagesPerWeek: 0,
-    company: null,
-    connections: {},
-    conversationCount: 0,
-    createdAt: someTime,
-    description: null,
-    displayName: `Person ${number}`,
-    ecosystemTags: [],
-    expertiseTags: [],
-    firstSeenAt: someTime,
-    identityCount: 0,
-    isVip: false,
-    lastSeenAt: someTime,
-    messageCount: 0,
-    primaryEmail: `person${number}@example.com`,
-    sources: [],
-    weeklyActivity: [],
+    ...{ id: String(number), displayName: `Person ${number}`, primaryEmail: `person${number}@example.com` },
+    ...nullFor('avatarUrl company description'),
+    ...{ avgMessagesPerWeek: 0, conversationCount: 0, identityCount: 0, messageCount: 0, isVip: false },
+    ...{ connections: {}, ecosystemTags: [], expertiseTags: [], sources: [], weeklyActivity: [] },
+    ...{ createdAt: someTime, firstSeenAt: someTime, lastSeenAt: someTime },
     ...fields,
   };
 }
@@ -292,17 +220,9 @@ export function plainPerson(number: number, fields: Plain = {}): Plain {
 /** A company with every documented field of the list and of the detail. */
 export function plainCompany(number: number, fields: Plain = {}): Plain {
   return {
-    id: String(number),
-    name: `Company ${number}`,
-    primaryDomain: `company${number}.example`,
-    isOrgCompany: false,
-    isVip: false,
-    lastSeenAt: someTime,
-    logoUrl: null,
-    messageCount: 0,
-    personCount: 0,
-    connections: {},
-    createdAt: someTime,
+    ...{ id: String(number), name: `Company ${number}`, primaryDomain: `company${number}.example` },
+    ...{ isOrgCompany: false, isVip: false, messageCount: 0, personCount: 0, logoUrl: null, connections: {} },
+    ...{ createdAt: someTime, lastSeenAt: someTime },
     ...fields,
   };
 }
@@ -310,27 +230,10 @@ export function plainCompany(number: number, fields: Plain = {}): Plain {
 /** A message with every documented field. */
 export function plainMessage(number: number, fields: Plain = {}): Plain {
   return {
-    id: uuid('m', number),
-    content: `Message ${number}`,
-    createdAt: someTime,
-    deletedAt: null,
-    editedAt: null,
-    isInternal: false,
-    metadata: null,
-    replyToId: null,
-    threadId: null,
-    sourceMessageId: `m${number}`,
-    sourceMessageType: 'message',
-    sourceName: 'slack',
-    sourceReplyToId: null,
-    sourceThreadId: null,
-    sourceUrl: null,
-    title: null,
-    author: null,
-    channel: null,
-    reactions: [],
-    replyTo: null,
-    thread: null,
+    ...{ id: uuid('m', number), content: `Message ${number}`, createdAt: someTime, isInternal: false },
+    ...{ sourceMessageId: `m${number}`, sourceMessageType: 'message', sourceName: 'slack', reactions: [] },
+    ...nullFor('title author channel metadata deletedAt editedAt'),
+    ...nullFor('replyTo replyToId thread threadId sourceReplyToId sourceThreadId sourceUrl'),
     ...fields,
   };
 }
