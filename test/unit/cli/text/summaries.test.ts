@@ -6,40 +6,21 @@ import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
 import { someFacts } from '../../serve/serving.js';
 
 const scan: ScanReport = {
-  endpoint: 'topics',
-  verified: true,
-  complete: true,
-  attempts: 1,
-  pages: 12,
-  items: 1_200,
-  totalCount: 1_200,
-  missing: 0,
-  tombstoned: 0,
-  restored: 0,
-  fused: false,
-  note: null,
+  ...{ endpoint: 'topics', verified: true, complete: true, attempts: 1, pages: 12, note: null },
+  ...{ items: 1_200, totalCount: 1_200, missing: 0, tombstoned: 0, restored: 0, fused: false },
 };
 
 const report: SyncReport = {
-  runId: '20261120T101500123Z-4f2a',
-  outcome: 'done',
-  exitCode: 0,
-  stoppedBy: null,
-  endedByOutage: false,
-  unavailableMinutes: 0,
+  ...{ runId: '20261120T101500123Z-4f2a', outcome: 'done', exitCode: 0, stoppedBy: null },
+  ...{ startedAt: '2026-11-20T10:15:00.123Z', minutes: 10.3, endedByOutage: false, unavailableMinutes: 0 },
   organization: { id: 'org_1', name: 'Acme' },
   requests: { total: 1_234, rateLimited: 0, byEndpoint: { topics: 12, topic_groups: 1_222 } },
   scans: [scan],
   rows: { topics: { new: 12, changed: 3, removed: 0 }, channels: { new: 0, changed: 0, removed: 0 } },
   rejected: { new: 0, known: 2, examples: [] },
-  drift: [],
-  failures: [],
   left: { due: 0, requests: 0, minutes: 0, runs: null },
-  leftByResource: [],
-  notes: [],
+  ...{ drift: [], failures: [], leftByResource: [], notes: [] },
   published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [] },
-  startedAt: '2026-11-20T10:15:00.123Z',
-  minutes: 10.3,
 };
 
 const failure = (number: number) => ({
@@ -104,18 +85,11 @@ describe('the summary of a run', () => {
 describe('the summary of the status', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const status: StatusReport = {
-    holder: null,
+    ...{ holder: null, diskFreeBytes: null, publishedAt: null, contents: null, verified: null, jobs: null },
     files: { worker: null, published: null },
-    diskFreeBytes: null,
-    publishedAt: null,
-    contents: null,
-    verified: null,
     spending: { held: 0, limit: 120, windowMs: 60_000 },
     spent: { slices: [], sliceMinutes: 10 },
-    freshness: [],
-    queue: {},
-    jobs: null,
-    exitCode: 0,
+    ...{ freshness: [], queue: {}, exitCode: 0 },
   };
 
   it('of nothing says what to do', () => {
