@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { reportPage } from '../../src/report/page.js';
 import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
+import { testFolder } from '../support/test-folders.js';
 import { someReport } from '../unit/report/some-report.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'signalhouse-report-'));
+const dir = testFolder();
 const file = join(dir, 'report.html');
 let browser: Browser | undefined;
 
@@ -19,7 +19,6 @@ beforeAll(async () => {
 beforeEach(({ skip }) => skip(!browser, noChromium));
 afterAll(async () => {
   await browser?.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 async function open(options: BrowserContextOptions) {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = [
@@ -28,13 +28,11 @@ function linksIn(text: string): string[] {
   return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, path]) => path as string);
 }
 
-describe('files that the documentation names', () => {
-  it.each(pages)('%s names only what exists', (page) => {
-    const text = readFileSync(join(root, page), 'utf8');
-    const missing = [
-      ...pathsIn(text).filter((path) => ![path, `src/${path}`].some((one) => existsSync(join(root, one)))),
-      ...linksIn(text).filter((path) => !existsSync(join(root, dirname(page), path))),
-    ];
-    expect(missing).toEqual([]);
-  });
+it.each(pages)('%s names only files that exist', (page) => {
+  const text = readFileSync(join(root, page), 'utf8');
+  const missing = [
+    ...pathsIn(text).filter((path) => ![path, `src/${path}`].some((one) => existsSync(join(root, one)))),
+    ...linksIn(text).filter((path) => !existsSync(join(root, dirname(page), path))),
+  ];
+  expect(missing).toEqual([]);
 });

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,6 +6,7 @@ import { Gate } from '../../../src/api/gate.js';
 import { SpendingLog } from '../../../src/api/spending-log.js';
 import { silentLog } from '../../../src/base/log.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
+import { testFolder } from '../../support/test-folders.js';
 
 interface Plan {
   /** When the caller asks. */
@@ -93,29 +92,18 @@ describe('the budget', () => {
         fc.integer({ min: 1, max: 4 }),
         fc.array(plans(15), { minLength: 2, maxLength: 3 }),
         async (requests, concurrency, callers) => {
-          const folder = mkdtempSync(join(tmpdir(), 'budget-'));
+          const path = join(testFolder(), 'spending.log');
           const clock = new SimulatedClock();
           const windowMs = 300;
-          const logs = callers.map(() => {
-            const heldMs = guardedWindow(windowMs);
-            const path = join(folder, 'spending.log');
-            return new SpendingLog({
-              path,
-              heldMs,
-              attemptMs: 1000,
-              requests,
-              clock,
-              log: silentLog,
-              mayRun: () => true,
-            });
-          });
+          const heldMs = guardedWindow(windowMs);
+          const options = { path, heldMs, attemptMs: 1000, requests, clock, log: silentLog };
+          const logs = callers.map(() => new SpendingLog({ ...options, mayRun: () => true }));
           const gates = logs.map(
             (log) => new Gate(new Budget({ requests, windowMs }, clock, log), concurrency, clock),
           );
           const all = Promise.all(callers.map((calls, index) => play(clock, gates[index]!, calls)));
           const moments = (await clock.run(all)).flat();
           for (const log of logs) log.close();
-          rmSync(folder, { recursive: true });
           expect(moments).toHaveLength(callers.flat().length);
           expect(mostInSlidingWindow(moments, windowMs)).toBeLessThanOrEqual(requests);
         },

@@ -293,12 +293,13 @@ describe('a permanent failure', () => {
   });
 });
 
-describe('429', () => {
-  test.each([
-    ['Retry-After: 0', { 'retry-after': '0' }],
-    ['a date', { 'retry-after': new Date(Date.now() - 5000).toUTCString() }],
-    ['no hint', {}],
-  ])('%s: the client waits, does not count it as a failure, and never spins', async (_, headers) => {
+test.each([
+  ['Retry-After: 0', { 'retry-after': '0' }],
+  ['a date', { 'retry-after': new Date(Date.now() - 5000).toUTCString() }],
+  ['no hint', {}],
+])(
+  'after a 429 (%s) the client waits, does not count it as a failure, and never spins',
+  async (_, headers) => {
     const arrivals: number[] = [];
     const { error, kinds } = await failing((response, _seen, count) => {
       arrivals.push(performance.now());
@@ -309,8 +310,8 @@ describe('429', () => {
     expect(kinds).toEqual([...Array(3).fill('limited'), undefined]);
     const gaps = arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThan(15);
-  });
-});
+  },
+);
 
 describe('writes', () => {
   const change = { params: { topicId: 't1' }, body: { priority: 'high' } } as const;
@@ -341,36 +342,34 @@ describe('writes', () => {
   });
 });
 
-describe('stopping', () => {
-  test('a signal ends the wait for the queue, the budget and a retry, and lets sent requests finish', async () => {
-    const answers: (() => void)[] = [];
-    const { baseUrl, requests } = await serve((response, seen) => {
-      if (seen.url.pathname.endsWith('/failing')) refuse(response, 500, 'INTERNAL');
-      else answers.push(() => json(response, 200, {}));
-    });
-    const budget = { requests: 2, windowMs: 60_000 };
-    const retry = { attempts: 3, baseMs: 1e9, maxMs: 1e9 };
-    await withApi(
-      baseUrl,
-      async (api) => {
-        const stop = new AbortController();
-        const reason = new StoppedError('enough');
-        const failed = api.call('topic', { params: { topicId: 'failing' } }, { signal: stop.signal });
-        const sent = api.call('topic', { params: { topicId: 'sent' } }, { signal: stop.signal });
-        const unpaid = api.call('topic', { params: { topicId: 'unpaid' } }, { signal: stop.signal });
-        const settled = Promise.allSettled([failed, sent, unpaid]);
-        await expect.poll(() => answers.length).toBe(1);
-        await expect.poll(() => api.inFlight).toBe(1);
-        stop.abort(reason);
-        for (const answer of answers) answer();
-        const [first, second, third] = await settled;
-        expect(first).toMatchObject({ status: 'rejected', reason });
-        expect(second).toMatchObject({ status: 'fulfilled' });
-        expect(third).toMatchObject({ status: 'rejected', reason });
-        expect(api.waiting).toBe(0);
-      },
-      { budget, retry },
-    );
-    expect(requests).toHaveLength(2);
+test('a signal ends the wait for the queue, the budget and a retry, and lets sent requests finish', async () => {
+  const answers: (() => void)[] = [];
+  const { baseUrl, requests } = await serve((response, seen) => {
+    if (seen.url.pathname.endsWith('/failing')) refuse(response, 500, 'INTERNAL');
+    else answers.push(() => json(response, 200, {}));
   });
+  const budget = { requests: 2, windowMs: 60_000 };
+  const retry = { attempts: 3, baseMs: 1e9, maxMs: 1e9 };
+  await withApi(
+    baseUrl,
+    async (api) => {
+      const stop = new AbortController();
+      const reason = new StoppedError('enough');
+      const failed = api.call('topic', { params: { topicId: 'failing' } }, { signal: stop.signal });
+      const sent = api.call('topic', { params: { topicId: 'sent' } }, { signal: stop.signal });
+      const unpaid = api.call('topic', { params: { topicId: 'unpaid' } }, { signal: stop.signal });
+      const settled = Promise.allSettled([failed, sent, unpaid]);
+      await expect.poll(() => answers.length).toBe(1);
+      await expect.poll(() => api.inFlight).toBe(1);
+      stop.abort(reason);
+      for (const answer of answers) answer();
+      const [first, second, third] = await settled;
+      expect(first).toMatchObject({ status: 'rejected', reason });
+      expect(second).toMatchObject({ status: 'fulfilled' });
+      expect(third).toMatchObject({ status: 'rejected', reason });
+      expect(api.waiting).toBe(0);
+    },
+    { budget, retry },
+  );
+  expect(requests).toHaveLength(2);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isSuspicious, OutageMonitor, probePauseMs } from '../../../src/api/outage.js';
-import { OutageError, RefusedError, RejectedError, UnavailableError } from '../../../src/base/errors.js';
+import { OutageError, UnavailableError } from '../../../src/base/errors.js';
 import { type Answering, json, type RawServer, rawServer, refuse } from '../../support/raw-server.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
 import { withApi } from './support.js';
@@ -173,30 +173,6 @@ describe('a client', () => {
     );
     expect(requests.map(({ url }) => url.pathname)).toEqual(['/v1/topics', '/v1/topics', '/v1/whoami']);
   });
-
-  test.each([401, 403])(
-    '%i on one endpoint: the key is refused only when whoami refuses it too',
-    async (status) => {
-      let isRefused = false;
-      const { baseUrl } = await serve((response, { url }) =>
-        url.pathname.endsWith('/whoami') && !isRefused
-          ? json(response, 200, whoami)
-          : refuse(response, status, 'DENIED'),
-      );
-      await withApi(
-        baseUrl,
-        async (api) => {
-          const error = await api.call('topics').catch((thrown: unknown) => thrown);
-          expect(error).toBeInstanceOf(RejectedError);
-          expect(error).toMatchObject({ status, code: 'DENIED' });
-          isRefused = true;
-          await expect(api.call('topics')).rejects.toBeInstanceOf(RefusedError);
-          await expect(api.call('whoami')).rejects.toBeInstanceOf(RefusedError);
-        },
-        { retry, outageMs: 60_000 },
-      );
-    },
-  );
 
   test('a web page instead of the first answer is a wrong address, and not an outage', async () => {
     const { baseUrl, requests } = await serve((response) => void response.writeHead(200).end('<html>'));

@@ -172,18 +172,6 @@ const bareForms: Record<string, Bare> = {
 };
 
 describe('a documented list', () => {
-  test('is read completely and once, for any size, base and cap', async () => {
-    await fc.assert(
-      fc.asyncProperty(...anyPaging, async (total, base, cap, pageSize) => {
-        const all = items(total);
-        const { api, requests } = against(documented(all, { base, cap }), { pageSize });
-        expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
-        expect(requests).toHaveLength(requestsFor(total, Math.min(cap, pageSize)));
-        expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
-      }),
-    );
-  });
-
   test('is read to its end where its total is capped, whatever the server answers beyond the end', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,5 +1,4 @@
-import { appendFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -7,24 +6,22 @@ import { guardedWindow } from '../../../src/api/budget.js';
 import { formatRecord, SpendingLog, type SpendingLogOptions } from '../../../src/api/spending-log.js';
 import { silentLog } from '../../../src/base/log.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
+import { testFolder } from '../../support/test-folders.js';
 
 const windowMs = 1000;
 const heldMs = guardedWindow(windowMs);
 const attemptMs = 400;
 
-let folder: string;
 let path: string;
 let clock: SimulatedClock;
 const opened: SpendingLog[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'spending-log-'));
-  path = join(folder, 'spending.log');
+  path = join(testFolder(), 'spending.log');
   clock = new SimulatedClock();
 });
 afterEach(() => {
   for (const log of opened.splice(0)) log.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** A command that opens the spending log; `mayRun` says whether the others still run. */
@@ -60,19 +57,6 @@ describe('the spending log', () => {
     expect(next.held()).toBe(1);
     clock.skip(heldMs);
     expect(next.held()).toBe(0);
-  });
-
-  test('two commands that run at the same time see each other', () => {
-    const one = open();
-    const two = open();
-    const entry = one.claim(1);
-    expect(entry).toBeDefined();
-    expect(two.claim(1)).toBeUndefined();
-    expect(one.held()).toBe(0);
-    entry?.end();
-    clock.skip(heldMs);
-    expect(two.claim(1)).toBeDefined();
-    expect(one.claim(1)).toBeUndefined();
   });
 
   test('when two commands find the same last slot free, the one that is later in the file withdraws', () => {

@@ -1,5 +1,5 @@
-import { closeSync, mkdtempSync, openSync, rmSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { closeSync, openSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { factsReader, LiveSpending, readFacts } from '../../../src/app/facts.js';
@@ -7,6 +7,7 @@ import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';
 import { fileStore } from '../../../src/serve/store.js';
+import { testFolder } from '../../support/test-folders.js';
 import { open, ready } from '../warehouse/support.js';
 import { setupOf } from './support.js';
 
@@ -74,7 +75,7 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
 });
 
 test('status is not well where nothing was ever published, unless a run is at work', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'signalhouse-status-'));
+  const folder = testFolder();
   try {
     const exitCode = async () => (await status(setupOf(folder))).exitCode;
     expect(await exitCode()).toBe(3);
@@ -82,7 +83,6 @@ test('status is not well where nothing was ever published, unless a run is at wo
     writeFileSync(join(folder, 'worker.pid'), JSON.stringify(holder));
     expect(await exitCode()).toBe(0);
   } finally {
-    rmSync(folder, { recursive: true });
   }
 });
 

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { recordRun, withMetricsFile } from '../../../src/app/metrics-file.js';
@@ -8,9 +7,10 @@ import { RefusedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
+import { testFolder } from '../../support/test-folders.js';
 
 function setup() {
-  const folder = mkdtempSync(join(tmpdir(), 'signalhouse-metrics-'));
+  const folder = testFolder();
   const configFile = join(folder, 'settings.yaml');
   const path = join(folder, 'signals-acme.prom');
   writeFileSync(

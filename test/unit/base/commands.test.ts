@@ -1,17 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { runCommand } from '../../../src/base/processes.js';
+import { testFolder } from '../../support/test-folders.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'signalhouse-command-'));
+  folder = testFolder();
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 /** Where nobody waits for an orphan that was killed, its entry stays, as that of a zombie. */
 function isRunning(pid: number): boolean {

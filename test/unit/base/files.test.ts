@@ -1,18 +1,15 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { beforeEach, describe, expect, it, test } from 'vitest';
 import { writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
 import {
   EncryptionKey,
@@ -25,14 +22,14 @@ import {
 import { StorageError, UsageError } from '../../../src/base/errors.js';
 import { Journal } from '../../../src/base/journal.js';
 import { storageFault } from '../../../src/warehouse/store/faults.js';
+import { testFolder } from '../../support/test-folders.js';
 
 let folder: string;
 let path: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'signalhouse-atomic-'));
+  folder = testFolder();
   path = join(folder, 'file');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const ways = {
   writeAtomically: (text: string, mode?: number) =>

@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -14,8 +13,9 @@ import {
 } from '../../../src/config/load.js';
 import { secretSources } from '../../../src/config/secrets.js';
 import { jobProblems } from '../../../src/serve/schedule/job.js';
+import { testFolder } from '../../support/test-folders.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'signalhouse-config-'));
+const folder = testFolder();
 let files = 0;
 
 function file(content: string, name = `file-${files++}.yaml`): string {

@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
 import { isLoopback } from '../../../src/base/loopback.js';
 import { loadServeConfig } from '../../../src/config/load.js';
 import { apiKeyProblem, baseUrlProblem } from '../../../src/config/secrets.js';
+import { testFolder } from '../../support/test-folders.js';
 
-let cwd: string;
-beforeAll(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'signalhouse-secrets-'));
-  writeFileSync(join(cwd, 'token'), 'a-token-from-a-file\n');
-  writeFileSync(join(cwd, 'empty'), '\n');
-  writeFileSync(join(cwd, 'settings.yaml'), 'serve:\n  port: -1\n  jobs:\n    - name: x\n      cron: 5\n');
-});
-afterAll(() => rmSync(cwd, { recursive: true }));
+const cwd = testFolder();
+writeFileSync(join(cwd, 'token'), 'a-token-from-a-file\n');
+writeFileSync(join(cwd, 'empty'), '\n');
+writeFileSync(join(cwd, 'settings.yaml'), 'serve:\n  port: -1\n  jobs:\n    - name: x\n      cron: 5\n');
 
 const reachable = { SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1', SIGNALHOUSE_API_KEY: 'svc_key' };
 const load = (env: Record<string, string>, check: Parameters<typeof loadServeConfig>[1] = () => []) =>

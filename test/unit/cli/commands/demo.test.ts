@@ -1,19 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { emptyDemoFolder } from '../../../../src/cli/commands/demo.js';
+import { testFolder } from '../../../support/test-folders.js';
 
-let parent: string;
-beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'signalhouse-demo-'));
-});
-afterEach(() => rmSync(parent, { recursive: true }));
-
-describe("the demo's folder", () => {
-  it('is never one that holds what no demo has made', () => {
-    writeFileSync(join(parent, 'signals.duckdb'), 'precious');
-    expect(() => emptyDemoFolder(parent)).toThrow('a directory of its own');
-    expect(readFileSync(join(parent, 'signals.duckdb'), 'utf8')).toBe('precious');
-  });
+it("the demo's folder is never one that holds what no demo has made", () => {
+  const parent = testFolder();
+  writeFileSync(join(parent, 'signals.duckdb'), 'precious');
+  expect(() => emptyDemoFolder(parent)).toThrow('a directory of its own');
+  expect(readFileSync(join(parent, 'signals.duckdb'), 'utf8')).toBe('precious');
 });
