@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { program, signalhouse } from '../support/signalhouse.js';
+import { endOf, program, signalhouse } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
@@ -105,5 +106,40 @@ describe('settings', () => {
     });
     for (const text of [stdout, json.stdout])
       expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|hunter2`));
+  });
+});
+
+describe('what is built', () => {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const modules = (folder: string, ending: string) =>
+    (readdirSync(join(root, folder), { recursive: true }) as string[])
+      .filter((name) => name.endsWith(ending) && !name.endsWith('.d.ts'))
+      .map((name) => name.slice(0, -ending.length));
+
+  it('has a module for each of src, at the same depth, and none besides, and can be called by its name', () => {
+    // What runs in a browser is no TypeScript.
+    const written = [...modules('src', '.ts'), ...modules('src', '.js')];
+    expect(modules('dist', '.js').sort()).toEqual(written.sort());
+    const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    accessSync(join(root, bin.signalhouse), constants.X_OK);
+    expect(readFileSync(join(root, bin.signalhouse), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  /** Loads the commands, and fails at what only the sandbox needs once it runs. */
+  const loadCommands = `
+    import { register } from 'node:module';
+    const resolve = (name, context, next) => {
+      if (/^(@faker-js|fastify)/.test(name)) throw new Error('loads ' + name);
+      return next(name, context);
+    };
+    register('data:text/javascript,export ' + encodeURIComponent('const resolve = ' + resolve));
+    await import(process.argv[1]);
+  `;
+
+  it('waits in no command but the sandbox itself for the generator and its names, or for the server', async () => {
+    const commands = join(root, 'dist/cli/commands/index.js');
+    const args = ['--input-type=module', '--eval', loadCommands, commands];
+    const { code, stderr } = await endOf(spawn(process.execPath, args, { stdio: 'pipe' }));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
