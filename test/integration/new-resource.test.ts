@@ -1,5 +1,4 @@
 import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -22,8 +21,9 @@ import { readModels } from '../../src/warehouse/load/models.js';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import { mutantOf } from '../support/api-mutants.js';
 import { townOfFile } from '../support/pulling.js';
-import { json, type RawServer, rawServer, type Seen } from '../support/raw-server.js';
+import type { RawServer } from '../support/raw-server.js';
 import { testFolder } from '../support/test-folders.js';
 import { votes } from './votes/topic-votes.js';
 
@@ -45,9 +45,12 @@ let warehouse: Warehouse;
 const changed = new Set<string>();
 
 beforeAll(async () => {
-  server = await rawServer((response, request) => {
-    const [, topicId] = /^\/v1\/topics\/([^/]+)\/votes$/.exec(request.url.pathname) ?? [];
-    return topicId === undefined ? pass(response, request) : json(response, 200, votesOf(topicId));
+  // Everything else is answered by the sandbox.
+  server = await mutantOf(sandbox, {
+    before({ path }) {
+      const [, topicId] = /^\/topics\/([^/]+)\/votes$/.exec(path) ?? [];
+      return topicId === undefined ? undefined : { status: 200, headers: {}, body: votesOf(topicId) };
+    },
   });
   const { api: client, rateLimit } = settings.parse({});
   api = new Api({
@@ -92,19 +95,6 @@ function votesOf(topicId: string): unknown {
       { id: `${topicId}-2`, personId: 'p2', value, castAt: '2026-01-02T03:04:06.5Z' },
     ],
   };
-}
-
-/** Everything else is answered by the sandbox. */
-async function pass(response: ServerResponse, { method, url, headers, body }: Seen): Promise<void> {
-  const answer = await fetch(`${sandbox.origin}${url.pathname}${url.search}`, {
-    method,
-    headers: {
-      authorization: String(headers.authorization),
-      ...(body !== '' && { 'content-type': 'application/json' }),
-    },
-    ...(body !== '' && { body }),
-  });
-  json(response, answer.status, await answer.json());
 }
 
 async function parts(): Promise<SyncParts> {

@@ -110,11 +110,11 @@ describe('an API that is otherwise', () => {
     personal = personalStrings();
   });
 
-  it.each(mutants)('$name: $id', async (mutant) => {
+  it.each(Object.entries(mutants))('%s', async (name, mutant) => {
     const api = await mutantOf(sandbox, mutant);
     try {
       const proved = await prove(api);
-      if (verdictsOf(proved).get(mutant.id) !== 'contradicted') unnamed.push(`${mutant.name}: ${mutant.id}`);
+      if (verdictsOf(proved).get(mutant.id) !== 'contradicted') unnamed.push(`${name}: ${mutant.id}`);
       const unhandled = proved.result.proof.some(
         ({ verdict, handled }) => verdict === 'contradicted' && !handled,
       );
@@ -129,7 +129,7 @@ describe('an API that is otherwise', () => {
   });
 
   it('is named', () => {
-    expect(mutants.length).toBeGreaterThanOrEqual(30);
+    expect(Object.keys(mutants).length).toBeGreaterThanOrEqual(30);
     expect(unnamed).toEqual([]);
   });
 });
@@ -168,7 +168,7 @@ it('a later proof says what the API does otherwise than before', async () => {
   };
   const dataDir = join(testFolder(), 'data');
   mkdirSync(dataDir);
-  const [zero] = mutants.filter(({ id }) => id === 'page_base');
+  const zero = mutants['pages from 0'];
   expect(await text()).not.toContain('differently');
   const file = join(dataDir, 'proof.json');
   const stored = JSON.parse(readFileSync(file, 'utf8'));
