@@ -4,10 +4,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { sqlDir } from '../../src/warehouse/sql.js';
-import { differences, expectedTables, madeUpTables } from '../support/oracle.js';
+import { analysisTables, differences, expectedTables, madeUpTables } from '../support/oracle.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';
-import { analysisTables } from '../support/version-tables.js';
 
 const modelsDir = join(sqlDir, 'models');
 

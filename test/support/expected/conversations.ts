@@ -86,23 +86,9 @@ function membershipOf(renderer: Renderer): Membership {
   };
 }
 
-const topicFields = [
-  'topicId',
-  'topicTitle',
-  'topicType',
-  'isV2',
-  'keywords',
-  'sources',
-  'linkedIssueKey',
-] as const;
-const topicColumns: Record<(typeof topicFields)[number], string> = {
-  topicId: 'topic_id',
-  topicTitle: 'topic_title',
-  topicType: 'topic_type',
-  isV2: 'topic_is_v2',
-  keywords: 'topic_keywords',
-  sources: 'topic_sources',
-  linkedIssueKey: 'topic_linked_issue_key',
+const topicColumns = {
+  ...{ topicId: 'topic_id', topicTitle: 'topic_title', topicType: 'topic_type', isV2: 'topic_is_v2' },
+  ...{ keywords: 'topic_keywords', sources: 'topic_sources', linkedIssueKey: 'topic_linked_issue_key' },
 };
 
 function groupTable(
@@ -119,14 +105,14 @@ function groupTable(
     rows: groups.map((group) => {
       const wire = groupOf(renderer, group, membership.byTopic.has(group.id));
       const topic = byEntity.has(group.id) ? renderer.world.topics.get(group.topicId ?? '') : undefined;
-      const about = topic ? topicOfGroup(renderer, topic) : undefined;
+      const about: Row = topic ? { ...topicOfGroup(renderer, topic) } : {};
       // These columns keep what the topic's last answer said before it lost the conversation or became unreadable.
       const nullOr = (expected: unknown) => (value: unknown) => value === null || value === expected;
       return {
         title: nullOr(group.title),
         similarity_at_assignment: nullOr(group.similarityAtAssignment),
         ...columns(wire),
-        ...Object.fromEntries(topicFields.map((name) => [topicColumns[name], about?.[name] ?? null])),
+        ...Object.fromEntries(Object.entries(topicColumns).map(([name, as]) => [as, about[name] ?? null])),
       };
     }),
     lagging: Object.values(topicColumns),
@@ -169,11 +155,7 @@ function groupPeople(
       const person = people.get(author?.personId ?? '');
       if (!person) continue;
       const pair = `${id} ${person.id}`;
-      rows.set(pair, {
-        group_id: id,
-        person_id: person.id,
-        via: listed.has(pair) ? 'listed' : 'author',
-      });
+      rows.set(pair, { group_id: id, person_id: person.id, via: listed.has(pair) ? 'listed' : 'author' });
     }
   }
   return {

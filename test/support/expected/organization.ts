@@ -33,26 +33,10 @@ export function organizationTables(renderer: Renderer): ExpectedTable[] {
 }
 
 const templateColumns = [
-  'slug',
-  'name',
-  'description',
-  'prompt',
-  'schedule',
-  'timezone',
-  'model_level',
-  'capability_mode',
-  'allowed_capabilities',
-  'created_at',
-  'updated_at',
+  ...['slug', 'name', 'description', 'prompt', 'schedule', 'timezone', 'model_level', 'capability_mode'],
+  ...['allowed_capabilities', 'created_at', 'updated_at'],
 ];
-
-const relevance = [
-  'memberId',
-  'relevanceKind',
-  'relevanceLabel',
-  'relevanceRationale',
-  'linkedAuthorIds',
-] as const;
+const relevance = ['memberId', 'relevanceKind', 'relevanceLabel', 'relevanceRationale', 'linkedAuthorIds'];
 const user = ['id', 'name', 'image'];
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
