@@ -46,15 +46,13 @@ describe('one broken endpoint', () => {
   });
 });
 
-describe('a list that cannot be read', () => {
-  it('is named by a plan, which exits 3', async () => {
-    sandbox.addFaults([{ match: { route: 'channels' }, kind: 'status', status: 500 }]);
-    const { code, stdout } = await pulling.run(['plan', '--json', '--only', 'channels']);
-    expect([code, JSON.parse(stdout).failures]).toMatchObject([
-      3,
-      [{ endpoint: 'channels', entityId: null, message: expect.stringContaining('500') }],
-    ]);
-  });
+it('a list that cannot be read is named by a plan, which exits 3', async () => {
+  sandbox.addFaults([{ match: { route: 'channels' }, kind: 'status', status: 500 }]);
+  const { code, stdout } = await pulling.run(['plan', '--json', '--only', 'channels']);
+  expect([code, JSON.parse(stdout).failures]).toMatchObject([
+    3,
+    [{ endpoint: 'channels', entityId: null, message: expect.stringContaining('500') }],
+  ]);
 });
 
 describe('a run that is limited', () => {

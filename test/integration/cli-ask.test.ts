@@ -98,28 +98,6 @@ describe('sql', () => {
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('signalhouse sync') });
   });
 
-  it('prints vertically on a terminal what does not fit; long output goes through the pager', async () => {
-    const ids = ['x', 'y'].map((letter) => letter.repeat(36));
-    const wide = `SELECT 1 AS n, repeat('many words ', 8) AS text, '${ids[0]}' AS one, '${ids[1]}' AS two`;
-    const terminal = new Terminal(['sql', `${wide}; FROM range(30) t(n)`], {
-      env: { ...env, PAGER: "sed 's/^/> /'" },
-    });
-    expect(await terminal.ended).toBe(0);
-    expect(terminal.text.trim().split('\n').slice(0, 10)).toEqual([
-      `> -[ RECORD 1 ]${'-'.repeat(47)}`,
-      '> n    | 1',
-      `> text | ${'many words '.repeat(7).slice(0, -7)}`,
-      '>      | words many words',
-      `> one  | ${ids[0]}`,
-      `> two  | ${ids[1]}`,
-      '> ',
-      '>  n',
-      '> --',
-      '>  0',
-    ]);
-    expect(terminal.text).toContain('> 29\n');
-  });
-
   it('ends quietly when its reader has read enough', async () => {
     const head = spawn(
       '/bin/sh',

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
@@ -76,28 +76,5 @@ describe('the drop folder', () => {
     for (const topic of some) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
     const results = await readSheet({ path: join(inbox.path, 'done', 'capped.result.csv') });
     expect(results.rows.map(({ cells }) => cells[2])).toEqual(some.map(() => 'applied'));
-  });
-});
-
-describe('push --result', () => {
-  it('hands the imported file back with what became of each row', async () => {
-    const [one, two] = topics.slice(12, 14) as [StoredTopic, StoredTopic];
-    const file = join(pulling.dataDir, 'mine.csv');
-    writeFileSync(file, `Topic ID;Comment;Priority\n${one.id};keep me;high\n${two.id};;${two.priority}\n`);
-    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'low' } });
-    expect((await pulling.sync(['--only', 'topics'])).code).toBe(0);
-    expect((await pulling.run(['changes', 'import', file, '--yes'])).code).toBe(0);
-    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'very_low' } });
-    const out = join(pulling.dataDir, 'back.csv');
-    const pushed = await pulling.run(['push', '--result', out]);
-    expect(pushed.code).toBe(3);
-    expect(pushed.stdout).toContain(out);
-    const { columns, rows } = await readSheet({ path: out });
-    expect(columns).toEqual(['Topic ID', 'title', 'result', 'reason', 'Comment', 'Priority']);
-    expect(rows.map(({ cells }) => [cells[1], cells[2], cells[4]])).toEqual([
-      [one.title, 'conflict', 'keep me'],
-      [two.title, 'unchanged', null],
-    ]);
-    expect(rows[0]?.cells[3]).toContain('priority is now very_low');
   });
 });

@@ -284,37 +284,6 @@ test('a row group has 8 MB of long texts: in the live file, in the published one
   await again.close();
 });
 
-test('texts are compressed in a copy, although one in a hundred is too long for that', async () => {
-  const dir = await ready();
-  const warehouse = await open(dir);
-  const documents = Array.from({ length: 4_000 }, (_, n) =>
-    doc(
-      'messages',
-      `m${n}`,
-      0,
-      { content: `The export of ${n} rows fails. `.repeat(n % 100 === 0 ? 200 : 10) },
-      'g1',
-    ),
-  );
-  await loadBatch(warehouse, batchOf(runId, { documents }));
-  const uncompressed = async (of: Pick<Warehouse, 'all'>) => {
-    const found = await of.all<{ rows: number }>(
-      `SELECT sum(count) FILTER (compression = 'Uncompressed')::INTEGER AS rows FROM
-        (FROM pragma_storage_info('raw.documents') WHERE column_name = 'body' AND segment_type <> 'VALIDITY'
-         UNION ALL FROM pragma_storage_info('messages') WHERE column_name = 'content' AND segment_type <> 'VALIDITY')`,
-    );
-    return found[0]?.rows;
-  };
-  await warehouse.run('CHECKPOINT');
-  expect(await uncompressed(warehouse)).toBe(8_000);
-  const found = await stored(warehouse);
-  await warehouse.close({ compactWhen: anyway });
-  const again = await open(dir);
-  expect(await uncompressed(again)).toBe(80);
-  expect(await stored(again)).toEqual(found);
-  await again.close();
-});
-
 test('older versions of DuckDB can read the files', async () => {
   const dir = await ready();
   const warehouse = await open(dir);

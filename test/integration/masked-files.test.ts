@@ -249,28 +249,26 @@ it('a live file that is lost comes back whole, and never from a masked one; with
   expect(await pulling.differences()).toEqual([]);
 });
 
-describe('the settings of published files', () => {
-  it('that are wrong are named, all at once, with what there is', async () => {
-    const wrong = {
-      exclude: ['message.metadata', 'people.shoe_size'],
-      mask: { 'people.id': null, 'people.primary_email': 'md5', 'messages.thread': 'hash' },
-    };
-    pulling.set({ publish: { ...wrong, also: [{ file: '../out.duckdb' }, { file: 'worker.duckdb' }] } });
-    const first = await pulling.run(['status']);
-    expect(first.code).toBe(2);
-    for (const at of [0, 1]) expect(first.stderr).toContain(`publish.also[${at}].file`);
-    const also = [{ file: 'more.duckdb', mask: { 'topics.priority': 'initials' } }];
-    pulling.set({ publish: { ...wrong, also } });
-    const { code, stderr } = await pulling.run(['status']);
-    expect(code).toBe(2);
-    for (const text of [
-      /publish\.exclude.*message\.metadata is not a schema, table or column.*messages/,
-      /publish\.exclude.*people\.shoe_size is not a column: people has no shoe_size.*primary_email/,
-      /publish\.mask\.people\.id.*key that rows are joined by/,
-      /publish\.mask\.people\.primary_email.*must be null, hash, domain, initials, or truncate:N, not md5/,
-      /publish\.mask\.messages\.thread.*JSON/,
-      /publish\.also\[0\]\.mask\.topics\.priority.*says nothing about a person/,
-    ])
-      expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(text);
-  });
+it('the settings of published files that are wrong are named, all at once, with what there is', async () => {
+  const wrong = {
+    exclude: ['message.metadata', 'people.shoe_size'],
+    mask: { 'people.id': null, 'people.primary_email': 'md5', 'messages.thread': 'hash' },
+  };
+  pulling.set({ publish: { ...wrong, also: [{ file: '../out.duckdb' }, { file: 'worker.duckdb' }] } });
+  const first = await pulling.run(['status']);
+  expect(first.code).toBe(2);
+  for (const at of [0, 1]) expect(first.stderr).toContain(`publish.also[${at}].file`);
+  const also = [{ file: 'more.duckdb', mask: { 'topics.priority': 'initials' } }];
+  pulling.set({ publish: { ...wrong, also } });
+  const { code, stderr } = await pulling.run(['status']);
+  expect(code).toBe(2);
+  for (const text of [
+    /publish\.exclude.*message\.metadata is not a schema, table or column.*messages/,
+    /publish\.exclude.*people\.shoe_size is not a column: people has no shoe_size.*primary_email/,
+    /publish\.mask\.people\.id.*key that rows are joined by/,
+    /publish\.mask\.people\.primary_email.*must be null, hash, domain, initials, or truncate:N, not md5/,
+    /publish\.mask\.messages\.thread.*JSON/,
+    /publish\.also\[0\]\.mask\.topics\.priority.*says nothing about a person/,
+  ])
+    expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(text);
 });
