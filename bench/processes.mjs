@@ -58,9 +58,10 @@ export async function startSandbox(sizes, settings = {}) {
   const folder = makeDataDir();
   const file = join(folder.dir, 'sandbox.json');
   writeFileSync(file, JSON.stringify({ rate: { requests: unlimited, windowMs: 1_000 }, sizes, ...settings }));
-  const child = spawn(process.execPath, [main, 'sandbox', '--json', '--port', '0', '--settings', file], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  // A million messages take 3.6 GB: at its usual limit, it would collect garbage instead of answering.
+  const heap = '--max-old-space-size=8192';
+  const args = [heap, main, 'sandbox', '--json', '--port', '0', '--settings', file];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   child.once('exit', folder.remove);
   endWithBench(child);
   let text = '';
