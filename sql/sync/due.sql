@@ -172,15 +172,17 @@ SELECT
   reason = 'sweep' AND is_young AS is_early,
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
   -- they show which field changed: numbers, times and true or false as they are, other text (which may be long, or
-  -- personal) as a short hash, and lists as one with their length. Not of all that is only counted: it costs most of all.
-  CASE WHEN reason IS NOT NULL OR $entity_ids IS NOT NULL THEN to_json(map($change_fields || CASE WHEN $member_list <> '' THEN ['$.' || $member_list] ELSE [] END, CASE
-    WHEN $paged THEN change_values
-    ELSE list_transform(change_values, lambda value: CASE
-      WHEN value IS NULL OR regexp_full_match(value, 'true|false|-?[0-9.]{1,20}|[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,20}') THEN value
-      ELSE '#' || md5(value)[:8] || coalesce(' ' || json_array_length(TRY_CAST(value AS JSON)), '')
-    END)
-  END))::VARCHAR END AS counters,
-  CASE WHEN reason IS NOT NULL OR $entity_ids IS NOT NULL THEN stored_counters END AS stored_counters,
+  -- personal) as a short hash, and lists as one with their length. Not of what is not due and not asked for: it costs most.
+  CASE WHEN reason IS NOT NULL OR $entity_ids IS NOT NULL THEN
+    to_json(map($change_fields || CASE WHEN $member_list <> '' THEN ['$.' || $member_list] ELSE [] END, CASE
+      WHEN $paged THEN change_values
+      ELSE list_transform(change_values, lambda value: CASE
+        WHEN value IS NULL OR regexp_full_match(value, 'true|false|-?[0-9.]{1,20}|[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,20}') THEN value
+        ELSE '#' || md5(value)[:8] || coalesce(' ' || json_array_length(TRY_CAST(value AS JSON)), '')
+      END)
+    END))::VARCHAR
+  END AS counters,
+  stored_counters,
   last_reason,
   coalesce(is_vip, false) AS is_vip,
   last_activity,

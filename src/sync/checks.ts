@@ -72,16 +72,17 @@ const unchecked = { checks: 0, stale: 0, checkedDays: 0, days: 0 };
 /** The strata of these resources: how many details each has now, and what its checks found. */
 function strataOf({ current }: Look, checked: readonly Checked[]): (Stratum & { readonly days: number })[] {
   const key = ({ resource, stratum }: Pick<Stratum, 'resource' | 'stratum'>) => `${resource} ${stratum}`;
-  const now = groupBy(current, key);
+  const stored = groupBy(current, key);
   const found = new Map(checked.map((one) => [key(one), one]));
-  return [...new Set([...now.keys(), ...found.keys()])].flatMap((name) => {
-    const own = now.get(name) ?? [];
-    const one =
-      found.get(name) ?? (own[0] && { ...unchecked, resource: own[0].resource, stratum: own[0].stratum });
-    if (!one) return [];
-    const days = own.reduce((sum, { ageDays }) => sum + ageDays, 0);
-    return { ...one, population: own.length, ageDays: days / own.length || 0 };
-  });
+  return [
+    ...[...stored.values()].map((own) => {
+      const [{ resource, stratum }] = own;
+      const days = own.reduce((sum, { ageDays }) => sum + ageDays, 0);
+      const ofNow = { resource, stratum, population: own.length, ageDays: days / own.length };
+      return { ...unchecked, ...found.get(key(ofNow)), ...ofNow };
+    }),
+    ...checked.filter((one) => !stored.has(key(one))).map((one) => ({ ...one, population: 0, ageDays: 0 })),
+  ];
 }
 
 const insertSql = `

@@ -81,16 +81,12 @@ async function compare(
   return store.transaction(async (tx) => {
     await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
     await tx.append({ catalog: 'temp', table: 'scan_ids' }, rowsOf(ids));
-    const missing = await tx.all<MissingItem & { stored: number }>(compareSql.missing, {
-      ...{ list: list.name, presence },
-    });
-    return {
-      ...{ missing, stored: Number(missing[0]?.stored ?? 0) },
-      returned: await tx.all<ReturnedItem>(compareSql.returned, { presence }),
-      unlisted: await tx.all<UnlistedItem>(compareSql.unlisted, {
-        ...{ presence, max_age_seconds: maxAge, now: new Date(clock.now()) },
-      }),
-    };
+    const items = { list: list.name, presence };
+    const missing = await tx.all<MissingItem & { stored: number }>(compareSql.missing, items);
+    const returned = await tx.all<ReturnedItem>(compareSql.returned, { presence });
+    const known = { presence, max_age_seconds: maxAge, now: new Date(clock.now()) };
+    const unlisted = await tx.all<UnlistedItem>(compareSql.unlisted, known);
+    return { missing, stored: Number(missing[0]?.stored ?? 0), returned, unlisted };
   });
 }
 
