@@ -57,5 +57,5 @@ export function countRowsOf(tables: readonly string[]): string {
 }
 
 /** A query that finds the table of the documents in the database that is in use. */
-export const findDocuments = `SELECT 1 FROM duckdb_tables()
+export const documentsTableSql = `SELECT 1 FROM duckdb_tables()
   WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary`;

@@ -28,10 +28,10 @@ export async function append(
   setsBefore: number,
 ): Promise<void> {
   const appended = Object.entries(appendedRows(batch, answersBefore, setsBefore));
-  const { requests, ...toMerge } = batch;
-  const isToMerge = Object.values(toMerge).some((part) => typeof part !== 'string' && part.length > 0);
+  const { runId, requests, ...toMerge } = batch;
+  const isToMerge = Object.values(toMerge).some(({ length }) => length > 0);
   await session.transaction(async (tx) => {
-    if (isToMerge) await tx.append({ schema: 'appended', table: 'batches' }, [[batch.runId]]);
+    if (isToMerge) await tx.append({ schema: 'appended', table: 'batches' }, [[runId]]);
     for (const [table, rows] of appended)
       if (rows.length > 0) await tx.append({ schema: 'appended', table }, rows);
     // Nothing of these is ever changed, so they are where they belong at once.

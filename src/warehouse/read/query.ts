@@ -5,7 +5,7 @@ import { type DuckDBConnection, type DuckDBResult, ResultReturnType } from '@duc
 import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
-import { findDocuments, listLiteral, literal } from '../sql.js';
+import { documentsTableSql, listLiteral, literal } from '../sql.js';
 import { keyFault } from '../store/encryption.js';
 import { attach, attaching, filesOf, type Limits, logsOf, openInstance } from '../store/engine.js';
 import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
@@ -165,7 +165,7 @@ export class Snapshot {
 
   /** Whether it has everything: a file that leaves anything out never has the documents. */
   async isFull(): Promise<boolean> {
-    return (await this.rows(findDocuments)).length > 0;
+    return (await this.rows(documentsTableSql)).length > 0;
   }
 
   /** What the file leaves out, for a person; undefined when it has everything. */

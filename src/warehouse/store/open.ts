@@ -9,7 +9,7 @@ import { createAppended } from '../load/append.js';
 import { merge } from '../load/merge.js';
 import { readModels } from '../load/models.js';
 import { type PublishSettings, publishDefaults } from '../publish.js';
-import { findDocuments, sqlDir } from '../sql.js';
+import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory } from './compact.js';
 import { keyFault } from './encryption.js';
@@ -91,7 +91,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
 
 async function callGuard(guard: OpenOptions['guard'], session: Session): Promise<void> {
   if (!guard) return;
-  const tables = await session.all(findDocuments);
+  const tables = await session.all(documentsTableSql);
   try {
     guard(tables.length === 0 ? null : await organization(session));
   } catch (error) {

@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { countRowsOf, findDocuments, literal } from '../sql.js';
+import { countRowsOf, documentsTableSql, literal } from '../sql.js';
 import { databaseInUse, named, tablesOf } from './copy.js';
 import { headerOf, keyFault } from './encryption.js';
 import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
@@ -319,7 +319,7 @@ export async function refuseHeld(dataDir: string, limits: Limits, log: Log): Pro
 
 /** Whether a snapshot is a full one: one that leaves anything out never has the documents. */
 async function hasDocuments(session: Session): Promise<boolean> {
-  return (await session.all(findDocuments)).length > 0;
+  return (await session.all(documentsTableSql)).length > 0;
 }
 
 /**
