@@ -14,6 +14,7 @@ import type { Staging } from './staging/staging.js';
 /** How `ops.coverage.reason` begins for an answer that is asked for again (sql/sync/due.sql reads it). */
 const again = 'again: ';
 const unconfirmed = `${again}unconfirmed`;
+export const older = `${again}older`;
 
 /** Tells one child of one entity from all others. */
 export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): string {

@@ -13,7 +13,7 @@ import type { Failure } from '../run/tally.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
-import { coverageInDoubt, furtherItems } from './doubts.js';
+import { coverageInDoubt, furtherItems, older } from './doubts.js';
 import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
@@ -70,7 +70,8 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   }
   if (lags(task, staging)) {
     context.lagging.add(`${child.name} ${entityId}`);
-    staging.coverage.push({ ...coverage, error: 'the answer is older than the item of the list' });
+    const error = 'the answer is older than the item of the list';
+    staging.coverage.push({ ...coverage, error, reason: older });
   } else staging.coverage.push(coverage);
   await context.batcher.add(staging);
 }
@@ -80,7 +81,7 @@ const mostLags = 3;
 
 /**
  * Whether a detail is older than the list's item, by their `updatedAt`: a server answered that lags behind. What the list
- * says counts (raw.is_younger), and the detail stays due, so that the next sync asks for the rest.
+ * says counts (raw.is_younger), and the next sync asks for the rest, also where the detail was not due but checked.
  */
 function lags({ child, entityId, updatedAt, attempts }: Task, staging: Staging): boolean {
   if (!isDetail(child) || updatedAt === null || attempts >= mostLags) return false;

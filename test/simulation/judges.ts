@@ -42,12 +42,13 @@ export async function everyNight(
   { isQuiet, isWhole }: { isQuiet: boolean; isWhole: boolean },
 ): Promise<void> {
   judge(simulation, 'the budget is kept', budgetProblems(simulation));
-  judge(simulation, 'each change is executed once', doubleWrites(simulation));
+  judge(simulation, 'each change is executed once', writeProblems(simulation));
   judge(simulation, 'files stay few and small', fileProblems(simulation));
   await nothingLost(simulation);
   if (isQuiet || isWhole) {
     // A run that was cut short has not looked at everybody who came back and went again meanwhile.
     judge(simulation, 'who is gone is in no topic and no company', await namedAlthoughGone(simulation));
+    judge(simulation, 'who left a company is none of its employees', await employedElsewhere(simulation));
     judge(simulation, 'no change is told otherwise than it went', await toldOtherwise(simulation));
   }
   if (isQuiet) {
@@ -202,11 +203,14 @@ function budgetProblems({ platform, mostRequests: most }: Simulation): string[] 
   return found;
 }
 
-function doubleWrites({ service }: Simulation): string[] {
+/** Every request was one of a change, with the key that was stored before. */
+function writeProblems({ service, keysOfChanges }: Simulation): string[] {
   const keys = service.stats.writes.map(({ idempotencyKey }) => idempotencyKey);
+  const unknown = keys.filter((key) => key !== null && !keysOfChanges.has(key));
   const twice = keys.filter((key, at) => key !== null && keys.indexOf(key) !== at);
   return [
     ...twice.map((key) => `${key} was executed more than once`),
+    ...unknown.map((key) => `${key} was sent for no change`),
     ...(keys.includes(null) ? ['a request was sent without a key'] : []),
   ];
 }
@@ -259,6 +263,21 @@ export async function nothingLost(simulation: Simulation): Promise<void> {
   );
   simulation.shownBefore = shown;
   judge(simulation, 'what is there is not taken for gone', lost);
+}
+
+/** Employees of a company of whom a later answer says that they are in another one, or in none. */
+async function employedElsewhere({ dataDir }: Simulation): Promise<string[]> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
+  const employed = await read(dataDir, ({ rows }) =>
+    rows<{ person_id: string; listed: string; own: string | null }>(
+      `SELECT person_id, employees.company_id AS listed, people.company_id AS own
+         FROM company_employees AS employees JOIN people ON people.id = person_id
+        WHERE people.company_id IS DISTINCT FROM employees.company_id AND people.synced_at > employees.synced_at`,
+    ),
+  );
+  return employed.map(
+    ({ person_id: id, listed, own }) => `${id} is an employee of ${listed}, and is in ${own}`,
+  );
 }
 
 /** Those that were merged are named until what names them is read again, and those that came back may be. */
@@ -339,19 +358,15 @@ async function unsettled({ dataDir }: Simulation): Promise<string[]> {
   return changes.flatMap(({ id, status }) => (status === 'sending' ? `${id} is still being sent` : []));
 }
 
-/** A change that counts as done was executed, and every request was one of a change. */
-async function changeProblems(simulation: Simulation): Promise<string[]> {
-  const { service, dataDir, colleagueSet, keysOfChanges } = simulation;
+/** A change that counts as done was executed. */
+async function changeProblems({ service, dataDir, colleagueSet }: Simulation): Promise<string[]> {
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const changes = await changesOf(dataDir);
-  const found = [...executed].flatMap((key) =>
-    keysOfChanges.has(key ?? '') ? [] : [`${key} was sent for no change`],
+  return changes.flatMap(({ id, status, idempotency_key: key, entity_id: entity }) =>
+    status === 'applied' && !executed.has(key) && !colleagueSet.has(entity)
+      ? [`${id} is applied, and was not executed`]
+      : [],
   );
-  for (const { id, status, idempotency_key: key, entity_id: entity } of changes) {
-    if (status === 'applied' && !executed.has(key) && !colleagueSet.has(entity))
-      found.push(`${id} is applied, and was not executed`);
-  }
-  return found;
 }
 
 /** The changes that wait to be sent. */

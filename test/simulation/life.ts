@@ -6,8 +6,8 @@ import { Random } from '../../src/sandbox/world/random.js';
  * rest stays as it is. Numbers (`of`, `with`) pick from what is there when the move is made.
  */
 
-/** How often each kind of move comes, in relation to the others. */
-const weights = {
+/** How often each kind of move comes in the mean of all seeds, in relation to the others. */
+const meanWeights = {
   /** Members of the organization, by the names of sandbox/colleague.ts. */
   change: {
     createTopic: 3,
@@ -90,7 +90,28 @@ const weights = {
   },
 } as const;
 
-type ChangeKind = keyof (typeof weights)['change'];
+type Weights = {
+  readonly [Table in keyof typeof meanWeights]: {
+    readonly [Kind in keyof (typeof meanWeights)[Table]]: number;
+  };
+};
+
+/**
+ * What is done in the life of one seed: of each table some kinds never, some often. Two rare ones come together in few
+ * lives then, but again and again, instead of hardly ever in all of them (swarm testing).
+ */
+function weightsOf(seed: number): Weights {
+  const random = new Random(seed, 'weights');
+  const changed = (table: Readonly<Record<string, number>>) => {
+    const factors = Object.keys(table).map((kind) => [kind, random.pick([0, 0.5, 1, 1, 4])] as const);
+    const all = Object.fromEntries(factors.map(([kind, factor]) => [kind, (table[kind] ?? 0) * factor]));
+    return Object.values(all).some((weight) => weight > 0) ? all : table;
+  };
+  const tables = Object.entries(meanWeights).map(([name, table]) => [name, changed(table)]);
+  return Object.fromEntries(tables) as Weights;
+}
+
+type ChangeKind = keyof Weights['change'];
 type ActKind =
   | 'importTopics'
   | 'importCompanies'
@@ -117,9 +138,7 @@ type ActKind =
   | 'settings';
 
 /** The acts of each story. */
-const stories: Readonly<
-  Record<keyof (typeof weights)['story'], readonly (ActKind | 'import' | 'afterDoubt')[]>
-> = {
+const stories: Readonly<Record<keyof Weights['story'], readonly (ActKind | 'import' | 'afterDoubt')[]>> = {
   asked: ['import'],
   pushed: ['import', 'push'],
   against: ['import', 'colleagueAgainst', 'push'],
@@ -139,7 +158,7 @@ const stories: Readonly<
   settingsChanged: ['settings'],
 };
 
-const afterDoubt: Readonly<Record<keyof (typeof weights)['afterDoubt'], readonly ActKind[]>> = {
+const afterDoubt: Readonly<Record<keyof Weights['afterDoubt'], readonly ActKind[]>> = {
   nothing: [],
   cancel: ['cancel'],
   colleague: ['colleagueAgainst', 'push'],
@@ -175,7 +194,7 @@ export type StormMove =
   | { readonly outage: number };
 
 interface Run {
-  readonly run: keyof (typeof weights)['run'];
+  readonly run: keyof Weights['run'];
   /** Of requests, or of calls into DuckDB. */
   readonly after: number;
   /** Seconds until the run that follows one which did not come to its end. */
@@ -201,20 +220,23 @@ const cycle = ['quiet', 'misled', 'quiet', 'stormy', 'stormy', 'calm'] as const;
 
 /** The nights of a seed. */
 export function planOf(seed: number, nights: number): Night[] {
-  return Array.from({ length: nights }, (_, index) => nightOf(seed, index + 1, nights));
+  const weights = weightsOf(seed);
+  return Array.from({ length: nights }, (_, index) => nightOf(weights, seed, index + 1, nights));
 }
 
-function nightOf(seed: number, no: number, nights: number): Night {
+function nightOf(weights: Weights, seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
-  const changes = Array.from({ length: random.whole(25, 60) }, () => changeMove(random, kind));
+  const changes = Array.from({ length: random.whole(25, 60) }, () =>
+    changeMove(random, changeKind(random, weights, kind)),
+  );
   // What the warehouse knew is gone, and what it has seen to be gone is back: seldom in a life, and in most of these nights.
-  if (random.chance(0.6)) changes.unshift(changeMove(random, kind, random.pick(goings)));
-  if (random.chance(0.8)) changes.unshift(changeMove(random, kind, random.pick(returns)));
+  if (random.chance(0.6)) changes.unshift(changeMove(random, random.pick(goings)));
+  if (random.chance(0.8)) changes.unshift(changeMove(random, random.pick(returns)));
   const storm = {
     ...{ quiet: () => [], calm: () => [] },
     misled: () => misled(random),
-    stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random)),
+    stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random, weights)),
   }[kind]();
   const run = random.weighted(weights.run);
   const most = {
@@ -229,7 +251,7 @@ function nightOf(seed: number, no: number, nights: number): Night {
     full: random.pick([150, 1_500]),
   };
   const after = random.whole(1, most[run]);
-  const acts = Array.from({ length: random.whole(2, 4) }, () => storyMoves(random)).flat();
+  const acts = Array.from({ length: random.whole(2, 4) }, () => storyMoves(random, weights)).flat();
   // There has to be something to send.
   if (run === 'killedPushing') acts.push(actMove(random, 'importTopics'));
   const pause = random.pick([1, 1, 20, 70, 3_600]);
@@ -244,12 +266,12 @@ function nightOf(seed: number, no: number, nights: number): Night {
 const goings: readonly ChangeKind[] = ['deleteTopic', 'deletePerson', 'deletePerson', 'deleteCompany'];
 const returns: readonly ChangeKind[] = ['restoreTopic', 'restorePerson', 'restorePerson', 'restoreCompany'];
 
-function changeMove(
-  random: Random,
-  kind: Night['kind'],
-  change = random.weighted(weights.change),
-): ChangeMove {
-  if (kind !== 'stormy' && silent.includes(change)) return changeMove(random, kind);
+function changeKind(random: Random, weights: Weights, kind: Night['kind']): ChangeKind {
+  const change = random.weighted(weights.change);
+  return kind !== 'stormy' && silent.includes(change) ? changeKind(random, weights, kind) : change;
+}
+
+function changeMove(random: Random, change: ChangeKind): ChangeMove {
   return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
@@ -257,7 +279,7 @@ function actMove(random: Random, act: ActKind): ActMove {
   return { act, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
-function storyMoves(random: Random): ActMove[] {
+function storyMoves(random: Random, weights: Weights): ActMove[] {
   return stories[random.weighted(weights.story)].flatMap((act) => {
     if (act === 'afterDoubt')
       return afterDoubt[random.weighted(weights.afterDoubt)].map((one) => actMove(random, one));
@@ -275,7 +297,7 @@ const moving: readonly ChangeKind[] = [
 /** What leaves open whether a request was executed. */
 export const doubts = [{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'hang' }] as const;
 
-function stormMove(random: Random): StormMove {
+function stormMove(random: Random, weights: Weights): StormMove {
   const kind = random.weighted(weights.storm);
   switch (kind) {
     case 'status':
