@@ -226,7 +226,7 @@ SELECT
   '09:00:00' AS opens,
   '17:00:00' AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:2c89203040c1bf95
+-- From sql/views/08_conversation_turns.sql sha256:3163c960e1db80a7
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS
@@ -694,7 +694,7 @@ SELECT
   if(is_version, 'versions', 'history') AS based_on
 FROM periods;
 
--- From sql/views/10_backlog.sql sha256:73775dd1a139754a
+-- From sql/views/10_backlog.sql sha256:057c4a1aee21df16
 CREATE OR REPLACE VIEW backlog
 COMMENT 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.'
 AS
@@ -811,7 +811,7 @@ JOIN companies ON companies.id = message_senders.company_id
 WHERE side = 'external' AND companies.deleted_at IS NULL AND message_senders.week IS NOT NULL
 GROUP BY companies.id, companies.name, message_senders.week;
 
--- From sql/views/13_unanswered_groups.sql sha256:a3eb78228644c46e
+-- From sql/views/13_unanswered_groups.sql sha256:464e8bede837cd43
 CREATE OR REPLACE VIEW unanswered_groups
 COMMENT 'Who has never got an answer? One row per conversation in which somebody from outside wrote and staff never answered. Those who were answered and wrote again are in awaiting_reply. Archived conversations are left out. Messages of bots and internal notes do not count as answers.'
 AS
@@ -882,7 +882,7 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
--- From sql/views/14_company_health.sql sha256:130ab6ed929575ab
+-- From sql/views/14_company_health.sql sha256:9e482d4f25fd22d0
 CREATE OR REPLACE VIEW company_health
 COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
 AS
@@ -952,7 +952,7 @@ LEFT JOIN replied ON replied.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
--- From sql/views/15_top_helpers.sql sha256:c67c92d1ae60f442
+-- From sql/views/15_top_helpers.sql sha256:cec6fd05d3bc591a
 CREATE OR REPLACE VIEW top_helpers
 COMMENT 'Who helps most? One row per person who answered in a conversation that somebody else opened, staff and community alike (is_staff tells them apart). Bots and internal notes are left out.'
 AS
@@ -1029,7 +1029,7 @@ FROM message_senders
 WHERE side = 'external' AND week IS NOT NULL
 GROUP BY week, source_name;
 
--- From sql/views/17_lifecycle_transitions.sql sha256:7f1adbaa25670ad0
+-- From sql/views/17_lifecycle_transitions.sql sha256:27d20636b260abb9
 CREATE OR REPLACE VIEW lifecycle_transitions
 COMMENT 'How do topics move from open to done, who moves them, and how long does it take? One row per recorded change of a topic\'s lifecycle state; deleted topics are left out.'
 AS
@@ -1119,7 +1119,7 @@ LEFT JOIN topics ON topics.id = ranked.topic_id
 LEFT JOIN history_requests AS requests ON requests.history_id = ranked.id
 WHERE ranked.from_priority IS DISTINCT FROM ranked.to_priority AND topics.deleted_at IS NULL;
 
--- From sql/views/23_awaiting_reply.sql sha256:837d4e759f81e5ce
+-- From sql/views/23_awaiting_reply.sql sha256:24ba3d6f4c73f17e
 CREATE OR REPLACE VIEW awaiting_reply
 COMMENT 'Who is waiting for a reply from us, and since when? One row per conversation in which somebody from outside wrote last, never answered (also in unanswered_groups) or answered before. Archived conversations are left out. Messages of bots and internal notes do not count.'
 AS
@@ -1173,7 +1173,7 @@ LEFT JOIN conversation_topics AS topic ON topic.group_id = turns.group_id
 WHERE turns.side = 'external'
 GROUP BY CAST(date_trunc('month', turns.began_at) AS date), turns.source_name, topic.priority, turns.answer;
 
--- From sql/views/25_topic_momentum.sql sha256:d575d82538e68f8e
+-- From sql/views/25_topic_momentum.sql sha256:dd1b182f0dc46f89
 CREATE OR REPLACE VIEW topic_momentum
 COMMENT 'Which topics grow, and how fast? One row per topic that is not deleted. Counts back from data_as_of.as_of, from the messages themselves, without staff and bots.'
 AS
@@ -1362,7 +1362,7 @@ LEFT JOIN moved ON moved.topic_id = at_week_end.topic_id AND moved.week = at_wee
 WHERE at_week_end.is_open OR moved.topic_id IS NOT NULL
 GROUP BY at_week_end.week, at_week_end.priority, at_week_end.lifecycle_state;
 
--- From sql/views/32_lifecycle_funnel.sql sha256:908ca0d4a33a03fc
+-- From sql/views/32_lifecycle_funnel.sql sha256:30f2ea98b8defea6
 CREATE OR REPLACE VIEW lifecycle_funnel
 COMMENT 'How many topics get how far, and how long does it take? One row per step: created, and each lifecycle state that a topic has had (topic_states). Deleted topics are left out.'
 AS

@@ -79,7 +79,7 @@ SELECT
   began_at,
   ended_at,
   answered_at,
-  epoch(answered_at - began_at) / 3600 AS hours_to_answer,
+  date_diff('microsecond', began_at, answered_at) / 3600e6 AS hours_to_answer,
   (
     floor(answered / 604800) * hours.days_a_week * hours.length
     + hours.days_before[1 + (floor(answered / 86400) % 7)::INTEGER] * hours.length

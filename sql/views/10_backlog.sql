@@ -35,9 +35,9 @@ activity AS (
     topic_groups.topic_id,
     max(created_at) FILTER (side = 'external') AS last_message_at,
     max(created_at) FILTER (side = 'staff' AND NOT is_internal) AS last_staff_reply_at,
-    count(*) FILTER (side = 'external' AND created_at > as_of - INTERVAL 7 DAY) AS messages_last_7_days,
+    count(*) FILTER (side = 'external' AND created_at > as_of - INTERVAL 168 HOUR) AS messages_last_7_days,
     count(*) FILTER (
-      side = 'external' AND created_at > as_of - INTERVAL 14 DAY AND created_at <= as_of - INTERVAL 7 DAY
+      side = 'external' AND created_at > as_of - INTERVAL 336 HOUR AND created_at <= as_of - INTERVAL 168 HOUR
     ) AS messages_7_days_before
   FROM message_senders
   JOIN topic_groups USING (group_id)
@@ -54,7 +54,7 @@ SELECT
   t.lifecycle_state,
   t.lifecycle_state_confidence,
   coalesce(t.created_at, t.time_range_start) AS opened_at,
-  epoch(as_of - coalesce(t.created_at, t.time_range_start)) / 86400 AS age_days,
+  date_diff('microsecond', coalesce(t.created_at, t.time_range_start), as_of) / 86400e6 AS age_days,
   coalesce(reach.people, 0) AS people,
   coalesce(reach.companies, 0) AS companies,
   coalesce(reach.vip_people, 0) AS vip_people,

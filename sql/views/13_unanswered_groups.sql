@@ -35,7 +35,7 @@ SELECT
   topic.lifecycle_state AS topic_lifecycle_state,
   unanswered.opened_at,
   unanswered.last_message_at,
-  epoch(as_of - unanswered.opened_at) / 3600 AS waiting_hours,
+  date_diff('microsecond', unanswered.opened_at, as_of) / 3600e6 AS waiting_hours,
   unanswered.messages,
   unanswered.people,
   unanswered.companies,

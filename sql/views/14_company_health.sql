@@ -4,8 +4,8 @@ WITH activity AS (
     company_id,
     count(*) AS messages,
     count(DISTINCT sender_id) AS people,
-    count(*) FILTER (created_at > as_of - INTERVAL 28 DAY) AS messages_last_28_days,
-    count(*) FILTER (created_at > as_of - INTERVAL 56 DAY AND created_at <= as_of - INTERVAL 28 DAY)
+    count(*) FILTER (created_at > as_of - INTERVAL 672 HOUR) AS messages_last_28_days,
+    count(*) FILTER (created_at > as_of - INTERVAL 1344 HOUR AND created_at <= as_of - INTERVAL 672 HOUR)
       AS messages_28_days_before,
     max(created_at) AS last_message_at
   FROM message_senders
@@ -55,7 +55,7 @@ SELECT
   coalesce(activity.messages_last_28_days, 0) AS messages_last_28_days,
   coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
   activity.last_message_at,
-  epoch(as_of - activity.last_message_at) / 86400 AS days_silent,
+  date_diff('microsecond', activity.last_message_at, as_of) / 86400e6 AS days_silent,
   replied.last_staff_reply_at,
   coalesce(concerned.open_topics, 0) AS open_topics,
   coalesce(concerned.urgent_topics, 0) AS urgent_topics,

@@ -40,7 +40,7 @@ SELECT
   count(DISTINCT answers.asker_id) AS people_helped,
   count(*) AS answers,
   count(*) FILTER (is_first) AS first_answers,
-  median(epoch(answers.created_at - answers.opened_at) / 60) FILTER (is_first) AS median_minutes_to_first_answer,
+  median(date_diff('microsecond', answers.opened_at, answers.created_at) / 60e6) FILTER (is_first) AS median_minutes_to_first_answer,
   coalesce(sum(thanks.reactions), 0)::BIGINT AS reactions,
   max(answers.created_at) AS last_helped_at
 FROM answers

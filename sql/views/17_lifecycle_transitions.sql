@@ -28,10 +28,11 @@ SELECT
   recorded.from_state,
   recorded.to_state,
   recorded.is_earliest AND recorded.from_state IS NULL AS is_first,
-  epoch(
+  date_diff(
+    'microsecond',
+    lag(recorded.changed_at) OVER (PARTITION BY recorded.topic_id ORDER BY recorded.changed_at, recorded.id),
     recorded.changed_at
-    - lag(recorded.changed_at) OVER (PARTITION BY recorded.topic_id ORDER BY recorded.changed_at, recorded.id)
-  ) / 86400 AS days_in_from_state
+  ) / 86400e6 AS days_in_from_state
 FROM recorded
 LEFT JOIN topics ON topics.id = recorded.topic_id
 LEFT JOIN history_requests AS requests ON requests.history_id = recorded.id

@@ -7,7 +7,7 @@ SELECT
   topic.priority AS topic_priority,
   topic.lifecycle_state AS topic_lifecycle_state,
   waiting.began_at AS waiting_since,
-  epoch(as_of - waiting.began_at) / 3600 AS waiting_hours,
+  date_diff('microsecond', waiting.began_at, as_of) / 3600e6 AS waiting_hours,
   waiting.ended_at AS last_message_at,
   waiting.last_message_id,
   messages.author_id AS last_author_id,

@@ -2,19 +2,19 @@ CREATE OR REPLACE VIEW topic_momentum AS
 WITH activity AS (
   SELECT
     topic_groups.topic_id,
-    count(*) FILTER (created_at > as_of - INTERVAL 7 DAY) AS messages_last_7_days,
-    count(*) FILTER (created_at > as_of - INTERVAL 14 DAY AND created_at <= as_of - INTERVAL 7 DAY)
+    count(*) FILTER (created_at > as_of - INTERVAL 168 HOUR) AS messages_last_7_days,
+    count(*) FILTER (created_at > as_of - INTERVAL 336 HOUR AND created_at <= as_of - INTERVAL 168 HOUR)
       AS messages_7_days_before,
-    count(*) FILTER (created_at > as_of - INTERVAL 28 DAY) AS messages_last_28_days,
-    count(*) FILTER (created_at <= as_of - INTERVAL 28 DAY) AS messages_28_days_before,
-    count(DISTINCT sender_id) FILTER (created_at > as_of - INTERVAL 28 DAY) AS people_last_28_days,
-    count(DISTINCT sender_id) FILTER (created_at <= as_of - INTERVAL 28 DAY) AS people_28_days_before,
-    count(DISTINCT company_id) FILTER (created_at > as_of - INTERVAL 28 DAY) AS companies_last_28_days,
-    count(DISTINCT company_id) FILTER (created_at <= as_of - INTERVAL 28 DAY) AS companies_28_days_before
+    count(*) FILTER (created_at > as_of - INTERVAL 672 HOUR) AS messages_last_28_days,
+    count(*) FILTER (created_at <= as_of - INTERVAL 672 HOUR) AS messages_28_days_before,
+    count(DISTINCT sender_id) FILTER (created_at > as_of - INTERVAL 672 HOUR) AS people_last_28_days,
+    count(DISTINCT sender_id) FILTER (created_at <= as_of - INTERVAL 672 HOUR) AS people_28_days_before,
+    count(DISTINCT company_id) FILTER (created_at > as_of - INTERVAL 672 HOUR) AS companies_last_28_days,
+    count(DISTINCT company_id) FILTER (created_at <= as_of - INTERVAL 672 HOUR) AS companies_28_days_before
   FROM message_senders
   JOIN topic_groups USING (group_id)
   CROSS JOIN data_as_of
-  WHERE side = 'external' AND created_at <= as_of AND created_at > as_of - INTERVAL 56 DAY
+  WHERE side = 'external' AND created_at <= as_of AND created_at > as_of - INTERVAL 1344 HOUR
   GROUP BY topic_groups.topic_id
 )
 SELECT

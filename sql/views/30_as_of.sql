@@ -8,7 +8,7 @@ SELECT
   topic_states.lifecycle_state,
   topic_states.graph_status,
   topic_states.opened_at,
-  epoch(asked.moment - topic_states.opened_at) / 86400 AS age_days,
+  date_diff('microsecond', topic_states.opened_at, asked.moment) / 86400e6 AS age_days,
   topic_states.archived_at,
   topic_states.deleted_at,
   topic_states.merged_into_id,
@@ -22,7 +22,7 @@ CROSS JOIN (
   SELECT
     (
       CASE
-        WHEN length(day::VARCHAR) = 10 THEN day::VARCHAR || ' 23:59:59.999999+00'
+        WHEN regexp_full_match(day::VARCHAR, '\s*\d+-\d+-\d+\s*') THEN day::VARCHAR::DATE::VARCHAR || ' 23:59:59.999999+00'
         WHEN regexp_matches(day::VARCHAR, '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$') THEN day::VARCHAR
         ELSE day::VARCHAR || '+00'
       END

@@ -18,8 +18,8 @@ stays AS (
   SELECT
     topic_id,
     lifecycle_state,
-    epoch(valid_from - opened_at) / 86400 AS days_to_reach,
-    epoch(lead(valid_from) OVER (PARTITION BY topic_id ORDER BY valid_from) - valid_from) / 86400 AS days_in_state,
+    date_diff('microsecond', opened_at, valid_from) / 86400e6 AS days_to_reach,
+    date_diff('microsecond', valid_from, lead(valid_from) OVER (PARTITION BY topic_id ORDER BY valid_from)) / 86400e6 AS days_in_state,
     row_number() OVER (PARTITION BY topic_id, lifecycle_state ORDER BY valid_from) = 1 AS is_first,
     row_number() OVER (PARTITION BY topic_id ORDER BY valid_from DESC) = 1 AS is_last
   FROM moves

@@ -36,6 +36,18 @@ export const digits = z.string().regex(/^\d+$/);
 const dateTimeForm =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
 
+const offset = /(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
+
+/**
+ * A date-time in milliseconds, as DuckDB reads it (raw.moment); NaN where it is none. Without an offset it is UTC: for
+ * `Date.parse` it is in the time zone of this machine, and one of hours alone is none.
+ */
+export function millisecondsOf(time: unknown): number {
+  if (typeof time !== 'string') return Number.NaN;
+  const [zone] = offset.exec(time.slice('2026-01-01'.length)) ?? [];
+  return Date.parse(zone === undefined ? `${time}Z` : zone.length === '+00'.length ? `${time}:00` : time);
+}
+
 /** Whether the month has the day: there is no 30th of February, and no year 0. */
 function isDay(text: string): boolean {
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);

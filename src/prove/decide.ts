@@ -2,6 +2,7 @@ import { mayHaveMore } from '../api/page.js';
 import { header } from '../api/response.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
+import { millisecondsOf } from '../contract/fields.js';
 import { errorBody } from '../contract/service.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Item, Observed } from './observe.js';
@@ -21,7 +22,6 @@ const hasOffset = /(Z|[+-]\d\d(:?\d\d)?)$/i;
 const isTime = (field: string) => /(At|Timestamp|timeRange\w+)$/.test(field);
 const isId = (field: string) => /(^|\.)id$|Id$/.test(field);
 const isAbove = (one: unknown, other: number) => typeof one === 'number' && one > other;
-const timeOf = (value: unknown) => Date.parse(String(value));
 const fieldOf = (body: unknown, name: string) => (isObject(body) ? body[name] : undefined);
 const isMigrated = ({ body }: Observed) => fieldOf(fieldOf(body, 'data'), 'reason') === migratedReason;
 
@@ -139,9 +139,10 @@ export const deciders = {
   times_past: (seen) => {
     const { now, clockAheadMs } = seen.observations;
     const latest = now + skewMs - Math.min(0, ...clockAheadMs.map(Number));
-    return seen.times((value) => typeof value === 'string' && timeOf(value) > latest);
+    return seen.times((value) => typeof value === 'string' && millisecondsOf(value) > latest);
   },
-  detail_not_older: (seen) => seen.differing('updatedAt', (listed, own) => timeOf(own) < timeOf(listed)),
+  detail_not_older: (seen) =>
+    seen.differing('updatedAt', (listed, own) => millisecondsOf(own) < millisecondsOf(listed)),
   person_item: (seen) => {
     const needed = ['messageCount', 'lastSeenAt', 'company'];
     return seen.fields(({ item }) => needed.filter((name) => !(name in item)), /^people$/);
@@ -166,14 +167,14 @@ export const deciders = {
     return most(came, (has) => !has, 'not with the company');
   },
   groups_order: (seen) => {
-    const endOf = (one: Item | undefined) => timeOf(fieldOf(one?.group, 'endTimestamp'));
+    const endOf = (one: Item | undefined) => millisecondsOf(fieldOf(one?.group, 'endTimestamp'));
     const long = seen.conversations(/^company_groups$/).filter(({ ids }) => ids.length > 4);
     return most(long, ({ groups }) => endOf(groups[0]) < endOf(groups.at(-1)), 'the latest is not the first');
   },
   oldest_first: (seen) => {
     const groups = seen.conversations(/^topic_groups$/).flatMap((one) => one.groups);
     const long = groups.map(({ messages }) => itemsIn(messages)).filter(({ length }) => length > 1);
-    const at = (message: Item | undefined) => timeOf(message?.createdAt);
+    const at = (message: Item | undefined) => millisecondsOf(message?.createdAt);
     return most(long, (messages) => at(messages[0]) > at(messages.at(-1)), 'conversations');
   },
   history_complete: (seen) => {
@@ -199,5 +200,6 @@ export const deciders = {
     return found(Math.min(100, counted) > came && `${came} of ${counted}`, came);
   },
   list_current: (seen) => seen.differing('priority', (listed, detail) => listed !== detail),
-  same_updated_at: (seen) => seen.differing('updatedAt', (listed, own) => timeOf(listed) !== timeOf(own)),
+  same_updated_at: (seen) =>
+    seen.differing('updatedAt', (listed, own) => millisecondsOf(listed) !== millisecondsOf(own)),
 } as const satisfies Readonly<Record<string, (seen: Seen) => Finding | undefined>>;

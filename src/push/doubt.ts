@@ -4,6 +4,7 @@ import { iso } from '../base/clock.js';
 import { isAboutOneRequest, StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
+import { millisecondsOf } from '../contract/fields.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import {
@@ -367,6 +368,6 @@ async function historyOf(
 }
 
 function timeOf(value: unknown): number | null {
-  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  const at = millisecondsOf(value);
   return Number.isNaN(at) ? null : at;
 }

@@ -2,6 +2,7 @@ import { Priority } from '../api/client.js';
 import { type Page, pagesOf } from '../api/paging.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { millisecondsOf } from '../contract/fields.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt } from './context.js';
@@ -219,7 +220,7 @@ class Falling {
 
 function momentOf(value: unknown): number {
   if (typeof value === 'number') return value;
-  return typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return millisecondsOf(value);
 }
 
 /** What is stored of a list of conversations that is being read again, and what of the pages read so far is new. */

@@ -423,7 +423,10 @@ function notRequested(child: Child, settings: DueSettings, companyGroupsCome: bo
     branches.push(`WHEN NOT coalesce(${condition}, false) THEN ${literal(why)}`);
   if (child.digitsOnly) unless(`regexp_full_match(parents.entity_id, '[0-9]+')`, 'id_not_digits');
   if (child.skippedWhenListHas) {
-    unless('NOT list_has_all(json_keys(parents.body), $detail_fields)', 'in_list');
+    unless(
+      'touched.entity_id IS NOT NULL OR NOT list_has_all(json_keys(parents.body), $detail_fields)',
+      'in_list',
+    );
     params.detail_fields = child.skippedWhenListHas;
   }
   if (child.goneInMigration) {

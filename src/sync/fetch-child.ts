@@ -8,6 +8,7 @@ import {
   RejectedError,
   type SignalhouseError,
 } from '../base/errors.js';
+import { millisecondsOf } from '../contract/fields.js';
 import { type Child, type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
 import type { Coverage } from '../warehouse/load/batch.js';
@@ -88,7 +89,7 @@ function lags({ child, entityId, updatedAt, attempts }: Task, staging: Staging):
   const own = staging.documents.find(({ endpoint, id }) => endpoint === child.name && id === entityId);
   const { updatedAt: answered } = JSON.parse(own?.body ?? '{}') as { updatedAt?: unknown };
   // A time that cannot be read is NaN, which is not less than any.
-  return typeof answered === 'string' && Date.parse(answered) < Date.parse(updatedAt);
+  return millisecondsOf(answered) < millisecondsOf(updatedAt);
 }
 
 function isDetail({ name, list }: Child): boolean {

@@ -4,6 +4,7 @@ import { isAboutOneRequest } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
+import { ageBy } from '../run/lifecycle.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import { idleTasks } from './checks.js';
@@ -152,7 +153,7 @@ const storedConversationsSql = sqlFile('sync/stored_conversations');
 
 /** A conversation comes with everything ever written in it: what has not changed since an earlier run need not be staged again. */
 async function rememberConversations(
-  { store, seenContent, resources }: Context,
+  { store, seenContent, resources, config, clock }: Context,
   tasks: readonly Task[],
 ): Promise<void> {
   const lists = resources.children.filter(({ answer }) => answer.form === 'conversations');
@@ -160,8 +161,10 @@ async function rememberConversations(
   if (again.length === 0) return;
   const kinds = literals(lists.map(({ name }) => name));
   const parents = again.map(({ entityId }) => entityId);
-  const stored = (sql: string) => store.all<StoredHash>(substitute(sql, { kinds }), { parents });
-  seenContent.storedBefore(await stored(storedPartsSql));
+  const stored = (sql: string, params: { kept_since?: Date | null } = {}) =>
+    store.all<StoredHash>(substitute(sql, { kinds }), { parents, ...params });
+  const { messages } = ageBy(config.retention, new Date(clock.now()));
+  seenContent.storedBefore(await stored(storedPartsSql, { kept_since: messages }));
   seenContent.conversationsBefore(await stored(storedConversationsSql));
 }
 

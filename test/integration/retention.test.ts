@@ -62,4 +62,10 @@ test('old content is counted first, dropped by the next sync, and not stored aga
   expect(places.filter((place) => !place.startsWith('worker.duckdb'))).toEqual([]);
   const after = JSON.parse((await pulling.run(['retention', '--json'])).stdout);
   expect([after.messages, after.people]).toEqual([0, 0]);
+
+  // A longer limit brings back what the API still has, when its conversations are fetched again.
+  pulling.set({ retention: { deletedContentDays: 'never' } });
+  await pulling.edit('UPDATE ops.coverage SET fetched_at = fetched_at - INTERVAL 100 DAY');
+  expect((await pulling.run(['sync'])).code).toBe(0);
+  expect(await pulling.differences()).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { JsonText, textOf } from '../../api/json-text.js';
 import { ContractError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
+import { millisecondsOf } from '../../contract/fields.js';
 import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
 import { storedDigest } from './seen-content.js';
@@ -114,7 +115,7 @@ function stageMessages(
 function positionsAtTime(messages: readonly unknown[]): ReadonlyMap<unknown, number> {
   const timeOf = (message: unknown) => {
     const createdAt = isObject(message) ? message.createdAt : undefined;
-    const time = typeof createdAt === 'string' ? Date.parse(createdAt) : Number.NaN;
+    const time = millisecondsOf(createdAt);
     return Number.isNaN(time) ? String(createdAt) : time;
   };
   const [first, last] = [timeOf(messages[0]), timeOf(messages.at(-1))];

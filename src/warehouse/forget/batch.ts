@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../../contract/fields.js';
 import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
 import { entities, learnedFrom } from './entities.js';
@@ -77,7 +78,7 @@ function expiredIn({ messagesBefore, peopleBefore, people }: TooOld, batch: Batc
   for (const { endpoint, id, body } of peopleBefore === undefined ? [] : batch.documents) {
     const seenAt = ofLastSeen.has(endpoint) ? lastSeen.exec(body)?.[1] : undefined;
     if (seenAt === undefined) continue;
-    if (Date.parse(seenAt) < (peopleBefore ?? 0)) people.add(id);
+    if (millisecondsOf(seenAt) < (peopleBefore ?? 0)) people.add(id);
     else people.delete(id);
   }
   return { people, messages: new Set(), messagesBefore };
@@ -96,7 +97,7 @@ function isTooOld(
   if (people.has(id) && own.includes(endpoint)) return true;
   if (parentId !== null && people.has(parentId) && within.includes(endpoint)) return true;
   if (messagesBefore === undefined || endpoint !== 'messages') return false;
-  return [...body.matchAll(created)].some(([, time = '']) => Date.parse(time) < messagesBefore);
+  return [...body.matchAll(created)].some(([, time = '']) => millisecondsOf(time) < messagesBefore);
 }
 
 function strippedRejection(forgotten: Fingerprints, rejection: Rejection): Rejection {

@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../../contract/fields.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type About, type Entity, entities, entityNamed } from './entities.js';
 import { type Fingerprints, isPseudonym, removed, type TextOptions } from './fingerprints.js';
@@ -298,7 +299,7 @@ class Stripping {
     const { messages, messagesBefore } = this.expired ?? {};
     const writtenAt = messagesBefore === undefined ? undefined : textOf(node, 'createdAt');
     // Not a time: NaN, which is before nothing.
-    if (writtenAt !== undefined && Date.parse(writtenAt) < (messagesBefore ?? 0)) return true;
+    if (writtenAt !== undefined && millisecondsOf(writtenAt) < (messagesBefore ?? 0)) return true;
     return messages?.has(this.#idIn(node) ?? (isRoot ? id : '')) === true;
   }
 

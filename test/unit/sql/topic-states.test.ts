@@ -76,6 +76,7 @@ describe('topic_as_of', () => {
       (SELECT priority FROM topic_as_of(DATE '2026-03-04')),
       (SELECT priority FROM topic_as_of(DATE '2026-03-05')),
       (SELECT priority FROM topic_as_of('2026-03-05')),
+      (SELECT priority FROM topic_as_of('2026-3-5')),
       (SELECT priority FROM topic_as_of('2026-03-06')),
       (SELECT priority FROM topic_as_of(TIMESTAMP '2026-03-05 23:59:59')),
       (SELECT priority FROM topic_as_of(TIMESTAMP '2026-03-06 00:00:00')),
@@ -83,7 +84,7 @@ describe('topic_as_of', () => {
       (SELECT priority FROM topic_as_of('2026-03-05T23:59:59.6Z'))
     ])[1]::VARCHAR AS answers`);
     await stand.run("SET TimeZone = 'UTC'");
-    expect(priorities).toEqual([{ answers: '[default, high, high, low, default, low, high, high]' }]);
+    expect(priorities).toEqual([{ answers: '[default, high, high, high, low, default, low, high, high]' }]);
   });
 
   test('archived, superseded, merged, deleted and brought back', async () => {

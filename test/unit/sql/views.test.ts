@@ -34,6 +34,39 @@ describe('the clock of the data', () => {
   });
 });
 
+test('every view gives the same answer in any session time zone, also after a change of its clocks', async () => {
+  // The clocks of Los Angeles changed on 2026-03-08: days are not 24 hours there.
+  const edges = [7, 14, 28, 56].flatMap((ago) => [by('ann', day(ago, -0.5)), by('bob', day(ago, 0.5))]);
+  await talk(stand, 'g', 't', [...edges.toReversed(), by('staff', 1), by('vip', 0.5)]);
+  await talk(stand, 'h', 't', [by('eve', 10)]);
+  await stand.insert('history', [
+    {
+      id: 'h1',
+      entity_type: 'topic',
+      entity_id: 't',
+      changed_at: day(20),
+      changes: '{"lifecycleState": "unknown"}',
+    },
+    {
+      id: 'h2',
+      entity_type: 'topic',
+      entity_id: 't',
+      changed_at: day(1),
+      changes: '{"lifecycleState": "open"}',
+    },
+  ]);
+  const views = await all('SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL');
+  const answers = async (timezone: string) => {
+    await stand.run(`SET TimeZone = '${timezone}'`);
+    const rows: [unknown, Row[]][] = [];
+    for (const { view_name } of views) rows.push([view_name, await all(`FROM ${view_name} ORDER BY ALL`)]);
+    rows.push(['backlog_as_of', await all(`FROM backlog_as_of('${day(0)}')`)]);
+    await stand.run("SET TimeZone = 'UTC'");
+    return rows;
+  };
+  expect(await answers('America/Los_Angeles')).toEqual(await answers('UTC'));
+});
+
 test('final_ids follows merges to their end, and stops in a circle of merges', async () => {
   await stand.insert('people', [
     { id: 'x', merged_into_id: 'y' },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
+import { person } from '../../../src/contract/people.js';
 import type { ChildName } from '../../../src/contract/resources.js';
 import type { SyncSettings } from '../../../src/sync/context.js';
 import {
@@ -247,6 +248,19 @@ describe('due', () => {
       { ...item('person_companies', '9'), parentId: '1', answerNo: 4 },
     ]);
     expect(brief(await dueOf('person'))).toEqual([]);
+  });
+
+  test('a detail that the list has whole: of one person of each company whose employees are not stored', async () => {
+    const whole = Object.fromEntries(Object.keys(person.shape).map((field) => [field, null]));
+    const people = ['1', '2', '3'].map((id) => item('people', id, { ...whole, id }));
+    const employs = (id: string, company: string) => ({ ...item('person_companies', company), parentId: id });
+    await load([...people, employs('1', '7'), employs('2', '7')]);
+    expect(brief(await dueOf('person'))).toEqual(['1 never']);
+    await load(['1', '2'].map((id) => ({ ...item('company_employees', id), parentId: '7' })));
+    expect(brief(await dueOf('person'))).toEqual([]);
+    // Somebody joins.
+    await load([employs('3', '7')]);
+    expect(brief(await dueOf('person'))).toEqual(['3 never']);
   });
 
   test('conversations of people: only of people without a listed company, once that is known', async () => {

@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest';
-import { tripsFuse } from '../../../src/sync/tombstones.js';
+import { resources } from '../../../src/contract/resources.js';
+import type { Context } from '../../../src/sync/context.js';
+import type { Staging } from '../../../src/sync/staging/staging.js';
+import { tombstone, tripsFuse } from '../../../src/sync/tombstones.js';
+import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../support/load-batch.js';
+import { at, doc, oneWarehouse, runId } from '../warehouse/support.js';
+
+let warehouse: Warehouse;
+oneWarehouse((made) => {
+  warehouse = made;
+});
 
 const limits = { maxShare: 0.2, maxRows: 20 };
 
@@ -12,4 +24,28 @@ test.each([
   [{ missing: 200, stored: 1_000, returned: 800 }, false, 'a fifth is allowed'],
 ])('the deletion limit %j: %s (%s)', (count, trips) => {
   expect(tripsFuse(count, limits)).toBe(trips);
+});
+
+test('what belongs to an item goes with it, whether it has its own id or that of the item; what is said about it stays', async () => {
+  const documents: Document[] = ['1', '2'].flatMap((id) => [
+    ...['companies', 'company', 'company_activity', 'company_merges'].map((kind) => doc(kind, id, 1)),
+    ...['company_groups', 'company_identities', 'company_history', 'company_employees'].map((kind) =>
+      doc(kind, `x${id}`, 1, {}, id),
+    ),
+    doc('person_companies', id, 1, {}, `p${id}`),
+  ]);
+  await loadBatch(warehouse, batchOf(runId, { documents }));
+  const staged: Staging[] = [];
+  const batcher = { add: async (one: Staging) => void staged.push(one) };
+  const context = { store: warehouse, resources, batcher } as unknown as Context;
+  const list = resources.lists.find(({ name }) => name === 'companies');
+  if (!list) throw new Error('there is no list of companies');
+  const gone = { id: '1', arrivedAt: { at: at(2), no: 2 }, reason: undefined };
+  await tombstone(context, list, 'company_presence', gone);
+  expect(
+    staged.flatMap(({ removed }) => removed.map(({ endpoint, id }) => `${endpoint} ${id}`)).sort(),
+  ).toEqual([
+    ...['company_activity 1', 'company_employees x1', 'company_groups x1', 'company_identities x1'],
+    'person_companies 1',
+  ]);
 });
