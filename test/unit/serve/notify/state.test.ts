@@ -65,7 +65,9 @@ it('what is still wrong is told again after so many hours, each time, until it i
   expect(messageAbout(subject, 'Acme', true).title).toBe('job nightly failed, as before');
   // With what it says now, not what it said then.
   const later = afterRun(state, { ...run('failed'), message: '40 failed' });
-  expect(pending(later, now + 72 * hour, 24 * hour)).toMatchObject([{ detail: '40 failed', since: subject.since }]);
+  expect(pending(later, now + 72 * hour, 24 * hour)).toMatchObject([
+    { detail: '40 failed', since: subject.since },
+  ]);
 });
 
 describe('data', () => {
