@@ -16,6 +16,8 @@ const cost: Cost = { ln: 15, r: 8, p: 3 };
 
 /** What is wrong with a new password, or undefined. */
 export function passwordProblem(password: string): string | undefined {
+  // A password manager prints notes below it, and nobody can type them into the form.
+  if (/[\r\n]/.test(password)) return 'must be one line';
   if (password.length < 10) return 'must have at least 10 characters';
   return password.length > 500 ? 'must have at most 500 characters' : undefined;
 }

@@ -62,14 +62,17 @@ export function readRecords(records: readonly Readonly<Record<string, unknown>>[
 
 function recordCell(value: unknown, column: string, row: number): Cell {
   if (value === undefined || value === null) return null;
-  const problem =
-    typeof value === 'object'
-      ? 'must be a string, a number, true, false or null'
-      : String(value).includes('\0')
-        ? 'must not contain a NUL character'
-        : undefined;
+  const problem = recordProblem(value);
   if (problem === undefined) return recordText(String(value));
   throw new UsageError('The rows cannot be read.', [{ setting: `row ${row}, ${column}`, problem }]);
+}
+
+function recordProblem(value: unknown): string | undefined {
+  if (typeof value === 'object') return 'must be a string, a number, true, false or null';
+  // JSON.parse has rounded it: as an id, it may be that of another company.
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    return 'must be a string: a number of so many digits is rounded';
+  return String(value).includes('\0') ? 'must not contain a NUL character' : undefined;
 }
 
 /** Lone surrogates, which no text file can contain, are replaced as in UTF-8. */

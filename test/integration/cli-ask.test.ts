@@ -279,10 +279,11 @@ describe('user add', () => {
     expect(entry).toEqual({ name: 'kim', role: 'read' });
     expect(await isPassword('correct horse battery', passwordHash)).toBe(true);
     expect(await isPassword('correct horse batterx', passwordHash)).toBe(false);
-    for (const wrong of ['', 'short\n'])
-      expect(await add(wrong)).toMatchObject({
-        code: 2,
-        stdout: expect.stringContaining('at least 10 characters'),
-      });
+    for (const [wrong, says] of [
+      ['', 'at least 10 characters'],
+      ['short\n', 'at least 10 characters'],
+      ['correct horse battery\nuser: kim\n', 'one line'],
+    ] as const)
+      expect(await add(wrong)).toMatchObject({ code: 2, stdout: expect.stringContaining(says) });
   });
 });

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { StatusReport } from '../../src/app/status.js';
@@ -138,9 +139,13 @@ describe('serve', () => {
     expect(log).toContain('serve.prot');
     expect(await page()).toContain('>one<');
 
+    // One that is still being written is not: its first half may be valid, and mean other jobs.
+    pulling.set(jobs('half'));
+    await delay(5_200);
     pulling.set(jobs('three'));
     await until(page, (text) => text.includes('>three<'));
     expect(await page()).not.toContain('>one<');
+    expect(log.match(/the settings file has changed: /g)).toHaveLength(1);
     const { code } = await terminate(served);
     expect(code).toBe(0);
   });

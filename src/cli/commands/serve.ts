@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
 import type { RunSignals } from '../../app/setup.js';
@@ -141,22 +141,25 @@ function watchSettings(
   changed: (why: 'SIGHUP' | 'the settings file has changed') => void,
 ): () => void {
   let content = contentOf(path);
+  let last = content;
   const onSignal = () => {
     content = contentOf(path);
     changed('SIGHUP');
   };
-  const onFile = () => {
+  const look = () => {
     const now = contentOf(path);
-    // A file that is being replaced may be missing for a moment.
-    if (now === content || now === undefined) return;
+    // A file that is being written is short for a moment: without its last lines it may be valid, and say something else.
+    const isWhole = now === last;
+    last = now;
+    if (!isWhole || now === content || now === undefined) return;
     content = now;
     changed('the settings file has changed');
   };
   if (!isTerminal) process.on('SIGHUP', onSignal);
-  if (path !== undefined) watchFile(path, { interval: everyMs, persistent: false }, onFile);
+  const looking = path === undefined ? undefined : setInterval(look, everyMs).unref();
   return () => {
     process.off('SIGHUP', onSignal);
-    if (path !== undefined) unwatchFile(path, onFile);
+    clearInterval(looking);
   };
 }
 

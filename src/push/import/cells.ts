@@ -42,6 +42,12 @@ export function textProblem(text: string | null): string | null {
   return `contains a character that cannot be stored (U+${code}, character ${at + 1}): delete it`;
 }
 
+/** Why a number is not the digits that a person typed: with more than 15, a spreadsheet program has rounded it; null when it is. */
+export function roundedProblem(cell: Cell | undefined): string | null {
+  if (typeof cell !== 'number' || (Number.isInteger(cell) && Math.abs(cell) < 1e15)) return null;
+  return 'is a number that may have lost digits: format the cell as text';
+}
+
 /** Reads a cell of a column that can be edited: tolerant about spelling, strict about meaning. */
 export function parseCell(field: Field, cell: Cell | undefined): ParsedCell {
   const text = textOf(cell);
@@ -88,9 +94,8 @@ function parseText(field: Field, cell: Cell | undefined, text: string): ParsedCe
     return { kind: 'problem', problem: 'is a date; expected text: format the cell as text' };
   if (typeof cell === 'boolean')
     return { kind: 'problem', problem: 'is a boolean; expected text: format the cell as text' };
-  // With more than 15 digits, a spreadsheet program has rounded it.
-  if (typeof cell === 'number' && (!Number.isInteger(cell) || Math.abs(cell) >= 1e15))
-    return { kind: 'problem', problem: 'is a number that may have lost digits: format the cell as text' };
+  const rounded = roundedProblem(cell);
+  if (rounded !== null) return { kind: 'problem', problem: rounded };
   if (isFormulaError(text)) return { kind: 'problem', problem: 'is a formula error' };
   if (field.format === undefined) return { kind: 'value', value: text };
   const value = formatted[field.format](text);

@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by.js';
 import { type Change, groupOf, isOpen, type Values } from '../change.js';
 import { isSame } from '../compare.js';
 import { contradicts, isContested, isSamePerson } from '../contested.js';
@@ -5,13 +6,17 @@ import type { RequestedChange } from './match.js';
 
 /** What happens to a requested change, given the changes that are already in the queue. */
 export type QueueComparison =
-  /** A new change, which replaces these; where other people want other values, it is in conflict with theirs. */
+  /**
+   * A new change, which replaces these; where other people want other values, it is in conflict with theirs. `repeats` has done
+   * already what the sheet wants, which was written before that: somebody has changed it since.
+   */
   | {
       readonly kind: 'queue';
       readonly wanted: Values;
       readonly base: Values;
       readonly supersedes: Change[];
       readonly rivals: Change[];
+      readonly repeats: Change | undefined;
     }
   | { readonly kind: 'unchanged' }
   /** An open change wants the same. */
@@ -111,7 +116,17 @@ export function compareWithQueue(
     },
     supersedes: [...overlapping, ...covered],
     rivals,
+    repeats: changes.findLast((change) => isRepeated(request, change)),
   };
+}
+
+/** Whether a change has done a part of what the request wants, by a sheet that is not older than the one of the request. */
+function isRepeated({ wanted, baseFrom, baseAt }: RequestedChange, change: Change): boolean {
+  const isDone = change.status === 'applied' || change.status === 'unchanged';
+  if (!isDone || baseFrom !== 'file' || baseAt === null || baseAt > (change.baseAt ?? '')) return false;
+  const isDoneIn = (name: string) => name in change.wanted && isSame(wanted[name], change.wanted[name]);
+  const groups = groupBy(Object.keys(wanted), groupOf);
+  return [...groups.values()].some((names) => names.every(isDoneIn));
 }
 
 /** Adds the requested values that are already up to date but that an open change would set to something else. */

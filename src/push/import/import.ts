@@ -125,7 +125,7 @@ export async function prepareImport(
 
   const found = outcomes.flatMap((one) => one.newChange ?? []);
   const newChanges = isRefused ? [] : found;
-  const sent = found.filter(({ rivals }) => rivals.length === 0);
+  const sent = found.filter(({ change }) => change.conflict === undefined);
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
   const { changes: shown, totals } = await previewOf({ store, settings }, planned, entityType === 'topic');
   const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
@@ -145,7 +145,7 @@ export async function prepareImport(
       // Last, because there may be one for each row.
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
     ],
-    exitCode: problems.length > 0 || newChanges.some(({ rivals }) => rivals.length > 0) ? 3 : 0,
+    exitCode: problems.length > 0 || newChanges.some(({ change }) => change.conflict !== undefined) ? 3 : 0,
   };
 }
 
@@ -234,15 +234,16 @@ function outcomeOf(
       text: outcome === 'duplicate' ? duplicateText(change) : conflictText(change),
     };
   }
-  const { wanted, base, supersedes, rivals } = comparison;
+  const { wanted, base, supersedes, rivals, repeats } = comparison;
   const { baseFrom, baseAt } = request;
   const change = {
     ...{ ...origin, entityId: entity.id, sourceRow: rows[0] ?? null },
     ...{ wanted, base, baseFrom, baseAt, supersedes },
     requestedReason: entity.reason ?? origin.requestedReason,
   };
-  if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
-  const conflict = contestedText(change, rivals);
+  if (rivals.length === 0 && !repeats)
+    return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
+  const conflict = repeats && rivals.length === 0 ? repeatedText(repeats) : contestedText(change, rivals);
   const newChange = { change: { ...change, conflict }, rivals, rows };
   return { rows, outcome: 'conflict', text: conflict, newChange };
 }
@@ -308,6 +309,10 @@ function importedText({ id, queuedAt, status }: Change, undo: string | null): st
       ? ''
       : ` and undone by change ${undo}; undo that one to make it again`;
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
+}
+
+function repeatedText({ id, queuedAt, source }: Change): string {
+  return `change ${id} of ${minute(queuedAt)} UTC (${source}) did this already, and somebody has changed it since: retry this change to do it again, or cancel it`;
 }
 
 function duplicateText({ id, queuedAt, source }: Change): string {

@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../change.js';
-import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
+import { parseBaseCell, parseCell, roundedProblem, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
 import type { ImportProblem } from './preview.js';
 
@@ -78,7 +78,7 @@ function parseRow(
   const baseValues: Record<string, Value> = {};
   const id = textIn(header.id);
   const emptyId = mergedAbove(header.id) ?? `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
-  const idProblem = id === null ? emptyId : textProblem(id);
+  const idProblem = id === null ? emptyId : (textProblem(id) ?? roundedProblem(row.cells[header.id.at]));
   if (idProblem !== null) problems.push(problemAt(row, header.id, idProblem));
   for (const column of header.edited) {
     const { field } = column;

@@ -111,8 +111,11 @@ export async function fromSql(snapshot: Snapshot, sql: string): Promise<ImportSo
   const rows: { number: number; cells: Cell[] }[] = [];
   const { length } = statementsIn(sql);
   if (length !== 1) throw sqlError(length === 0 ? 'has no statement' : 'has more than one statement');
-  const cellOf = (value: Json) =>
-    typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  const cellOf = (value: Json) => {
+    // Unlike that of a cell of a spreadsheet, such an integer is exact.
+    if (Number.isSafeInteger(value)) return String(value);
+    return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  };
   const answer = await snapshot.onlyAnswer(sql);
   for await (const row of answer.rows) {
     if (rows.length === maxRows) throw sqlError(`returns more than ${maxRows.toLocaleString('en-US')} rows`);

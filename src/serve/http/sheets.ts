@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SignalhouseError, UsageError } from '../../base/errors.js';
+import { problemText, SignalhouseError, UsageError } from '../../base/errors.js';
 import type { PageContent } from '../page/page.js';
 import {
   type Problem,
@@ -145,7 +145,7 @@ function writerOf(request: FastifyRequest): Person {
 function problemOf(error: unknown): Problem {
   const { body } = answerTo(error);
   if (!(error instanceof SignalhouseError)) return { message: body.message, details: [] };
-  const problems = error instanceof UsageError ? error.problems.map(({ problem }) => problem) : [];
+  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
   return { message: error.message, details: [...problems, ...(error.hint ? [error.hint] : [])] };
 }
 

@@ -120,8 +120,9 @@ export class Notifier {
         if (this.#stop.signal.aborted) return;
         const reason = error instanceof DeliveryError ? messageOf(error) : 'it could not be sent';
         log.warn({ subject: subject.name, reason }, `the ${name} did not accept a notification: ${reason}`);
-        // The next one would probably fail too; all are sent again at the next check.
-        return;
+        // All are sent again at the next check. Where nobody answers, the next one would fail too; a refusal may be about this one.
+        if (!(error instanceof DeliveryError) || error.isTransient) return;
+        continue;
       }
       await this.#keep(afterDelivery(this.#state, subject, iso(now)));
     }

@@ -100,9 +100,9 @@ function observed(
   const before = state[key];
   // The first level counts as changed from ok, so a subject that is ok is not notified.
   if (!before) return { ...state, [key]: { ...now, since: at, told: 'ok' } };
-  // After the notification, a new detail of the same cause is not worth an update.
+  // A new detail of the same cause is not worth a notification, and a reminder says how it is then.
   const isSame = before.level === now.level && before.cause === now.cause;
-  if (isSame && (isTold(before) || before.detail === now.detail)) return state;
+  if (isSame && (now.level === 'ok' || before.detail === now.detail)) return state;
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
 }
 

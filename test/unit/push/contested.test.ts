@@ -75,6 +75,26 @@ describe('two people who want different values for one field', () => {
   });
 });
 
+it('a workbook that is edited further and sent again does not take back what somebody changed since it was applied', async () => {
+  const sheet = (second: string, at = '2026-02-01T00:00:00.000Z') =>
+    csv(
+      `topic_id,priority,base_priority,base_updated_at\nt1,low,default,${at}\nt2,${second},default,${at}\n`,
+    );
+  await importing.runBy('Anna', await sheet('default'));
+  // The warehouse shows default: somebody has set it after that.
+  importing.settle('t1', 'applied');
+  const again = await importing.runBy('Anna', await sheet('high'));
+  expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
+  expect(again).toMatchObject({ exitCode: 3, conflicts: [again.rows[0]?.changeId], preview: { changes: 1 } });
+  expect(again.rows[0]?.text).toMatch(/did this already, and somebody has changed it since/);
+  const conflict = importing.queue.get(again.conflicts[0] ?? '') as Change;
+  expect(retry(importing.queue, decide(conflict), {})).toMatchObject([{ done: true, status: 'queued' }]);
+  cancel(importing.queue, decide(conflict));
+  // A sheet that is newer shows what it is now.
+  const newer = await importing.runBy('Anna', await sheet('high', '2026-02-02T00:00:00.000Z'));
+  expect(newer.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'duplicate']);
+});
+
 describe('the decision', () => {
   beforeEach(async () => {
     await importing.runBy('Anna', await wish('low'));

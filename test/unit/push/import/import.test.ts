@@ -87,6 +87,19 @@ describe('a list without base columns', () => {
     ]);
   });
 
+  it('refuses an id that a program has rounded: it may be that of another company', async () => {
+    const ids = ['9007199254740992', '9007199254740993'];
+    await importing.warehouse.run(
+      `INSERT INTO companies BY NAME SELECT unnest(['${ids.join("','")}']) AS id`,
+    );
+    const cell = (row: number, id: string) =>
+      `<row r="${row}"><c r="A${row}"><v>${id}</v></c><c r="B${row}" t="b"><v>1</v></c></row>`;
+    const rows = [textRow(1, 'company_id', 'is_vip'), cell(2, '9007199254740993'), cell(3, '1')].join('');
+    const sheet = await fromSheet({ bytes: workbook({ rows }), name: 'companies.xlsx' });
+    expect(await importing.outcomes(sheet, true)).toEqual(['invalid', 'queued']);
+    expect(importing.queued).toEqual(['1 {"is_vip":true} queued']);
+  });
+
   it('refuses text that no JSON can carry, and that row alone', async () => {
     const rows = [
       textRow(1, 'company_id', 'name', 'base_name'),

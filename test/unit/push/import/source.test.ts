@@ -21,14 +21,14 @@ afterAll(() => snapshot.close());
 describe('SQL', () => {
   it('gives its rows, numbered from 1, and no hash: it may be meant again', async () => {
     const sql =
-      "SELECT id AS topic_id, 'low' AS priority, true AS archived, 1.5 AS n, [1] AS l, NULL AS e FROM topics WHERE id = 't1'; -- mine";
+      "SELECT id AS topic_id, 'low' AS priority, true AS archived, 1.5 AS n, 9007199254740991 AS i, [1] AS l, NULL AS e FROM topics WHERE id = 't1'; -- mine";
     expect(await fromSql(snapshot, sql)).toEqual({
       name: 'SQL',
       hash: null,
       grid: {
-        columns: ['topic_id', 'priority', 'archived', 'n', 'l', 'e'],
+        columns: ['topic_id', 'priority', 'archived', 'n', 'i', 'l', 'e'],
         headerRow: 0,
-        rows: [{ number: 1, cells: ['t1', 'low', true, '1.5', '[1]', null] }],
+        rows: [{ number: 1, cells: ['t1', 'low', true, '1.5', '9007199254740991', '[1]', null] }],
         notes: [],
       },
     });

@@ -65,4 +65,20 @@ describe('the webhook', () => {
       await notifier.stop();
     },
   );
+
+  it('refuses one message: the others arrive, and it is sent again with the next', async () => {
+    const { notifier, lines } = notifying();
+    const of = (job: string) => notifier.run({ ...someRun, job, outcome: 'failed' });
+    answers = [503, 503, 503, 400, 200];
+    of('first');
+    await notifier.idle();
+    of('second');
+    await notifier.idle();
+    of('third');
+    await notifier.idle();
+    const heard = server.requests.map(({ body }) => JSON.parse(body).subject).slice(3);
+    expect(heard).toEqual(['first', 'second', 'first', 'third']);
+    expect(lines).toHaveLength(2);
+    await notifier.stop();
+  });
 });

@@ -63,6 +63,11 @@ it('what is still wrong is told again after so many hours, each time, until it i
   const [subject] = pending(state, now + 72 * hour, 24 * hour);
   if (!subject) throw new Error('nothing to tell');
   expect(messageAbout(subject, 'Acme', true).title).toBe('job nightly failed, as before');
+  // With what it says now, not what it said then.
+  const later = afterRun(state, { ...run('failed'), message: '40 failed' });
+  expect(pending(later, now + 72 * hour, 24 * hour)).toMatchObject([
+    { detail: '40 failed', since: subject.since },
+  ]);
 });
 
 describe('data', () => {
@@ -76,7 +81,10 @@ describe('data', () => {
       detail: 'was last complete 2 h 00 min ago (objective: 1 h 00 min)',
     });
     [state] = telling(state);
-    expect(afterCheck(state, [topics(3)], now, now)).toBe(state);
+    state = afterCheck(state, [topics(30)], now, now);
+    expect(pending(state, now, 0)).toEqual([]);
+    expect(state['resource:topics']?.detail).toContain('30 h 00 min ago');
+    expect(afterCheck(state, [topics(30)], now, now)).toBe(state);
     expect(telling(afterCheck(state, [topics(0)], now, now))[1]).toEqual(['recovered']);
   });
 
