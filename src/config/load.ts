@@ -6,6 +6,7 @@ import { isObject } from '../base/json.js';
 import {
   chosenFrom,
   directoryProblems,
+  keyProblems,
   type Listed,
   listedIn,
   merged,
@@ -422,7 +423,7 @@ function chosen(listed: Listed | undefined, sources: Sources, problems: Problem[
 
 /**
  * The names of the organizations of the file; null where it has no list. Throws a UsageError for what is wrong with the list as
- * a whole; with `withKeys`, also when several would use the one key of SIGNALHOUSE_API_KEY.
+ * a whole; with `withKeys`, also when several would use one key: each would have the same organization's data.
  */
 export function organizationNames(sources: Sources, withKeys: boolean): readonly string[] | null {
   const file = fileOf(sources);
@@ -431,23 +432,13 @@ export function organizationNames(sources: Sources, withKeys: boolean): readonly
   const { values, lineOf } = readFile(path, file, [], 'SIGNALHOUSE_CONFIG');
   // What is wrong with the file itself is told where its settings are read.
   if (!('organizations' in values)) return null;
-  const { organizations } = listedIn(values);
-  const names = organizations.map(({ name }) => name);
+  const listed = listedIn(values);
+  const names = listed.organizations.map(({ name }) => name);
   const problems = [...readConfig({ ...sources, organization: names[0] }, false).listProblems];
-  const shared =
-    given(sources.env.SIGNALHOUSE_API_KEY_FILE) ?? valueAt(listedIn(values).shared, ['api', 'keyFile']);
-  const keyless =
-    shared === undefined ? organizations.filter(({ own }) => !valueAt(own, ['api', 'keyFile'])) : [];
-  if (withKeys && keyless.length > 1) {
-    const isSet = given(sources.env.SIGNALHOUSE_API_KEY) !== undefined;
-    const why = isSet
-      ? `SIGNALHOUSE_API_KEY is the key of one organization, and ${keyless.length} have no other`
-      : 'each organization has a key of its own';
-    for (const { index } of keyless)
-      problems.push({
-        setting: `${file}: organizations[${index}].api.keyFile`,
-        problem: `is required: ${why}`,
-      });
+  if (withKeys) {
+    const { SIGNALHOUSE_API_KEY: key, SIGNALHOUSE_API_KEY_FILE: keyFile } = sources.env;
+    for (const { setting, problem } of keyProblems(listed, { key: given(key), keyFile: given(keyFile) }))
+      problems.push({ setting: `${file}: ${setting}`, problem });
   }
   if (problems.length > 0)
     throw new UsageError('The list of organizations is wrong.', problems.map(locating(`${file}: `, lineOf)));

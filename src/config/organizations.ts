@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { closestMatch } from '../base/closest.js';
 import { type Problem, UsageError } from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { type Settings, settings, text, timeOfDay } from './schema.js';
 import { parseSettings, schemaProblems, valueAt, withoutEmpty } from './settings-file.js';
@@ -177,6 +178,36 @@ export function directoryProblems({ organizations }: Listed, shared: Values, cwd
     const setting = `organizations[${one.index}].${one.own.dataDir === undefined ? 'name' : 'dataDir'}`;
     return [{ setting, problem: `${dataDir} is the data directory of ${other} already; ${advice}` }];
   });
+}
+
+/**
+ * Two that would use one key: each would have the data of the same organization. `variables` are those of the environment, for
+ * all that name no file.
+ */
+export function keyProblems(
+  { organizations, shared }: Listed,
+  variables: { readonly key: string | undefined; readonly keyFile: string | undefined },
+): Problem[] {
+  const fileOf = ({ own }: Organization) =>
+    valueAt(own, ['api', 'keyFile']) ?? variables.keyFile ?? valueAt(shared, ['api', 'keyFile']);
+  // A service at another address has organizations of its own.
+  const keyOf = (one: Organization) =>
+    JSON.stringify(fileOf(one) === undefined ? [] : [fileOf(one), valueAt(one.own, ['api', 'baseUrl'])]);
+  const byKey = [...groupBy(organizations, keyOf).values()].filter((ofOne) => ofOne.length > 1);
+  return byKey.flatMap((ofOne) =>
+    ofOne.map((one) => {
+      const setting = `organizations[${one.index}].api.keyFile`;
+      const file = fileOf(one);
+      const names = ofOne.map(({ name }) => name).join(', ');
+      if (file !== undefined)
+        return { setting, problem: `${file} is the key of one organization, and several use it: ${names}` };
+      const why =
+        variables.key === undefined
+          ? 'each organization has a key of its own'
+          : `SIGNALHOUSE_API_KEY is the key of one organization, and ${ofOne.length} have no other`;
+      return { setting, problem: `is required: ${why}` };
+    }),
+  );
 }
 
 function realPath(path: string): string {

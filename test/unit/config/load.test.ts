@@ -474,4 +474,16 @@ organizations:
       expect.stringContaining('organizations[1].api.keyFile'),
     ]);
   });
+
+  it('has a key for each: two with one key would have the data of the same organization', () => {
+    const shared = list.replace('/v1}', `/v1, keyFile: ${file('key-of-acme')}}`);
+    const configFile = file(shared.replace('    api: {keyFile: /nowhere/acme}\n', ''));
+    expect(organizationNames({ configFile, env: {} }, false)).toEqual(['acme', 'globex']);
+    const problem =
+      /organizations\[[01]\]\.api\.keyFile.*: \S+ is the key of one organization, and several use it: acme, globex/;
+    expect(told(() => organizationNames({ configFile, env: {} }, true))).toEqual([
+      expect.stringMatching(problem),
+      expect.stringMatching(problem),
+    ]);
+  });
 });
