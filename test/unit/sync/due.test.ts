@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.js';
+import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { person } from '../../../src/contract/people.js';
 import type { ChildName } from '../../../src/contract/resources.js';
-import type { SyncSettings } from '../../../src/sync/context.js';
+import type { Context, SyncSettings } from '../../../src/sync/context.js';
 import {
   allowedPerDay,
   byUrgency,
@@ -18,9 +18,12 @@ import {
   type Task,
 } from '../../../src/sync/due.js';
 import { explainDue } from '../../../src/sync/explain-due.js';
+import { fetchChild } from '../../../src/sync/fetch-child.js';
+import { SeenContent } from '../../../src/sync/staging/seen-content.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
+import { plainTopic } from '../../support/plain-api.js';
 import { oneWarehouse, runId } from '../warehouse/support.js';
 import { children, daysAgo, item, now } from './due-support.js';
 
@@ -453,6 +456,36 @@ describe('what may be checked', () => {
     await warehouse.run(`UPDATE ops.coverage SET ${state}`);
     expect(await due(warehouse, own, serving, now)).toEqual([]);
     expect(await strata(['middle'])).toEqual([]);
+  });
+
+  test('is due where a check found it older than its list, until the third time', async () => {
+    const updatedAt = '2026-02-27T00:00:00Z';
+    await load([item('topics', 't', { updatedAt })]);
+    const fingerprint = (await fingerprints('topic')).get('t')!;
+    await load([], [covered('topic', 't', { fingerprint })]);
+    const later = new Date(now.getTime() + 5 * 86_400_000);
+    const dueLater = async () =>
+      (await look(warehouse, of('topic'), settings, later, { runId: '20260302T000000000Z-0001' })).tasks;
+    const answered = async () => {
+      const [task] = [...(await dueLater()), ...(await notDue(warehouse, of('topic'), settings, now, ['t']))];
+      const context = {
+        api: {
+          call: async () => ({
+            body: plainTopic(1, { id: 't', updatedAt: '2026-02-26T00:00:00Z' }),
+            status: 200,
+            arrivedAt: arrivalNow({ now: () => now.getTime() }),
+          }),
+        },
+        batcher: { add: async (parts: object) => void (await loadBatch(warehouse, batchOf(runId, parts))) },
+        lagging: new Set(),
+        doubts: new Map(),
+        seenContent: new SeenContent(),
+      } as unknown as Context;
+      await fetchChild(context, task as Task);
+      return brief(await dueLater());
+    };
+    expect([await answered(), await answered(), await answered()]).toEqual(Array(3).fill(['t changed']));
+    expect(await answered()).toEqual([]);
   });
 
   test('is nothing of what is deleted', async () => {
