@@ -6,7 +6,7 @@ import { Random } from '../../src/sandbox/world/random.js';
  * rest stays as it is. Numbers (`of`, `with`) pick from what is there when the move is made.
  */
 
-/** How often each kind of move comes in the mean of all seeds, in relation to the others. */
+/** How often each kind of move comes in the mean of all nights, in relation to the others. */
 const meanWeights = {
   /** Members of the organization, by the names of sandbox/colleague.ts. */
   change: {
@@ -97,15 +97,16 @@ type Weights = {
 };
 
 /**
- * What is done in the life of one seed: of each table some kinds never, some often. Two rare ones come together in few
- * lives then, but again and again, instead of hardly ever in all of them (swarm testing).
+ * What is done in one night: of each table some kinds never, some often. Two rare ones meet in few nights then, but again and
+ * again, instead of hardly ever in all of them (swarm testing).
  */
-function weightsOf(seed: number): Weights {
-  const random = new Random(seed, 'weights');
+function weightsOf(random: Random): Weights {
   const changed = (table: Readonly<Record<string, number>>) => {
-    const factors = Object.keys(table).map((kind) => [kind, random.pick([0, 0.5, 1, 1, 4])] as const);
-    const all = Object.fromEntries(factors.map(([kind, factor]) => [kind, (table[kind] ?? 0) * factor]));
-    return Object.values(all).some((weight) => weight > 0) ? all : table;
+    const all = Object.entries(table).map(([kind, weight]) => [
+      kind,
+      weight * random.pick([0, 0.5, 1, 1, 4]),
+    ]);
+    return all.some(([, weight]) => Number(weight) > 0) ? Object.fromEntries(all) : table;
   };
   const tables = Object.entries(meanWeights).map(([name, table]) => [name, changed(table)]);
   return Object.fromEntries(tables) as Weights;
@@ -220,12 +221,12 @@ const cycle = ['quiet', 'misled', 'quiet', 'stormy', 'stormy', 'calm'] as const;
 
 /** The nights of a seed. */
 export function planOf(seed: number, nights: number): Night[] {
-  const weights = weightsOf(seed);
-  return Array.from({ length: nights }, (_, index) => nightOf(weights, seed, index + 1, nights));
+  return Array.from({ length: nights }, (_, index) => nightOf(seed, index + 1, nights));
 }
 
-function nightOf(weights: Weights, seed: number, no: number, nights: number): Night {
+function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
+  const weights = weightsOf(random);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
   const changes = Array.from({ length: random.whole(25, 60) }, () =>
     changeMove(random, changeKind(random, weights, kind)),
