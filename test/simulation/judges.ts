@@ -333,7 +333,7 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
     if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;
     // Its topic or company was gone when anybody could look.
     if (status === 'failed' && error?.includes('may have been applied')) continue;
-    if (['failed', 'cancelled', 'superseded', 'queued'].includes(status))
+    if (['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);
     if (overwrite || had === undefined) continue;
