@@ -73,7 +73,8 @@ export function companyTables(renderer: Renderer): ExpectedTable[] {
           detail_unavailable_reason: null,
         };
       }),
-      otherRow: ({ id }) => deletedColumns(world, 'company', String(id)),
+      // Its activity is removed with it.
+      otherRow: ({ id }) => ({ ...deletedColumns(world, 'company', String(id)), weekly_activity: null }),
       lagging: ['weekly_activity', ...ofCompany.map((name) => `connections_${name}`)],
     },
     {
@@ -103,8 +104,6 @@ export function companyTables(renderer: Renderer): ExpectedTable[] {
           ...columns(stat),
         })),
       ),
-      // The rows of a company that is gone keep the last numbers, as its own row does.
-      otherRow: ({ company_id: id }) => (world.companies.has(String(id)) ? null : {}),
     },
   ];
 }
