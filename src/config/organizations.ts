@@ -194,20 +194,19 @@ export function keyProblems(
   const keyOf = (one: Organization) =>
     JSON.stringify(fileOf(one) === undefined ? [] : [fileOf(one), valueAt(one.own, ['api', 'baseUrl'])]);
   const byKey = [...groupBy(organizations, keyOf).values()].filter((ofOne) => ofOne.length > 1);
-  return byKey.flatMap((ofOne) =>
-    ofOne.map((one) => {
-      const setting = `organizations[${one.index}].api.keyFile`;
-      const file = fileOf(one);
-      const names = ofOne.map(({ name }) => name).join(', ');
-      if (file !== undefined)
-        return { setting, problem: `${file} is the key of one organization, and several use it: ${names}` };
-      const why =
-        variables.key === undefined
-          ? 'each organization has a key of its own'
-          : `SIGNALHOUSE_API_KEY is the key of one organization, and ${ofOne.length} have no other`;
-      return { setting, problem: `is required: ${why}` };
-    }),
-  );
+  return byKey.flatMap((ofOne) => {
+    const [file] = ofOne.map(fileOf);
+    const names = ofOne.map(({ name }) => name).join(', ');
+    const why =
+      variables.key === undefined
+        ? 'each organization has a key of its own'
+        : `SIGNALHOUSE_API_KEY is the key of one organization, and ${ofOne.length} have no other`;
+    const problem =
+      file === undefined
+        ? `is required: ${why}`
+        : `${file} is the key of one organization, and several use it: ${names}`;
+    return ofOne.map(({ index }) => ({ setting: `organizations[${index}].api.keyFile`, problem }));
+  });
 }
 
 function realPath(path: string): string {

@@ -311,7 +311,9 @@ interface StoredChange {
   readonly error: string | null;
 }
 
-function changesOf(dataDir: string): Promise<StoredChange[]> {
+/** None before the first publication. */
+async function changesOf(dataDir: string): Promise<StoredChange[]> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
   return read(dataDir, ({ rows }) =>
     rows<StoredChange>(
       `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
@@ -323,7 +325,6 @@ function changesOf(dataDir: string): Promise<StoredChange[]> {
 
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
 async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<string[]> {
-  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
@@ -353,7 +354,6 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
 
 /** A push that nothing disturbs leaves no change in doubt. */
 async function unsettled({ dataDir }: Simulation): Promise<string[]> {
-  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
   const changes = await changesOf(dataDir);
   return changes.flatMap(({ id, status }) => (status === 'sending' ? `${id} is still being sent` : []));
 }
@@ -371,7 +371,6 @@ async function changeProblems({ service, dataDir, colleagueSet }: Simulation): P
 
 /** The changes that wait to be sent. */
 export async function waitingChanges({ dataDir }: Simulation): Promise<Set<string>> {
-  if (!existsSync(join(dataDir, 'signals.duckdb'))) return new Set();
   const changes = await changesOf(dataDir);
   return new Set(changes.flatMap(({ id, status }) => (status === 'queued' ? id : [])));
 }
