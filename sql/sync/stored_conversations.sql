@@ -39,7 +39,7 @@ undisputed AS (
     AND min(body_hash) FILTER (NOT is_listing) IS NOT DISTINCT FROM max(body_hash) FILTER (NOT is_listing)
 )
 SELECT
-  ('0x' || left(md5(endpoint || ' ' || parent_id || ' ' || id), 16))::UBIGINT AS name,
-  ('0x' || left(md5(body_hash || parts_hash), 16))::UBIGINT AS hash
+  ('0x' || left(md5(endpoint || ' ' || parent_id || ' ' || id), 12))::BIGINT AS name,
+  ('0x' || left(md5(body_hash || parts_hash), 12))::BIGINT AS content
 FROM own
 WHERE id IN (FROM undisputed)

@@ -16,7 +16,7 @@ import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { resolveMerges } from './merges.js';
 import { OrderedPhases } from './phases.js';
 import { readList } from './scan.js';
-import type { StoredHash } from './staging/seen-content.js';
+import type { StoredContent } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
 
 /**
@@ -161,11 +161,13 @@ async function rememberConversations(
   if (again.length === 0) return;
   const kinds = literals(lists.map(({ name }) => name));
   const parents = again.map(({ entityId }) => entityId);
-  const stored = (sql: string, params: { kept_since?: Date | null } = {}) =>
-    store.all<StoredHash>(substitute(sql, { kinds }), { parents, ...params });
   const { messages } = ageBy(config.retention, new Date(clock.now()));
-  seenContent.storedBefore(await stored(storedPartsSql, { kept_since: messages }));
-  seenContent.conversationsBefore(await stored(storedConversationsSql));
+  const stored = (sql: string, params: { kept_since?: Date | null } = {}) =>
+    store.all<StoredContent>(substitute(sql, { kinds }), { parents, ...params });
+  seenContent.addStored(
+    await stored(storedPartsSql, { kept_since: messages }),
+    await stored(storedConversationsSql),
+  );
 }
 
 function askedOf({ child, entityId }: Task) {

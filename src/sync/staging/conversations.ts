@@ -5,7 +5,7 @@ import { isObject } from '../../base/json.js';
 import { millisecondsOf } from '../../contract/fields.js';
 import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
-import { storedDigest } from './seen-content.js';
+import { md5 } from './seen-content.js';
 import { idOf, partText, type Staged, type Staging } from './staging.js';
 
 /** Each message is checked by itself, and only after the conversation turned out to have changed. */
@@ -50,7 +50,7 @@ export function stageGroups(
     for (const one of staged) {
       const id = groupId(one.item) as string;
       const text = partText(one, 'messages');
-      staging.parts({ kind: child.name, parentId, id }, id, text, () =>
+      staging.parts(child.name, id, text, () =>
         stageMessages(staging, id, messagesOf(one.item) as unknown[], text),
       );
     }
@@ -155,7 +155,7 @@ export function stageAuthors(
 
 /** Authors come with each of their messages: one that has not changed need not be staged again. */
 function isSeen({ seenContent, arrivedAt }: Staging, authorId: string, text: JsonText): boolean {
-  return seenContent.hasSeen(`author ${authorId}`, storedDigest(text.text), arrivedAt);
+  return seenContent.hasSeen(`author ${authorId}`, md5(text.text), arrivedAt);
 }
 
 /** A message as it is stored: without its authors, and with its place among messages of the same time. */

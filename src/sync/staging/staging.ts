@@ -249,22 +249,17 @@ export class Staging {
   }
 
   /**
-   * Stages the parts of a document that was staged, which are documents of their own, unless they are stored as they are.
-   * `name` is that of the parts, whatever document they come with. With a part that is rejected, all of them are staged, and that
-   * one is counted, each time.
+   * Stages the parts of a document that was staged, which are documents of their own, unless they were staged or stored as they
+   * are now, whatever document they came with. With a part that is rejected, all of them are staged, and that one is counted,
+   * each time.
    */
-  parts(
-    { kind, parentId, id }: { readonly kind: string; readonly parentId: string; readonly id: string },
-    name: string,
-    text: JsonText,
-    stage: () => void,
-  ): void {
+  parts(kind: string, id: string, text: JsonText, stage: () => void): void {
     const digest = text.digest();
-    if (!this.seenContent.hasSeen(name, digest, this.arrivedAt, `${kind} ${parentId} ${id}`)) {
+    if (!this.seenContent.hasSeen(id, digest, this.arrivedAt)) {
       const rejected = this.rejections.length;
       stage();
       if (this.rejections.length > rejected) {
-        this.seenContent.forget([name]);
+        this.seenContent.forget([id]);
         return;
       }
     }
