@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type ExplainedKind, serveAssistant as serve } from '../assistant/server.js';
+import { UsageError } from '../base/errors.js';
 import { count } from '../base/units.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { recordRead } from './audit.js';
@@ -10,6 +11,8 @@ import { withSnapshot } from './snapshot.js';
 
 /** Beside `src/` and beside `dist/`. */
 const cookbook = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url));
+
+const hint = 'Use query: the views have what there is to know from this file.';
 
 /** The most entities to choose from. */
 const most = 10;
@@ -28,6 +31,9 @@ export async function serveAssistant(
   const limits = assistantLimitsOf(config);
 
   async function explain(snapshot: Snapshot, kind: ExplainedKind, what: string): Promise<string> {
+    const leftOut = await snapshot.leftOut();
+    if (leftOut !== undefined)
+      throw new UsageError(`explain needs a file with everything. ${leftOut}`, [], { hint });
     const { found, others } = await candidates(snapshot, kind, what);
     const [only] = found;
     if (only && found.length === 1) return textOf(await explainEntity(setup, snapshot, kind, only.id));

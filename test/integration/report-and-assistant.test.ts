@@ -259,3 +259,14 @@ it('who read what is recorded, without what they asked, and is in the audit afte
   expect(read.every((row) => typeof row.requested_by === 'string')).toBe(true);
   expect(JSON.stringify(read)).not.toContain('SELECT');
 });
+
+it('of a masked file, nothing is explained, and the assistant is told why', async () => {
+  pulling.set({ publish: { profile: 'analysts' } });
+  await pulling.run(['rebuild']);
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport(pulling.env));
+  const answer = await client.callTool({ name: 'explain', arguments: { what: 'export' } });
+  await client.close();
+  const text = expect.stringMatching(/^explain needs a file with everything.*leaves out.*raw.*Use query/s);
+  expect(answer).toMatchObject({ isError: true, content: [{ text }] });
+});

@@ -180,9 +180,11 @@ function narrowed(wanted: readonly number[], least: readonly number[], room: num
 
 export type Section = readonly [heading: string, body: string | null];
 
-/** Text in sections. Empty ones are left out. */
+/** Text in sections. Empty ones are left out. A heading may be of outside, as the title of a topic: it is made safe here. */
 export function sections(parts: readonly Section[]): string {
-  return parts.flatMap(([heading, body]) => (body ? `${heading}\n${indent(body)}` : [])).join('\n\n');
+  return parts
+    .flatMap(([heading, body]) => (body ? `${printable(heading)}\n${indent(body)}` : []))
+    .join('\n\n');
 }
 
 /** Texts with an empty line between them; empty ones are left out. */

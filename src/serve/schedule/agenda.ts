@@ -6,6 +6,11 @@ const lateMs = 60_000;
 /** A due time further ahead than this was written by a wrong clock, and would keep the job from running. */
 const aheadMs = 3_600_000;
 
+/** Whether a due time was written by a clock that was ahead, and says nothing at `now`. */
+export function isFromWrongClock(due: number, now: number): boolean {
+  return due > now + aheadMs;
+}
+
 /** A due time that has come. */
 export interface Due {
   readonly due: number;
@@ -26,7 +31,7 @@ export class Agenda {
    * otherwise null.
    */
   begin(job: Job, handled: number | null, now: number): number | null {
-    const trusted = handled !== null && handled > now + aheadMs ? null : handled;
+    const trusted = handled !== null && isFromWrongClock(handled, now) ? null : handled;
     const last = lastDue(job, now);
     this.#handedOut.set(job.name, Math.max(last ?? now, trusted ?? Number.NEGATIVE_INFINITY));
     return last !== null && (trusted === null || last > trusted) ? last : null;
@@ -49,7 +54,7 @@ export class Agenda {
   /** After a clock was set back far, times come again; after a small step back, they are waited for. */
   #from(job: Job, now: number): number {
     const handedOut = this.#handedOut.get(job.name);
-    if (handedOut !== undefined && handedOut <= now + aheadMs) return handedOut;
+    if (handedOut !== undefined && !isFromWrongClock(handedOut, now)) return handedOut;
     this.#handedOut.set(job.name, now);
     return now;
   }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { Iso } from '../../base/clock.js';
+import { type Iso, millis } from '../../base/clock.js';
 import { ExitCode } from '../../base/errors.js';
 import { backoffMs } from '../../base/retry.js';
 import type { Store } from '../store.js';
+import { isFromWrongClock } from './agenda.js';
 import type { JobKind } from './job.js';
 
 /**
@@ -114,7 +115,7 @@ export function remembered(
     jobs: {
       ...memory.jobs,
       [record.job]: {
-        handledDue: handles ? later(handledDue, record.dueAt) : handledDue,
+        handledDue: handles ? later(handledDue, record) : handledDue,
         lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
         retry: endedByItself ? next : retry,
       },
@@ -123,9 +124,12 @@ export function remembered(
   };
 }
 
-function later(one: Iso | null, other: Iso | null): Iso | null {
-  if (one === null || other === null) return one ?? other;
-  return Date.parse(one) > Date.parse(other) ? one : other;
+/** Runs may end in another order than that of their due times. One that a wrong clock wrote would never be passed. */
+function later(handled: Iso | null, { dueAt, endedAt }: RunRecord): Iso | null {
+  const known = millis(handled);
+  const isPassed =
+    known === null || known < (millis(dueAt) ?? 0) || isFromWrongClock(known, Date.parse(endedAt));
+  return isPassed ? dueAt : handled;
 }
 
 export interface Progress {

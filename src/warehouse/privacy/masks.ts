@@ -218,33 +218,36 @@ export async function findNames(
   if (texts.length === 0) return undefined;
   await session.run(`
     CREATE OR REPLACE TEMP TABLE masked_names AS
-    SELECT name, coalesce(nullif(regexp_extract(name, '^[${dense}]{2}'), ''), regexp_extract(name, '${plainWord}')) AS key
+    SELECT name, lower(name) AS folded, regexp_matches(name, '^${plainWord}$') AS one_word,
+           coalesce(nullif(regexp_extract(name, '^[${dense}]{2}'), ''), regexp_extract(lower(name), '${plainWord}')) AS key
       FROM (${namesIn(source, tables, kinds).join(' UNION ')}) AS names (name)
      WHERE length(name) >= ${shortestName} OR regexp_matches(name, '^[${dense}]{2}')`);
   await session.run(`
     CREATE OR REPLACE TEMP TABLE masked_texts AS
     SELECT text, list(DISTINCT name ORDER BY length(name) DESC, name) AS names
       FROM (
-        SELECT text, unnest(list_distinct(list_concat(
-            regexp_extract_all(text, '${plainWord}'),
+        SELECT text, folded AS folded_text, unnest(list_distinct(list_concat(
+            regexp_extract_all(folded, '${plainWord}'),
             flatten(list_transform(regexp_extract_all(text, '[${dense}]{2,}'), lambda run:
               list_transform(range(1, length(run)), lambda i: substr(run, i, 2))))
           ))) AS key
-          FROM (${texts.join(' UNION ALL ')}) AS texts (text)
+          FROM (SELECT text, lower(text) AS folded FROM (${texts.join(' UNION ALL ')}) AS texts (text))
          WHERE text IS NOT NULL)
       JOIN masked_names USING (key)
-     WHERE contains(text, name)
+     WHERE CASE WHEN one_word THEN contains(text, name) ELSE contains(folded_text, folded) END
      GROUP BY text`);
   const [found] = await session.all<{ n: number }>('SELECT count(*) AS n FROM masked_texts');
   if (!found || Number(found.n) === 0) return undefined;
-  // A name of one word is replaced only where it is a whole word; twice, because neighbours share what is between them.
+  // A name of one word is replaced only where it is a whole word, as it is written: mark is not Mark. One of several words is also
+  // replaced in other letters where it is whole: ruth walter. Twice, because neighbours share what is between them.
   const alone = `'(^|[^\\p{L}\\p{N}])' || regexp_escape(n) || '([^\\p{L}\\p{N}]|$)'`;
-  const once = (text: string) => `regexp_replace(${text}, ${alone}, '\\1${mark}\\2', 'g')`;
+  const once = (text: string, flags = 'g') =>
+    `regexp_replace(${text}, ${alone}, '\\1${mark}\\2', '${flags}')`;
   await session.run(`
     CREATE OR REPLACE TEMP TABLE redacted_texts AS
     SELECT text AS original, list_reduce(list_prepend(text, names), lambda t, n:
         CASE WHEN regexp_matches(n, '^${plainWord}$') AND NOT regexp_matches(n, '^[${dense}]')
-             THEN ${once(once('t'))} ELSE replace(t, n, '${mark}') END) AS redacted
+             THEN ${once(once('t'))} ELSE ${once(once(`replace(t, n, '${mark}')`, 'gi'), 'gi')} END) AS redacted
       FROM masked_texts`);
   return (value, otherwise) =>
     `coalesce((SELECT ${otherwise('redacted')} FROM temp.main.redacted_texts WHERE original = ${value}), ${otherwise(value)})`;

@@ -87,7 +87,9 @@ export function storageFault(error: unknown, dataDir: string): unknown {
   const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error;
   if (storageText.test(text) || isOfFile) {
     return new StorageError(`the warehouse in ${dataDir} could not be read or written: ${firstLine(text)}`, {
-      hint: 'Check that the data directory is writable and its disk healthy, then run the command again.',
+      hint: text.includes('Corrupt database file')
+        ? 'Check the disk. A live file that is damaged is replaced by the snapshot once it is gone: move worker.duckdb and worker.duckdb.wal elsewhere, then run the command again. signals.duckdb is published again by signalhouse rebuild.'
+        : 'Check that the data directory is writable and its disk healthy, then run the command again.',
       cause: error,
     });
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cut, widthOf } from '../../../../src/base/display-width.js';
 import { ago, duration, moment } from '../../../../src/base/units.js';
-import { printable, record, table, wrap } from '../../../../src/cli/text/layout.js';
+import { printable, record, sections, table, wrap } from '../../../../src/cli/text/layout.js';
 
 /** Everything up to the marks that change the direction of text. */
 const signs = fc.integer({ min: 0, max: 0x20ff }).map((code) => String.fromCharCode(code));
@@ -135,4 +135,10 @@ describe('a record', () => {
     const [, ...lines] = record(1, [['a', '日本語の長い文章'.repeat(8)]], 40).split('\n');
     expect(lines.map(widthOf)).toEqual([40, 40, 40, 24]);
   });
+});
+
+it('a heading from outside cannot reach the terminal', () => {
+  expect(sections([['Topic 1: \u001b]8;;http://x\u0007', 'open']])).toBe(
+    'Topic 1: \\u001b]8;;http://x\\u0007\n  open',
+  );
 });

@@ -155,6 +155,17 @@ describe('what was missed', () => {
   });
 });
 
+describe('a memory that a clock far ahead wrote', () => {
+  it('has the job run once after the next start, and not at each one', async () => {
+    const clock = clockAt('2026-05-20T10:30:00Z');
+    const memory = memoryStore({ jobs: { nightly: settled('2026-06-20T03:00:00.000Z') }, history: [] });
+    const starts = [];
+    for (let start = 0; start < 3; start++)
+      starts.push((await scheduling([nightly], { clock, memory }).scheduler.runOnce()).length);
+    expect(starts).toEqual([1, 0, 0]);
+  });
+});
+
 describe('one at a time', () => {
   const long: RunJob = (one, { stop }) =>
     one.name === 'long' ? clock.sleep(90 * minute, stop).then(() => done) : Promise.resolve(done);

@@ -9,6 +9,7 @@ const texts = {
   m2: '感谢伍紫林的帮助',
   m3: 'Status: nothing',
   m4: "O'Hara Ltd wrote",
+  m5: 'RUTH WALTER, ruth walter: leave a mark on the truth walterite',
 };
 
 test('names of people are replaced in the texts that stay, as whole words, and not in the live file', async () => {
@@ -41,6 +42,7 @@ test('names of people are replaced in the texts that stay, as whole words, and n
     { id: 'm2', content: '感谢[name]的帮助' },
     { id: 'm3', content: 'Status: nothing' },
     { id: 'm4', content: '[name] wrote' },
+    { id: 'm5', content: '[name], [name]: leave a mark on the truth walterite' },
   ]);
   expect(await snapshot.all('SELECT title FROM topics')).toEqual([{ title: 'Asked by [name]' }]);
   // The slug of a story is made from its title.

@@ -1,6 +1,10 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openFile } from '../../../../src/warehouse/store/engine.js';
 import { Session } from '../../../../src/warehouse/store/session.js';
+import { emptyDir, limits } from '../support.js';
 
 let session: Session;
 beforeEach(async () => {
@@ -54,4 +58,25 @@ test('a closed session refuses statements, and may be closed twice', async () =>
   expect(await slow).toBe(100_000);
   await closing;
   await session.close();
+});
+
+test('a damaged part that opening does not read is an error that says how to get the snapshot instead', async () => {
+  const dataDir = emptyDir();
+  const path = join(dataDir, 'worker.duckdb');
+  const write = await openFile(path, { ...limits, access: 'write', dataDir });
+  await write.run('CREATE TABLE long AS SELECT uuid()::VARCHAR AS text FROM range(100000)');
+  await write.run('CHECKPOINT');
+  const [used] = await write.all<{ block: number }>(
+    "SELECT min(block_id)::INT AS block FROM pragma_storage_info('long') WHERE segment_type = 'VARCHAR'",
+  );
+  await write.close();
+  // Three headers of 4 KiB come before the blocks of 256 KiB.
+  const place = 3 * 4096 + (used?.block ?? 0) * 262_144 + 100_000;
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(64, 'x'), 0, 64, place);
+  closeSync(file);
+  const damaged = await openFile(path, { ...limits, access: 'write', dataDir });
+  const error = await damaged.all('SELECT max(hash(text)) FROM long').catch((it: unknown) => it);
+  expect(error).toMatchObject({ hint: expect.stringContaining('move worker.duckdb') });
+  await damaged.close();
 });
