@@ -16,6 +16,9 @@ import { portions } from './group-by.js';
 /** How many lines are made and written at once. */
 const linesAtOnce = 1_000;
 
+/** Ends a line that a kill cut off, so that it is told from one that was damaged later. */
+const cutOff = ' (cut off)';
+
 /**
  * A file that only grows: a line of JSON for each value, sealed where there is a key. A value is on the disk before anything is
  * reported or sent because of it. A kill can cut off the last line, which was never acknowledged and is skipped.
@@ -36,17 +39,25 @@ export class Journal {
     return this.lines().flatMap(({ value }) => (value === undefined ? [] : [value as T]));
   }
 
-  /** The lines with their numbers, but for one that was cut off; the value of one that is not JSON is undefined. */
+  /** The lines with their numbers, but for those that were cut off; the value of one that cannot be read is undefined. */
   lines(): { readonly line: number; readonly value: unknown }[] {
-    return this.#stored().flatMap((stored, index) => {
-      const text = stored.trim() === '' ? undefined : fromStoredLine(stored, this.key, this.path);
-      if (text === undefined) return [];
-      try {
-        return [{ line: index + 1, value: JSON.parse(text) as unknown }];
-      } catch {
-        return text.startsWith('{') ? [] : [{ line: index + 1, value: undefined }];
-      }
+    const all = this.#stored();
+    return all.flatMap((stored, index) => {
+      if (stored.trim() === '') return [];
+      const isCutOff = stored.endsWith(cutOff) || index === all.length - 1;
+      const value = this.#valueOf(stored.endsWith(cutOff) ? stored.slice(0, -cutOff.length) : stored);
+      return value === undefined && isCutOff ? [] : [{ line: index + 1, value }];
     });
+  }
+
+  #valueOf(line: string): unknown {
+    const text = fromStoredLine(line, this.key, this.path);
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Replaces the file with these values. */
@@ -95,7 +106,7 @@ export class Journal {
       const file = openSync(this.path, 'a+', privateMode);
       try {
         if (isNew) syncDirectory(dirname(this.path));
-        writeAll(file, `${isTorn(file) ? '\n' : ''}${lines.join('\n')}\n`);
+        writeAll(file, `${isTorn(file) ? `${cutOff}\n` : ''}${lines.join('\n')}\n`);
         fsyncSync(file);
         isThere = statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
       } catch (error) {

@@ -81,6 +81,9 @@ it('keeps the old file when the writer fails half-way', async () => {
   expect(readdirSync(folder)).toEqual(['file']);
 });
 
+const key = new EncryptionKey('a'.repeat(32));
+const other = new EncryptionKey('b'.repeat(32));
+
 describe('a journal', () => {
   it('is a file for this user alone, whose values come after each other', () => {
     new Journal(path).append(['one']);
@@ -90,15 +93,24 @@ describe('a journal', () => {
     expect(new Journal(path).values()).toEqual(['one', { two: 2 }, 3]);
   });
 
-  it('leaves a line that a kill cut off on a line of its own, and tells of one that was not JSON', () => {
-    writeFileSync(path, '{"one":1}\n{"tw');
-    new Journal(path).append([3]);
-    expect(readFileSync(path, 'utf8')).toBe('{"one":1}\n{"tw\n3\n');
-    writeFileSync(path, 'text\n', { flag: 'a' });
-    expect(new Journal(path).lines()).toEqual([
+  it.each([
+    ['without a key', undefined],
+    ['with one', key],
+  ])('leaves a line that a kill cut off on a line of its own, and tells of a damaged one: %s', (_, its) => {
+    const journal = new Journal(path, its);
+    journal.append([{ one: 1 }, { two: 2 }]);
+    const cut = readFileSync(path, 'utf8').slice(0, -4);
+    writeFileSync(path, cut);
+    expect(journal.lines()).toEqual([{ line: 1, value: { one: 1 } }]);
+    journal.append([{ three: 3 }, { four: 4 }]);
+    const text = readFileSync(path, 'utf8');
+    expect(text.startsWith(cut)).toBe(true);
+    const lines = text.split('\n');
+    writeFileSync(path, lines.with(2, `${lines[2]?.slice(0, -2)}~`).join('\n'));
+    expect(journal.lines()).toEqual([
       { line: 1, value: { one: 1 } },
-      { line: 3, value: 3 },
-      { line: 4, value: undefined },
+      { line: 3, value: undefined },
+      { line: 4, value: { four: 4 } },
     ]);
   });
 
@@ -110,8 +122,6 @@ describe('a journal', () => {
   });
 });
 
-const key = new EncryptionKey('a'.repeat(32));
-const other = new EncryptionKey('b'.repeat(32));
 const secret = fc.uint8Array({ minLength: 12, maxLength: 200 });
 
 describe('stored bytes', () => {
