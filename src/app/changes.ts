@@ -18,7 +18,6 @@ import {
   prepareImport,
   reportWithoutQueueing,
 } from '../push/import/import.js';
-import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
 import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
 import { MergeJournal, type PeopleMerge } from '../push/merge-journal.js';
@@ -32,6 +31,7 @@ import {
   readPair,
 } from '../push/merge-people.js';
 import { Queue, readQueue } from '../push/queue.js';
+import { storedEntitiesOf } from '../push/stored.js';
 import {
   enqueueUndo,
   type PreparedUndo,

@@ -3,9 +3,9 @@ import { type Change, entityKey, isOpen, mayBecome, type Status, shareGroup } fr
 import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
-import { type ChangeFilter, matches, named, type Reference } from './facts.js';
-import { blockedReason, type StoredEntity } from './import/match.js';
+import { type ChangeFilter, matches } from './facts.js';
 import type { NewChange, Queue } from './queue.js';
+import { blockedReason, named, type Reference, type StoredEntity } from './stored.js';
 
 export interface Selection {
   readonly ids: readonly string[];

@@ -9,8 +9,8 @@ import { sqlFile } from '../warehouse/sql.js';
 import { idText } from './answer.js';
 import { pausesMs } from './deliver.js';
 import { isKeyRemembered } from './doubt.js';
-import { named } from './facts.js';
 import type { MergeJournal, PeopleMerge } from './merge-journal.js';
+import { named } from './stored.js';
 
 /**
  * `POST /people/merge`, for one pair of people a call. It cannot be undone. So both are compared with what the API has right

@@ -10,11 +10,11 @@ import { type Change, type EntityType, fieldsOf, type Status } from './change.js
 import { colleagues } from './contested.js';
 import { duplicatesName, howToDecide } from './duplicates-sheet.js';
 import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
-import { type EntityFacts, factsAbout, noteFor, type Reference } from './facts.js';
 import { textOf } from './import/cells.js';
 import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
 import { readImportCopy } from './import/source.js';
+import { noteFor, type Reference, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
 
 /** A file that was imported, and what became of its rows. */
 interface ImportedSheet {
@@ -108,14 +108,14 @@ async function resultSheet(
   const idOf = ({ cells }: GridRow) => textOf(cells[header.id.at]) ?? '';
   const references = [...grid.rows.map(idOf), ...rows.map((row) => byId.get(row.changeId ?? '')?.entityId)];
   // A warehouse that fails must not cost the results: they have no titles then.
-  const find = (from: typeof store | null) =>
-    factsAbout(
+  const find = (from: Store | null) =>
+    storedEntitiesOf(
       from,
       references.flatMap((entityId) => (entityId ? [{ entityType, entityId }] : [])),
     );
-  const facts = await find(store).catch(() => find(null));
-  const resultOf = rowResults(rows, changes, facts);
-  const titleOf = (row: GridRow) => facts({ entityType, entityId: idOf(row) }).title;
+  const storedOf = await find(store).catch(() => find(null));
+  const resultOf = rowResults(rows, changes, storedOf);
+  const titleOf = (row: GridRow) => storedOf({ entityType, entityId: idOf(row) })?.title ?? null;
   const columns = resultColumns(header, grid, titleOf);
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
@@ -235,7 +235,7 @@ function noteOf({ status, base, remoteBefore }: Change, field: string): string |
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],
-  factsOf: (reference: Reference) => EntityFacts,
+  storedOf: (reference: Reference) => StoredEntity | undefined,
 ): (row: GridRow) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
@@ -248,7 +248,7 @@ function rowResults(
     const successor = survivorChange(first, byId);
     const change = successor ?? first;
     const merged = successor && `was merged into ${successor.entityId}, which is changed instead`;
-    const note = [merged, noteFor(factsOf(change), change.wanted)].filter(Boolean).join(' and ');
+    const note = [merged, noteFor(storedOf(change), change.wanted)].filter(Boolean).join(' and ');
     const { outcome } = row;
     const { status } = change;
     const superseded = `A later change replaces it${change.supersededBy === null ? '' : ` (${change.supersededBy})`}.`;

@@ -14,10 +14,9 @@ import {
   type Values,
 } from './change.js';
 import { isSame } from './compare.js';
-import { named } from './facts.js';
-import { storedEntitiesOf } from './import/match.js';
 import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
+import { storedEntitiesOf } from './stored.js';
 
 export interface UndoOptions {
   /** The person who asks; null when nobody was named. */
@@ -64,13 +63,13 @@ export async function prepareUndo(
   const { selected, notes } = select(all, names);
   const storedOf = await storedEntitiesOf(store, selected);
   const plan = planUndo(all, selected, (change) => {
-    const { blockedReason = null, survivor = null } = storedOf(change) ?? {};
-    const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
-    return blockedReason && `the ${change.entityType} ${merged ?? blockedReason}`;
+    const { blockedReason = null, survivor = null, gone = null } = storedOf(change) ?? {};
+    // Not that the survivor should be changed instead.
+    return blockedReason && `the ${change.entityType} ${survivor ? gone : blockedReason}`;
   });
   const { reversals, kept } = plan;
   const hasTopics = reversals.some(({ entityType }) => entityType === 'topic');
-  const { changes: shown, totals } = await previewOf({ store, settings }, reversals, hasTopics);
+  const { changes: shown, totals } = await previewOf({ store, settings }, reversals, storedOf, hasTopics);
   const changes = shown.map((change, at) => ({ ...change, undoes: reversals[at]?.undoes ?? [] }));
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
   const isPartial = kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');

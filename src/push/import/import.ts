@@ -4,20 +4,13 @@ import { type GridRow, maxCellChars } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
-import { named, rowsAbout } from '../facts.js';
 import type { NewChange, Origin, Queue } from '../queue.js';
+import { named, type Reference, rowsAbout, type StoredEntity, storedEntities } from '../stored.js';
 import { undoneBy } from '../undo.js';
 import { fingerprint, textOf } from './cells.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import { type Header, isReadOnly, parseHeader, type ReadOnlyName } from './header.js';
-import {
-  blockedProblems,
-  compareWithWarehouse,
-  followMerge,
-  matchRows,
-  type StoredEntity,
-  storedEntities,
-} from './match.js';
+import { blockedProblems, compareWithWarehouse, followMerge, matchRows } from './match.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
   type ImportParts,
@@ -127,7 +120,9 @@ export async function prepareImport(
   const newChanges = isRefused ? [] : found;
   const sent = found.filter(({ change }) => change.conflict === undefined);
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
-  const { changes: shown, totals } = await previewOf({ store, settings }, planned, entityType === 'topic');
+  const storedOf = ({ entityId }: Reference) => edits.stored.get(entityId);
+  const hasTopics = entityType === 'topic';
+  const { changes: shown, totals } = await previewOf({ store, settings }, planned, storedOf, hasTopics);
   const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
   const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
   const preview = {

@@ -3,10 +3,9 @@ import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { archivedReason } from '../change.js';
-import { named } from '../facts.js';
+import { blockedReason, named, type StoredEntity, storedEntities } from '../stored.js';
 import { textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
-import { blockedReason, type StoredEntity, storedEntities } from './match.js';
 import { emptyRow, type ParsedRow, problemAt, timeOf } from './rows.js';
 import { isSameTitle } from './titles.js';
 

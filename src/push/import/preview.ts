@@ -4,9 +4,10 @@ import { valueText } from '../../base/units.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, type EntityType, entityTypes, fieldsOf, type Values } from '../change.js';
 import { perRequest, storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
+import { type AffectedCompanies, affectedCompanies } from '../facts.js';
 import type { Queue } from '../queue.js';
 import { isListed } from '../remote.js';
+import { noteFor, type Reference, type StoredEntity } from '../stored.js';
 
 /** Something wrong in a row, as the person finds it in the file. */
 export interface ImportProblem {
@@ -140,20 +141,20 @@ export type Totals = Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests'
 export async function previewOf(
   { store, settings }: Pick<ImportParts, 'store' | 'settings'>,
   planned: readonly PlannedChange[],
+  storedOf: (reference: Reference) => StoredEntity | undefined,
   hasTopics: boolean,
 ): Promise<{ readonly changes: PreviewChange[]; readonly totals: Totals }> {
-  const facts = await factsAbout(store, planned);
   const ofType = (type: EntityType) => planned.filter(({ entityType }) => entityType === type);
   const affected = await affectedCompanies(
     store,
     ofType('topic').map(({ entityId }) => entityId),
   );
   const changes = planned.map(({ entityType, entityId, rows = [], wanted, base }): PreviewChange => {
-    const found = facts({ entityType, entityId });
+    const entity = storedOf({ entityType, entityId });
     return {
-      ...{ entityType, entityId, title: found.title, rows, wanted, base },
+      ...{ entityType, entityId, title: entity?.title ?? null, rows, wanted, base },
       affected: entityType === 'topic' ? affected.of(entityId) : null,
-      note: noteFor(found, wanted),
+      note: noteFor(entity, wanted),
     };
   });
   const stored = await storedCounts(store);

@@ -5,10 +5,9 @@ import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { EntityType } from '../change.js';
 import { sheetTables } from '../edit-sheet.js';
-import { rowsAbout } from '../facts.js';
+import { rowsAbout, type StoredEntity } from '../stored.js';
 import { isFormulaError } from './cells.js';
 import type { Header } from './header.js';
-import type { StoredEntity } from './match.js';
 import type { ImportProblem } from './preview.js';
 import { isAsking, type ParsedRow } from './rows.js';
 

@@ -1,4 +1,4 @@
--- The companies in $ids, in any case, with their values. Only a company's own page shows its connections.
+-- The companies in $ids, in any case, with their values and what happened to them. Only a company's own page shows its connections.
 SELECT
   companies.id,
   companies.name AS title,

@@ -1,4 +1,4 @@
--- The topics in $ids, in any case, with their values. Only a topic's own page shows whether it is archived: before that page is
+-- The topics in $ids, in any case, with their values and what happened to them. Only a topic's own page shows whether it is archived: before that page is
 -- fetched, or where it leaves archivedAt out (it is optional), the value is not known.
 SELECT
   topics.id,
@@ -18,8 +18,13 @@ SELECT
   topics.deleted_at IS NOT NULL AS is_deleted,
   topics.deleted_reason,
   topics.merged_into_id,
-  topics.detail_unavailable_reason
+  topics.detail_unavailable_reason,
+  strftime(topics.archived_at AT TIME ZONE 'UTC', '%Y-%m-%d') AS archived_on,
+  coalesce(topics.graph_status = 'superseded', false) AS is_superseded,
+  topics.successor_topic_id AS successor_id,
+  coalesce(successors.title, topics.successor_topic_title) AS successor_title
 FROM topics
+LEFT JOIN topics AS successors ON successors.id = topics.successor_topic_id
 CROSS JOIN (
   SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'topics'
 ) AS listed
