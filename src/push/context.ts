@@ -9,7 +9,7 @@ import type { Queue } from './queue.js';
 /** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface PushSettings extends RunSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly push: { readonly onConflict: OnConflict | 'skip' };
+  readonly push: { readonly onConflict: OnConflict };
 }
 
 /** What one request changes. The document states no limit for companies; where they are refused, each half is sent by itself. */

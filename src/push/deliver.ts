@@ -26,7 +26,7 @@ import {
   unsentPatch,
   withSince,
 } from './doubt.js';
-import { refresh, storeDocument } from './remote.js';
+import { codeOf, refresh, storeDocument } from './remote.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 export const pausesMs = [1_000, 3_000, 10_000];
@@ -167,8 +167,10 @@ async function afterConflict(
     queue.move(changesIn(left), 'queued', unsentPatch);
     return { kind: 'split', error };
   }
-  for (const { change, remote } of left)
-    refuseAsConflict(context, [change], error, pick(remote.values ?? {}, change.wanted));
+  for (const { change, remote } of left) {
+    const remoteBefore = pick(remote.values ?? {}, change.wanted);
+    queue.move([change], 'conflict', { ...conflictOf(error), remoteBefore });
+  }
   return { kind: 'refused' };
 }
 
@@ -297,16 +299,6 @@ async function mergedWithStored(
   );
 }
 
-function refuseAsConflict(
-  { queue }: PushContext,
-  changes: readonly Change[],
-  { code, message }: RejectedError,
-  remoteBefore?: Values,
-): void {
-  const read = remoteBefore && { remoteBefore };
-  queue.move(changes, 'conflict', { ...read, errorCode: code ?? 'conflict', error: message });
-}
-
 /** Refusals that no company in a request causes, but its path, its method, its form or its sender. Any other may be about one. */
 const notOneCompany: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 411, 414, 415, 426, 431]);
 
@@ -339,9 +331,12 @@ async function recordFailure(
 }
 
 /** Changes that the API refused as a whole: a 409 is for a person to decide, anything else has failed. */
-export function failRejected(context: PushContext, changes: readonly Change[], error: RejectedError): void {
-  const { reason, code, status, message } = error;
-  if (status === 409) refuseAsConflict(context, changes, error);
-  else
-    context.queue.move(changes, 'failed', { errorCode: reason ?? code ?? `http_${status}`, error: message });
+export function failRejected({ queue }: PushContext, changes: readonly Change[], error: RejectedError): void {
+  const { status, message } = error;
+  if (status === 409) queue.move(changes, 'conflict', conflictOf(error));
+  else queue.move(changes, 'failed', { errorCode: codeOf(error), error: message });
+}
+
+function conflictOf({ code, message }: RejectedError): Patch {
+  return { errorCode: code ?? 'conflict', error: message };
 }

@@ -252,7 +252,7 @@ export async function restoredConflicts(
   values: Values,
 ): Promise<Outcome[]> {
   const conflicts: Outcome[] = [];
-  for (const change of changes.filter(isRestored)) {
+  for (const change of changes.filter(({ firstSentAt }) => firstSentAt !== null)) {
     const remoteBefore = change.base;
     const state = afterSending({ wanted: change.wanted, remoteBefore }, { values, listed: false });
     const since = state === 'before' ? await sinceBackup(context, change, values) : 'nothing since';
@@ -271,11 +271,6 @@ export async function restoredConflicts(
     conflicts.push({ change, status: 'conflict', patch: { ...patch, error } });
   }
   return conflicts;
-}
-
-/** Whether a queued change may have been sent after the backup that it was restored from. */
-export function isRestored({ firstSentAt }: Change): boolean {
-  return firstSentAt !== null;
 }
 
 /**

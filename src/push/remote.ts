@@ -73,25 +73,6 @@ export async function readRemotes(
   return { remotes, unread };
 }
 
-/** Reads one entity by its id and stores its document. Throws what the client throws, except for a 404. */
-async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
-  const options = { priority: Priority.push, signal: context.stop };
-  try {
-    const answer = await context.api.call(entityType, { params: idParameter(entityType, id) }, options);
-    const { body } = answer;
-    if (!isObject(body) || idText(body.id) !== id) {
-      const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
-      const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
-      throw new ContractError(text, where);
-    }
-    await storeDocument(context, entityType, id, answer);
-    return { values: remoteValues(entityType, body), listed: false };
-  } catch (error) {
-    if (!(error instanceof RejectedError) || error.status !== 404) throw error;
-    return { notFound: refusalOf(error) };
-  }
-}
-
 /** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */
 function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
@@ -101,25 +82,39 @@ function remoteValues(entityType: EntityType, body: Readonly<Record<string, unkn
   return { ...values, ...valuesIn(entityType, body) };
 }
 
-function refusalOf({ reason, code, status, message }: RejectedError): NotFound {
-  return { code: reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`), message };
-}
-
-/** What the API has, or why it could not be read. Throws an error that is not about this one request. */
+/**
+ * Reads one entity by its id and stores its document: what the API has, or why it could not be read. Throws an error that is
+ * not about this one request.
+ */
 export async function tryToRead(
   context: ReadContext,
   entityType: EntityType,
   id: string,
 ): Promise<Remote | { readonly problem: string; readonly refusal: NotFound | null }> {
+  const { api, circuitBreaker, stop } = context;
   try {
-    const read = await readOne(context, entityType, id);
-    context.circuitBreaker.recordSuccess(entityType);
-    return read;
+    const options = { priority: Priority.push, signal: stop };
+    const answer = await api.call(entityType, { params: idParameter(entityType, id) }, options);
+    const { body } = answer;
+    if (!isObject(body) || idText(body.id) !== id) {
+      const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
+      const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
+      throw new ContractError(text, where);
+    }
+    await storeDocument(context, entityType, id, answer);
+    circuitBreaker.recordSuccess(entityType);
+    return { values: remoteValues(entityType, body), listed: false };
   } catch (error) {
-    context.circuitBreaker.recordFailure(entityType, error);
-    const refusal = error instanceof RejectedError ? refusalOf(error) : null;
-    return { problem: messageOf(error), refusal };
+    circuitBreaker.recordFailure(entityType, error);
+    if (!(error instanceof RejectedError)) return { problem: messageOf(error), refusal: null };
+    const refusal = { code: codeOf(error), message: error.message };
+    return error.status === 404 ? { notFound: refusal } : { problem: error.message, refusal };
   }
+}
+
+/** Why the API refused a request, as a change stores it: its reason or code where it gives one. */
+export function codeOf({ reason, code, status }: RejectedError): string {
+  return reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`);
 }
 
 /** Reads entities so that the warehouse has their current state; one that cannot be read is left to the next sync. */

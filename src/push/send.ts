@@ -10,9 +10,9 @@ import type { Change, EntityType, Status } from './change.js';
 import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
 import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { isRestored, mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
+import { mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
 import type { Queue } from './queue.js';
-import { readRemotes, refresh } from './remote.js';
+import { type ReadContext, readRemotes, refresh } from './remote.js';
 
 /** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
 export class Sender {
@@ -120,28 +120,17 @@ export class Sender {
   }
 
   async #compareAll(entityType: EntityType, queued: ReadonlyMap<string, Change[]>): Promise<Comparison[]> {
-    const { onConflict, notes, queue } = this.context;
-    const { remotes, unread } = await readRemotes(this.context, entityType, queued);
-    const comparisons: Comparison[] = [];
-    for (const [id, all] of queued) {
-      const remote = remotes.get(id);
-      if (!remote) {
-        const error = `It could not be compared with the API: ${unread.get(id)}`;
-        queue.update(all, { errorCode: 'not_read', error });
-        continue;
-      }
-      const conflicts = remote.values ? await restoredConflicts(this.context, all, remote.values) : [];
-      for (const { change, status, patch } of conflicts) queue.move([change], status, patch);
-      if (remote.values)
-        queue.update(queue.still(all, 'queued').filter(isRestored), { ...neverSent, remoteBefore: null });
-      const changes = queue.still(all, 'queued');
-      if (changes.length === 0) continue;
-      const comparison = compare(changes, remote, onConflict);
-      for (const { change, status, patch } of comparison.decided) queue.move([change], status, patch);
+    const { notes, queue } = this.context;
+    const { comparisons, remotes, unread } = await compareQueued(this.context, entityType, queued);
+    for (const [id, why] of unread) {
+      const error = `It could not be compared with the API: ${why}`;
+      queue.update(queued.get(id) ?? [], { errorCode: 'not_read', error });
+    }
+    for (const { entityId, decided } of comparisons) {
+      for (const { change, status, patch } of decided) queue.move([change], status, patch);
       // A new sheet, made to decide the conflict, needs the values of today.
-      const isInConflict = comparison.decided.some(({ status }) => status === 'conflict');
-      if (isInConflict && !remote.notFound && remote.listed) await refresh(this.context, entityType, [id]);
-      comparisons.push(comparison);
+      const isInConflict = decided.some(({ status }) => status === 'conflict');
+      if (isInConflict && remotes.get(entityId)?.listed) await refresh(this.context, entityType, [entityId]);
     }
     if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
     return comparisons;
@@ -188,8 +177,8 @@ export class Sender {
     }
     const remotes = new Map(comparisons.map(({ entityId, remote }) => [entityId, remote]));
     const sentAt = iso(clock.now());
-    const changes = queue.move(delivery.changes, 'sending', ({ wanted, entityId, firstSentAt }) => ({
-      ...{ idempotencyKey, body, firstSentAt: firstSentAt ?? sentAt, sentAt },
+    const changes = queue.move(delivery.changes, 'sending', ({ wanted, entityId }) => ({
+      ...{ idempotencyKey, body, firstSentAt: sentAt, sentAt },
       remoteBefore: beforeSending(remotes.get(entityId) ?? {}, wanted),
       ...{ error: null, errorCode: null },
     }));
@@ -253,6 +242,26 @@ export function queuedById(queue: Pick<Queue, 'withStatus'>, entityType: EntityT
   const busy = new Set(ofType('sending').map(({ entityId }) => entityId));
   const queued = ofType('queued').filter(({ entityId }) => !busy.has(entityId));
   return groupBy(queued, ({ entityId }) => entityId);
+}
+
+/**
+ * Compares queued changes, by their topic or company, with what the API has now; changes nothing. `unread` says why some
+ * could not be compared.
+ */
+export async function compareQueued(
+  context: ReadContext & Pick<PushContext, 'clock' | 'onConflict'>,
+  entityType: EntityType,
+  queued: ReadonlyMap<string, readonly Change[]>,
+) {
+  const { remotes, unread } = await readRemotes(context, entityType, queued);
+  const comparisons: Comparison[] = [];
+  for (const [id, changes] of queued) {
+    const remote = remotes.get(id);
+    if (!remote) continue;
+    const conflicts = remote.values ? await restoredConflicts(context, changes, remote.values) : [];
+    comparisons.push(compare([entityType, id], changes, remote, context.onConflict, conflicts));
+  }
+  return { comparisons, remotes, unread };
 }
 
 /**
