@@ -124,7 +124,7 @@ export function undoChanges(
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareUndo(parts, names, options);
     if (options.dryRun) return reportOf(prepared, 'dry_run');
-    if (prepared.reversals.length > 0 && confirm && !(await confirm(prepared)))
+    if (prepared.newChanges.length > 0 && confirm && !(await confirm(prepared)))
       return reportOf(prepared, 'declined');
     return enqueueUndo(queue, prepared);
   });

@@ -47,7 +47,7 @@ export interface UndoReport {
 
 /** What an undo would do; nothing is queued yet. */
 export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
-  readonly reversals: readonly Reversal[];
+  readonly newChanges: readonly Reversal[];
 }
 
 /**
@@ -67,30 +67,30 @@ export async function prepareUndo(
     // Not that the survivor should be changed instead.
     return blockedReason && `the ${change.entityType} ${survivor ? gone : blockedReason}`;
   });
-  const { reversals, kept } = plan;
-  const hasTopics = reversals.some(({ entityType }) => entityType === 'topic');
-  const { changes: shown, totals } = await previewOf({ store, settings }, reversals, storedOf, hasTopics);
-  const changes = shown.map((change, at) => ({ ...change, undoes: reversals[at]?.undoes ?? [] }));
+  const { newChanges, kept } = plan;
+  const hasTopics = newChanges.some(({ entityType }) => entityType === 'topic');
+  const { changes: shown, totals } = await previewOf({ store, settings }, newChanges, storedOf, hasTopics);
+  const changes = shown.map((change, at) => ({ ...change, undoes: newChanges[at]?.undoes ?? [] }));
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
   const isPartial = kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
   return {
-    ...{ importId, requestedBy, requestedReason, changes, notes, reversals, kept, notUndone },
+    ...{ importId, requestedBy, requestedReason, changes, notes, newChanges, kept, notUndone },
     ...{ exitCode: isPartial ? 3 : 0, preview: totals },
   };
 }
 
 /** Queues the reverse changes as one import of their own, which can be undone like any other. */
 export function enqueueUndo(queue: Pick<Queue, 'add'>, prepared: PreparedUndo): UndoReport {
-  const { importId, requestedBy, requestedReason, reversals } = prepared;
+  const { importId, requestedBy, requestedReason, newChanges } = prepared;
   const origin = { importId, requestedBy, requestedReason, sourceHash: null };
-  const added = queue.add(reversals.map((reversal) => ({ ...reversal, ...origin })));
+  const added = queue.add(newChanges.map((reversal) => ({ ...reversal, ...origin })));
   const report = reportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
   return { ...report, queued: added.map(({ id }) => id) };
 }
 
 /** The report of an undo that queues nothing: a dry run, or the user answered no. */
 export function reportOf(prepared: PreparedUndo, outcome: UndoReport['outcome']): UndoReport {
-  const { reversals: _, ...report } = prepared;
+  const { newChanges: _, ...report } = prepared;
   return { ...report, outcome, queued: [] };
 }
 
@@ -154,7 +154,7 @@ type Reversal = Omit<NewChange, 'importId' | 'requestedBy' | 'requestedReason' |
   Pick<Change, 'undoes'>;
 
 interface UndoPlan {
-  readonly reversals: readonly Reversal[];
+  readonly newChanges: readonly Reversal[];
   readonly kept: readonly KeptField[];
   readonly notUndone: readonly NotUndone[];
 }
@@ -181,7 +181,7 @@ export function planUndo(
     if ('reason' in found) refuse(change, found.kind, found.reason);
     else candidates.set(found.id, found);
   }
-  const reversals: Reversal[] = [];
+  const newChanges: Reversal[] = [];
   const kept: KeptField[] = [];
   for (const ofEntity of groupBy(candidates.values(), entityKey).values()) {
     const open = new Set(ofEntity);
@@ -209,14 +209,14 @@ export function planUndo(
       }
       kept.push(...reverse.kept.map((one) => ({ ids, ...one })));
       const { entityType, entityId, sourceRow } = last;
-      reversals.push({
+      newChanges.push({
         ...{ entityType, entityId, wanted: reverse.wanted, base: reverse.base },
         ...{ baseFrom: 'warehouse', baseAt: last.settledAt },
         ...{ source: sourceOf(first.source), sourceRow, undoes: ids },
       });
     }
   }
-  return { reversals, kept, notUndone };
+  return { newChanges, kept, notUndone };
 }
 
 /** The latest undo of each change that is undone: the id of the one that is applied. */
