@@ -31,20 +31,23 @@ interface RowResult {
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
-  const folder = dirname(resolve(out));
-  const refuse = (problem: string) => {
+  const problem = problemOf(out);
+  if (problem !== null)
     throw new UsageError('The result cannot be written.', [{ setting: '--result', problem }]);
-  };
+}
+
+function problemOf(out: string): string | null {
   if (!['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase()))
-    refuse(`${out} does not end in .xlsx, .csv or .tsv`);
+    return `${out} does not end in .xlsx, .csv or .tsv`;
+  const folder = dirname(resolve(out));
+  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   try {
-    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-      refuse(`the folder ${folder} does not exist`);
-    if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) refuse(`${out} is a folder`);
+    if (!isFolder(folder)) return `the folder ${folder} does not exist`;
+    if (isFolder(out)) return `${out} is a folder`;
     accessSync(folder, constants.W_OK);
+    return null;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    refuse(`the folder ${folder} cannot be written to: ${messageOf(error)}`);
+    return `the folder ${folder} cannot be written to: ${messageOf(error)}`;
   }
 }
 
@@ -78,23 +81,18 @@ export async function writeResults(
 ): Promise<void> {
   const sheets: GridSheet[] = [];
   for (const one of imported) sheets.push(await resultSheet(store, one, changes));
-  const [first, ...others] = sheets;
-  if (!first) return writeGrid(out, nothing, { overwrite: true });
-  if (extname(out).toLowerCase() === '.xlsx') return writeGrids(out, sheets, { overwrite: true });
-  await writeGrids(out, [first], { overwrite: true });
-  for (const sheet of others) {
-    const { dir, name, ext } = parse(out);
-    const path = join(dir, `${name}-${sheet.name.toLowerCase()}${ext}`);
+  const { dir, name, ext } = parse(out);
+  if (sheets.length === 0) return writeGrid(out, nothing, { overwrite: true });
+  if (ext.toLowerCase() === '.xlsx') return writeGrids(out, sheets, { overwrite: true });
+  for (const [at, sheet] of sheets.entries()) {
+    const path = at === 0 ? out : join(dir, `${name}-${sheet.name.toLowerCase()}${ext}`);
     await writeGrids(path, [sheet], { overwrite: true });
   }
 }
 
 /** The result of a push when there never was a change. */
 const nothing: Grid = {
-  columns: ['topic_id', 'title', 'result', 'reason'],
-  headerRow: 1,
-  rows: [],
-  notes: [],
+  ...{ columns: ['topic_id', 'title', 'result', 'reason'], headerRow: 1, rows: [], notes: [] },
 };
 
 async function resultSheet(
@@ -120,12 +118,8 @@ async function resultSheet(
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
   return {
-    ...{
-      name: header.pair ? duplicatesName : table.name,
-      grid,
-      columns: columns.map(({ column }) => column),
-      hasNotes: true,
-    },
+    ...{ name: header.pair ? duplicatesName : table.name, grid, hasNotes: true },
+    columns: columns.map(({ column }) => column),
     cells: (row) => {
       const result = resultOf(row);
       return columns.map(({ cell }) => cell(row, result));
@@ -288,23 +282,14 @@ export function plainSheets(changes: readonly Change[]): ImportedSheet[] {
           columns: [sheetTables[entityType].id, ...used, 'source', 'source_row', 'requested_by'],
           headerRow: 1,
           notes: [],
-          rows: ofType.map(({ entityId, wanted, source, sourceRow, requestedBy }, index) => ({
-            number: index + 2,
-            cells: [
-              entityId,
-              ...used.map((name): Cell => wanted[name] ?? null),
-              source,
-              sourceRow,
-              requestedBy,
-            ],
-          })),
+          rows: ofType.map(({ entityId, wanted, source, sourceRow, requestedBy }, index) => {
+            const values = used.map((name): Cell => wanted[name] ?? null);
+            return { number: index + 2, cells: [entityId, ...values, source, sourceRow, requestedBy] };
+          }),
         },
-        rows: ofType.map(({ id }, index) => ({
-          row: index + 2,
-          outcome: 'queued',
-          changeId: id,
-          text: null,
-        })),
+        rows: ofType.map(({ id: changeId }, index) => {
+          return { row: index + 2, outcome: 'queued', changeId, text: null };
+        }),
       };
     });
 }

@@ -6,6 +6,7 @@ import {
   archivedReason,
   type Change,
   entityKey,
+  type Field,
   fieldsOf,
   groupOf,
   isOpen,
@@ -290,21 +291,15 @@ class History {
 }
 
 function refusalOf({ status }: Change): Pick<NotUndone, 'kind' | 'reason'> | null {
-  switch (status) {
-    case 'applied':
-      return null;
-    case 'queued':
-      return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
-    case 'sending':
-      return {
-        kind: 'blocked',
-        reason: 'its request may have been sent: run signalhouse push to settle it, then undo it',
-      };
-    case 'unchanged':
-      return { kind: 'nothing', reason: 'the API already had its values: there is nothing to undo' };
-    default:
-      return { kind: 'nothing', reason: `it was not applied (${status}): there is nothing to undo` };
+  if (status === 'applied') return null;
+  if (status === 'queued')
+    return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
+  if (status === 'sending') {
+    const reason = 'its request may have been sent: run signalhouse push to settle it, then undo it';
+    return { kind: 'blocked', reason };
   }
+  const why = status === 'unchanged' ? 'the API already had its values' : `it was not applied (${status})`;
+  return { kind: 'nothing', reason: `${why}: there is nothing to undo` };
 }
 
 /** Whether the API has the values of an undo. */
@@ -361,18 +356,17 @@ function reverseOf(changes: readonly Change[]): Reverse {
     if (wanted.archived === false) after[archivedReason] = null;
   }
   const before = (name: string): Value | undefined => {
-    const first = changes.find(({ wanted }) =>
-      Object.keys(wanted).some((one) => groupOf(one) === groupOf(name)),
-    );
+    const first = changes.find(({ wanted }) => shareGroup(wanted, { [name]: null }));
     return first && previous(first, name);
   };
   const wanted: Record<string, Value> = {};
   const base: Record<string, Value> = {};
   const kept: Omit<KeptField, 'ids'>[] = [];
-  for (const { name, allowed, kind } of fieldsOf[entityType]) {
+  for (const field of fieldsOf[entityType]) {
+    const { name } = field;
     const [now, then] = [after[name], before(name)];
     if (now === undefined || groupOf(name) === 'archived' || isSame(now, then)) continue;
-    const reason = unsettableReason(then, kind, allowed);
+    const reason = unsettableReason(then, field);
     if (reason !== null) kept.push({ field: name, reason });
     else {
       wanted[name] = then as Value;
@@ -385,18 +379,15 @@ function reverseOf(changes: readonly Change[]): Reverse {
   return { wanted, base, kept: [...kept, ...archiving.kept] };
 }
 
+const cannotClear = 'stays: it had no value before, and the API has no documented way to clear it';
+
 /** Why a client cannot set the value that was there before. */
-function unsettableReason(
-  value: Value | undefined,
-  kind: 'text' | 'boolean',
-  allowed: readonly string[] | undefined,
-): string | null {
+function unsettableReason(value: Value | undefined, { allowed }: Field): string | null {
   if (value === undefined) return 'stays: what it was before is not known';
-  if (value === null || value === '')
-    return 'stays: it had no value before, and the API has no documented way to clear it';
-  if (kind === 'text' && allowed && !allowed.includes(String(value)))
-    return `stays: it was ${value} before, which can only be set by the service`;
-  return null;
+  if (value === null || value === '') return cannotClear;
+  return allowed && !allowed.includes(String(value))
+    ? `stays: it was ${value} before, which can only be set by the service`
+    : null;
 }
 
 /** `archived` and its reason are one decision: the API takes a reason only with an archiving, and drops it after it. */
@@ -420,8 +411,7 @@ function reverseOfArchiving(after: Values, before: (name: string) => Value | und
   const hadReason = old !== undefined && old !== null && old !== '';
   if (isArchived === true) {
     if (reason === undefined || isSame(reason, old)) return nothing;
-    const why = unsettableReason(null, 'text', undefined) ?? '';
-    if (!hadReason) return { ...nothing, kept: [{ field: archivedReason, reason: why }] };
+    if (!hadReason) return { ...nothing, kept: [{ field: archivedReason, reason: cannotClear }] };
   }
   return {
     wanted: { archived: true, ...(hadReason && { [archivedReason]: old }) },

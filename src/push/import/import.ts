@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { groupBy } from '../../base/group-by.js';
+import { countBy, groupBy } from '../../base/group-by.js';
 import { type GridRow, maxCellChars } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
-import { type Change, contested, type Status, type Value } from '../change.js';
+import { type Change, contested, mayBecome, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import type { NewChange, Origin, Queue } from '../queue.js';
 import { named, type Reference, rowsAbout, type StoredEntity, storedEntities } from '../stored.js';
@@ -222,12 +222,7 @@ function outcomeOf(
   if (comparison.kind === 'unchanged') return { rows, outcome: 'unchanged' };
   if (comparison.kind !== 'queue') {
     const { kind: outcome, change } = comparison;
-    return {
-      rows,
-      outcome,
-      change,
-      text: outcome === 'duplicate' ? duplicateText(change) : conflictText(change),
-    };
+    return { rows, outcome, change, text: earlierText(outcome, change) };
   }
   const { wanted, base, supersedes, rivals, repeats } = comparison;
   const { baseFrom, baseAt } = request;
@@ -275,17 +270,8 @@ function rowsOf(
 }
 
 function countsOf(rows: readonly ImportRow[]): ImportReport['preview']['rows'] {
-  const counts = {
-    queued: 0,
-    not_queued: 0,
-    unchanged: 0,
-    duplicate: 0,
-    imported_before: 0,
-    conflict: 0,
-    invalid: 0,
-  };
-  for (const { outcome } of rows) counts[outcome] += 1;
-  return counts;
+  const none = { queued: 0, not_queued: 0, unchanged: 0, duplicate: 0, imported_before: 0 };
+  return { ...none, conflict: 0, invalid: 0, ...countBy(rows, ({ outcome }) => outcome) };
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
@@ -297,12 +283,8 @@ function inOrder(problems: readonly ImportProblem[], header: Header): ImportProb
 const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 
 function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
-  const isOpen = status === 'conflict' || status === 'failed';
-  const next = isOpen
-    ? `; retry that change to send it again`
-    : undo === null
-      ? ''
-      : ` and undone by change ${undo}; undo that one to make it again`;
+  const undone = undo === null ? '' : ` and undone by change ${undo}; undo that one to make it again`;
+  const next = mayBecome(status, 'queued') ? '; retry that change to send it again' : undone;
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 
@@ -310,11 +292,10 @@ function repeatedText({ id, queuedAt, source }: Change): string {
   return `change ${id} of ${minute(queuedAt)} UTC (${source}) did this already, and somebody has changed it since: retry this change to do it again, or cancel it`;
 }
 
-function duplicateText({ id, queuedAt, source }: Change): string {
-  return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
-}
-
-function conflictText({ id, settledAt, queuedAt }: Change): string {
+/** Why a row makes no change: of an earlier one that wants the same. */
+function earlierText(outcome: 'duplicate' | 'conflict', { id, queuedAt, settledAt, source }: Change): string {
+  if (outcome === 'duplicate')
+    return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or retry that change with overwriting`;
 }
 
@@ -351,9 +332,7 @@ export function reportWithoutQueueing(
   const rows = prepared.rows.map(
     (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
   );
-  const counts = prepared.preview.rows;
-  const ofRows = { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued };
-  const preview = { ...prepared.preview, rows: ofRows };
+  const preview = { ...prepared.preview, rows: countsOf(rows) };
   return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
 }
 
