@@ -255,13 +255,12 @@ export function sheetsOf(
 
 /** Rows that are wrong do not hold the others back: the preview has shown them. */
 function importOptions({ by, id, followMerges }: Upload): ImportOptions {
+  const howToFollow = 'press the button for merged topics';
   return {
-    ...{
-      requestedBy: by,
-      importId: id,
-      skipInvalid: true,
-      howToFollow: 'press the button for merged topics',
-    },
+    requestedBy: by,
+    importId: id,
+    skipInvalid: true,
+    howToFollow,
     ...(followMerges && { followMerges }),
   };
 }
@@ -304,12 +303,9 @@ function lineOf(
 
 /** An import of the command line or of the drop folder. */
 function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
-  const [first] = own as [Change];
-  const { source: name, requestedBy: by, queuedAt: at, undoes } = first;
-  const ended = { state: 'done', leftOutCount: 0, problem: null } as const;
+  const [{ source: name, requestedBy: by, queuedAt: at, undoes }] = own as [Change];
   return {
-    ...{ id, name, by, at, isUndo: undoes.length > 0 },
-    ...ended,
+    ...{ id, name, by, at, isUndo: undoes.length > 0, state: 'done', leftOutCount: 0, problem: null },
     statuses: countBy(own, ({ status }) => status),
   };
 }

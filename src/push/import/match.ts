@@ -115,8 +115,6 @@ function isStoredText({ name, kind, allowed }: Field, text: string | null, store
 
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
 export interface RequestedChange {
-  readonly id: string;
-  readonly rows: readonly number[];
   /** Where it differs from what the person saw, or from the warehouse; empty when everything is up to date. */
   readonly wanted: Values;
   /** Everything that the rows set, including what is already up to date. */
@@ -136,7 +134,7 @@ export function compareWithWarehouse(
   const { id, rows } = entity;
   let { edits } = entity;
   if (Object.keys(edits).length === 0)
-    return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
+    return { wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
   const blocked = blockedProblems(stored, { column: idHeader, value: id, rows });
   if (!stored || blocked.length > 0) return { problems: blocked };
 
@@ -179,7 +177,7 @@ export function compareWithWarehouse(
   );
   const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
   return {
-    ...{ id, rows, wanted, requested, base },
+    ...{ wanted, requested, base },
     baseFrom: isFromFile ? 'file' : 'warehouse',
     baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
   };
