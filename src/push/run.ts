@@ -17,8 +17,14 @@ export interface PushOptions extends RunOptions {
   readonly result?: string | undefined;
 }
 
+const reported = [
+  ...(['id', 'entityType', 'entityId', 'status', 'wanted', 'base', 'remoteBefore', 'remoteAfter'] as const),
+  ...(['errorCode', 'error', 'source', 'sourceRow', 'importId', 'undoes'] as const),
+  ...(['title', 'note', 'mergedInto', 'changedBy'] as const),
+];
+
 /** The result of one change in a push, with what the warehouse knows about its topic or company. */
-export type ChangeResult = ReturnType<typeof changeResult>;
+export type ChangeResult = Pick<Change & ChangeFacts, (typeof reported)[number]>;
 
 export interface PushReport extends RunReport {
   readonly applied: number;
@@ -60,14 +66,8 @@ export interface PushPreview {
   readonly minutes: number;
 }
 
-function changeResult(change: Change & ChangeFacts) {
-  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
-  const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
-    change;
-  return {
-    ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
-    ...{ errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy },
-  };
+function changeResult(change: Change & ChangeFacts): ChangeResult {
+  return Object.fromEntries(reported.map((name) => [name, change[name]])) as ChangeResult;
 }
 
 export type PushParts = RunParts<PushSettings> & {
@@ -193,9 +193,6 @@ export async function previewPush(
   observer: RunObserver,
 ): Promise<PushPreview> {
   const { config, api, store } = parts;
-  const queue = {
-    withStatus: (...of: Status[]) => parts.changes.filter(({ status }) => of.includes(status)),
-  };
   const reading = {
     ...{ config, api, clock: api.clock, stop: parts.stop, storedCounts: await storedCounts(store) },
     ...{ circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } },
@@ -205,12 +202,12 @@ export async function previewPush(
   const count = () => {
     spent += 1;
   };
-  const deliveries = unansweredDeliveries(queue);
+  const deliveries = unansweredDeliveries(parts.changes);
   const decided: Change[] = [];
   api.events.on('attempt', count);
   try {
     for (const entityType of entityTypes) {
-      const queued = queuedById(queue, entityType);
+      const queued = queuedById(parts.changes, entityType);
       observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
       const { comparisons, unread } = await compareQueued(reading, entityType, queued);
       observer.phaseEnd(`${comparisons.length} of ${queued.size} in the queue`);

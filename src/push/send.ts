@@ -6,7 +6,7 @@ import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Change, EntityType, Status } from './change.js';
+import { type Change, type EntityType, isOpen } from './change.js';
 import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
 import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
@@ -35,7 +35,7 @@ export class Sender {
    */
   async resume(): Promise<void> {
     const { context } = this;
-    const deliveries = unansweredDeliveries(context.queue);
+    const deliveries = unansweredDeliveries(context.queue.all());
     if (deliveries.length === 0) return;
     context.observer.phase('sent earlier without an answer', deliveries.length);
     let done = 0;
@@ -64,7 +64,7 @@ export class Sender {
   async sendQueued(entityType: EntityType): Promise<void> {
     const { observer } = this.context;
     this.#supersedeCovered(entityType);
-    const queued = queuedById(this.context.queue, entityType);
+    const queued = queuedById(this.context.queue.all(), entityType);
     if (queued.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
@@ -98,7 +98,7 @@ export class Sender {
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
     const { queue } = this.context;
-    for (const changes of queuedById(this.context.queue, entityType).values()) {
+    for (const changes of queuedById(this.context.queue.all(), entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
@@ -237,11 +237,10 @@ function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
 }
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
-export function queuedById(queue: Pick<Queue, 'withStatus'>, entityType: EntityType): Map<string, Change[]> {
-  const ofType = (status: Status) => queue.withStatus(status).filter((one) => one.entityType === entityType);
-  const busy = new Set(ofType('sending').map(({ entityId }) => entityId));
-  const queued = ofType('queued').filter(({ entityId }) => !busy.has(entityId));
-  return groupBy(queued, ({ entityId }) => entityId);
+export function queuedById(all: readonly Change[], entityType: EntityType): Map<string, Change[]> {
+  const ofType = all.filter((one) => one.entityType === entityType);
+  const byId = groupBy(ofType.filter(isOpen), ({ entityId }) => entityId);
+  return new Map([...byId].filter(([, changes]) => changes.every(({ status }) => status === 'queued')));
 }
 
 /**
@@ -323,8 +322,9 @@ export class AttemptLog {
 }
 
 /** The requests that were sent and not settled, each with all its changes, oldest first. */
-export function unansweredDeliveries(queue: Pick<Queue, 'withStatus'>): Delivery[] {
-  const byKey = groupBy(queue.withStatus('sending'), ({ idempotencyKey }) => idempotencyKey);
+export function unansweredDeliveries(all: readonly Change[]): Delivery[] {
+  const sent = all.filter(({ status }) => status === 'sending');
+  const byKey = groupBy(sent, ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
     const [first] = changes;
     return first?.body ? { entityType: first.entityType, key, body: first.body, changes, again: true } : [];
