@@ -27,7 +27,6 @@ export type StoredCounts = Readonly<Record<EntityType, number>>;
 
 const storedCountsSql = sqlFile('push/stored_counts');
 
-/** Counts the topics and companies that are not deleted. */
 export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<StoredCounts> {
   const [row] = await store.all<{ topic: number | string; company: number | string }>(storedCountsSql);
   return { topic: Number(row?.topic ?? 0), company: Number(row?.company ?? 0) };
@@ -35,7 +34,6 @@ export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<Store
 
 export const updateEndpoint = { topic: 'update_topic', company: 'update_companies' } as const;
 
-/** The parameter of the endpoints about one entity. */
 export function idParameter(entityType: EntityType, id: string): Readonly<Record<string, string>> {
   return { [entityType === 'topic' ? 'topicId' : 'companyId']: id };
 }

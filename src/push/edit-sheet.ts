@@ -90,15 +90,11 @@ async function columnsOf(
   // What attributes/companies.csv says of the companies; of a topic, the sums.
   const known = await columnsIn(snapshot, sheetTable.attributes, 'known', { width: 14 });
   const attributes = known.filter(({ key }) => !present.has(key));
+  for (const { key } of attributes) present.add(key);
   const asked = wanted?.map((name) => name.toLowerCase());
   const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
   const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
-  const more = asked
-    ? await moreColumns(snapshot, sheetTable, asked, [
-        ...own,
-        ...[...attributes, ...extra].map(({ key }) => key),
-      ])
-    : [];
+  const more = await moreColumns(snapshot, sheetTable.table, asked ?? [], present);
   if (edited.length === 0) {
     const names = fields.map(({ name }) => name).join(', ');
     const problem = `names no column that can be edited: add one of ${names}`;
@@ -143,12 +139,11 @@ async function columnsIn(
 /** The other columns of the table that `--columns` names. */
 async function moreColumns(
   snapshot: Snapshot,
-  { table, id }: SheetTable,
+  table: SheetTable['table'],
   asked: readonly string[],
-  present: readonly string[],
+  present: ReadonlySet<string>,
 ): Promise<QueryColumn[]> {
-  const names = new Set([...present.map((name) => name.toLowerCase()), id]);
-  const left = asked.filter((name) => !names.has(name));
+  const left = asked.filter((name) => !present.has(name));
   if (left.length === 0) return [];
   const columns = await columnsIn(snapshot, table, 'own', { width: 18, wrap: true });
   const byName = new Map(columns.flatMap((column) => (column.key === 'id' ? [] : [[column.key, column]])));

@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, extname, join, relative, resolve } from 'node:path';
+import { basename, dirname, extname, join, parse, relative, resolve } from 'node:path';
 import { moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { shellWord } from '../base/command-line.js';
@@ -384,17 +384,15 @@ const longestEnding = 20;
 
 /** The beginning of a text, of at most so many bytes; a character is not cut. */
 function cutToBytes(text: string, most: number): string {
-  let size = 0;
-  const isWithin = (letter: string) => {
-    size += Buffer.byteLength(letter);
-    return size <= most;
-  };
-  return [...text].filter(isWithin).join('');
+  if (Buffer.byteLength(text) <= most) return text;
+  return Buffer.from(text)
+    .subarray(0, most)
+    .toString()
+    .replace(/\uFFFD+$/, '');
 }
 
 /** The path of the result of a file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */
 function resultBeside(path: string): string {
-  const ending = extname(path);
-  const written = ending.toLowerCase() === '.ods' ? '.xlsx' : ending;
-  return `${path.slice(0, path.length - ending.length)}.result${written}`;
+  const { dir, name, ext } = parse(path);
+  return join(dir, `${name}.result${ext.toLowerCase() === '.ods' ? '.xlsx' : ext}`);
 }

@@ -84,15 +84,8 @@ export type RemotePerson =
 type RemoteValues = Partial<Pick<KnownPerson, 'name' | 'email' | 'companyId' | 'accounts'>>;
 
 /** Why the two must not be merged, a sentence each; none when they may be. */
-export function problemsOf(
-  { source, target }: Pair,
-  remote: { readonly source: RemotePerson; readonly target: RemotePerson },
-): string[] {
-  const both = [
-    [source, remote.source],
-    [target, remote.target],
-  ] as const;
-  const problems = both.flatMap(([known, now]) => problemsOfOne(known, now));
+export function problemsOf({ source, target }: Pair, remote: RemotePair): string[] {
+  const problems = [...problemsOfOne(source, remote.source), ...problemsOfOne(target, remote.target)];
   if (source.role !== target.role)
     problems.push(
       `${nameOf(source)} is ${roles[source.role]} and ${nameOf(target)} ${roles[target.role]}: their messages would count as those of one`,
@@ -195,24 +188,18 @@ export async function mergePeople(
     ({ sourceId, targetId }) =>
       `a merge of ${sourceId} into ${targetId} was sent and got no answer yet: run signalhouse changes merge-people ${sourceId} --into ${targetId} first`,
   );
-  let remote = await readBoth(context, pair);
-  let own = journal.all().find((one) => isOf(one, pair) && one.status === 'sending');
-  if (isMerged(pair, remote)) {
-    if (own) own = settle(context, own, 'merged');
-    return report('already_merged', { id: own?.id ?? null });
-  }
-  if (own && !isKeyRemembered(context, { firstSentAt: Date.parse(own.firstSentAt), again: true })) {
-    settle(context, own, 'failed', notApplied);
-    own = undefined;
-  }
+  const remote = await readBoth(context, pair);
+  const before = journal.all().find((one) => isOf(one, pair) && one.status === 'sending');
+  const known = before && settleDoubt(context, before, remote);
+  if (isMerged(pair, remote)) return report('already_merged', { id: known?.id ?? null });
   problems.push(...problemsOf(pair, remote));
   if (request.dryRun) return report('dry_run', { problems });
-  if (problems.length > 0) return report('refused', { problems, id: own?.id ?? null });
+  if (problems.length > 0) return report('refused', { problems, id: known?.id ?? null });
+  const own = known?.status === 'sending' ? known : undefined;
   if (confirm) {
     if (!(await confirm(own !== undefined))) return report('declined');
     // Somebody may have taken an hour to answer.
-    remote = await readBoth(context, pair);
-    const since = problemsOf(pair, remote);
+    const since = problemsOf(pair, await readBoth(context, pair));
     if (since.length > 0) return report('refused', { problems: since });
   }
   const merge =
@@ -226,8 +213,6 @@ export async function mergePeople(
   const { id, status, error } = await send(context, merge, pair);
   return report(status === 'sending' ? 'in_doubt' : status, { id, error });
 }
-
-const notApplied = 'It was sent and got no answer, and the API shows that it was not done';
 
 /** Sends a merge whose key is on the disk, and finds out what became of it. */
 async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Promise<PeopleMerge> {
@@ -291,16 +276,26 @@ async function settleOthers(context: MergeContext, pair: Pair): Promise<PeopleMe
     const { sourceId, targetId } = merge;
     if (merge.status !== 'sending' || isOf(merge, pair)) continue;
     if (!ids.includes(sourceId) && !ids.includes(targetId)) continue;
-    const other = { source: { id: sourceId }, target: { id: targetId } };
-    const remote = await readBoth(context, other);
-    if (isMerged(other, remote)) settle(context, merge, 'merged');
-    else if (remote.source.state !== 'there')
-      settle(context, merge, 'failed', `It was sent and got no answer, and ${sourceId} is gone`);
-    else if (!isKeyRemembered(context, { firstSentAt: Date.parse(merge.firstSentAt), again: true }))
-      settle(context, merge, 'failed', notApplied);
-    else left.push(merge);
+    const remote = await readBoth(context, pairOf(merge));
+    if (settleDoubt(context, merge, remote).status === 'sending') left.push(merge);
   }
   return left;
+}
+
+/** What became of a merge that got no answer, by what the API shows; it stays `sending` while it may still be done. */
+function settleDoubt(context: MergeContext, merge: PeopleMerge, remote: RemotePair): PeopleMerge {
+  const failed = (why: string) =>
+    settle(context, merge, 'failed', `It was sent and got no answer, and ${why}`);
+  if (isMerged(pairOf(merge), remote)) return settle(context, merge, 'merged');
+  if (remote.source.state !== 'there') return failed(`${merge.sourceId} is gone`);
+  const firstSentAt = Date.parse(merge.firstSentAt);
+  return isKeyRemembered(context, { firstSentAt, again: true })
+    ? merge
+    : failed('the API shows that it was not done');
+}
+
+function pairOf({ sourceId, targetId }: PeopleMerge): PairIds {
+  return { source: { id: sourceId }, target: { id: targetId } };
 }
 
 interface PairIds {
