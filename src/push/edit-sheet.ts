@@ -46,12 +46,10 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   const sheetTable = sheetTables[entityType];
   const selected = await selectRows(snapshot, sheetTable, options);
   const columns = await columnsOf(snapshot, sheetTable, selected.extra, options.columns);
-  // When the list was last read and verified, by the start of the reading.
-  const lastRead = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${sheetTable.table}'`;
   const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id LEFT JOIN ${sheetTable.attributes} AS known ON known.${sheetTable.id} = editable.id`;
   const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
-    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead}) AS listed`,
+    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastReadSql(sheetTable.table)}) AS listed`,
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
   if (rows === 0) {
@@ -156,6 +154,11 @@ async function moreColumns(
     ]);
   }
   return left.flatMap((name) => byName.get(name) ?? []);
+}
+
+/** When a list was last read and verified, by the start of the reading. */
+export function lastReadSql(endpoint: SheetTable['table']): string {
+  return `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${endpoint}'`;
 }
 
 /** The rows of a query, as cells of these columns. */

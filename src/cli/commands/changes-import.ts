@@ -120,16 +120,9 @@ export const undo = command({
   },
 });
 
-/** What a command that queues changes prints before its question and at its end. */
-interface Texts<Prepared, Report> {
-  whole(shown: Prepared | Report): string;
-  /** Without the preview, which was printed before. */
-  outcome(report: Report): string;
-}
-
 /**
- * Runs a command that queues changes: shows the preview, asks, and prints the report. With `--yes`, `work` gets no
- * `confirm` and goes ahead.
+ * Runs a command that queues changes: shows the preview, asks, and prints the report, of which only the `outcome` where the
+ * preview has shown the rest. With `--yes`, `work` gets no `confirm` and goes ahead.
  */
 async function queueAfterPreview<
   Prepared extends { readonly newChanges: readonly unknown[] },
@@ -137,7 +130,7 @@ async function queueAfterPreview<
 >(
   context: Context,
   yes: boolean,
-  { whole, outcome }: Texts<Prepared, Report>,
+  { whole, outcome }: { whole(shown: Prepared | Report): string; outcome(report: Report): string },
   work: (confirm?: (prepared: Prepared) => Promise<boolean>) => Promise<Report>,
 ): Promise<ExitCode> {
   let isShown = false;
