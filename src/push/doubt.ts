@@ -6,7 +6,6 @@ import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { millisecondsOf } from '../contract/fields.js';
 import { sqlFile } from '../warehouse/sql.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
 import {
   type Change,
   entityKey,
@@ -20,6 +19,7 @@ import {
 import { conflictPatch, type Delivery, isSame, type Outcome, pick, type Remote, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import { tryToRead } from './remote.js';
+import type { Store } from './stored.js';
 
 /**
  * What becomes of a change whose request may have been applied. Whatever left it in doubt (a lost answer, a 5xx, a 409, an
@@ -299,7 +299,7 @@ const lastUpdatedSql = sqlFile('push/last_updated');
  * none of the topics and companies of the changes: then it is of another warehouse.
  */
 export async function mayHaveBeenSent(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   changes: readonly Change[],
   since: string,
 ): Promise<Change[]> {

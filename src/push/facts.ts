@@ -2,7 +2,14 @@ import { groupBy } from '../base/group-by.js';
 import { sqlFile, substitute } from '../warehouse/sql.js';
 import { type Change, type EntityType, entityKey, type Status, type Values, valuesIn } from './change.js';
 import { isSame } from './compare.js';
-import { noteFor, rowsAbout, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
+import {
+  noteFor,
+  type Reference,
+  rowsAbout,
+  type Store,
+  type StoredEntity,
+  storedEntitiesOf,
+} from './stored.js';
 
 const affectedSql = sqlFile('push/affected_companies');
 const affectedByTopicSql = substitute(affectedSql, { topic_id: 'topic_id' });
@@ -24,17 +31,16 @@ export async function affectedCompanies(
   store: Store,
   topicIds: readonly string[],
 ): Promise<{ of(topicId: string): AffectedCompanies; readonly total: AffectedCompanies }> {
-  type Row = Readonly<Record<'companies' | 'vip_companies', number | bigint>> & {
-    readonly topic_id: string;
+  type Row = Omit<AffectedCompanies, 'companyNames'> & {
+    readonly topicId: string;
     readonly names: string | null;
   };
-  const affectedOf = (row: Row): AffectedCompanies => ({
-    ...{ companies: Number(row.companies), vipCompanies: Number(row.vip_companies) },
-    companyNames: JSON.parse(row.names ?? '[]') as string[],
-  });
+  const affectedOf = ({ companies, vipCompanies, names }: Row): AffectedCompanies => {
+    return { companies, vipCompanies, companyNames: JSON.parse(names ?? '[]') as string[] };
+  };
   const found = new Map<string, AffectedCompanies>();
   for (const row of await rowsAbout<Row>(store, affectedByTopicSql, topicIds))
-    found.set(row.topic_id, affectedOf(row));
+    found.set(row.topicId, affectedOf(row));
   const [total] = topicIds.length === 0 ? [] : await store.all<Row>(affectedTogetherSql, { ids: topicIds });
   return { of: (topicId) => found.get(topicId) ?? nobody, total: total ? affectedOf(total) : nobody };
 }
@@ -49,13 +55,8 @@ interface ChangedBy {
   readonly at: string;
 }
 
-interface HistoryRow {
-  readonly entity_type: EntityType;
-  readonly entity_id: string;
+interface HistoryRow extends Reference, Omit<ChangedBy, 'field'> {
   readonly changes: string | null;
-  readonly changed_by: string | null;
-  readonly user_name: string | null;
-  readonly changed_at: string;
 }
 
 /** Finds who made the other change of a conflict. Only a record counts that set the value found: history may be older. */
@@ -67,7 +68,7 @@ async function whoChanged(
   if (store === null || conflicts.length === 0) return () => null;
   const ids = [...new Set(conflicts.map(({ entityId }) => entityId))];
   const rows = await store.all<HistoryRow>(historySql, { ids });
-  const records = groupBy(rows, (row) => `${row.entity_type} ${row.entity_id}`);
+  const records = groupBy(rows, entityKey);
   return (change) =>
     change.status === 'conflict' ? changedBy(change, records.get(entityKey(change)) ?? []) : null;
 }
@@ -79,11 +80,11 @@ function changedBy(
 ): ChangedBy | null {
   for (const [field, found] of Object.entries(remoteBefore ?? {})) {
     if (!(field in wanted) || isSame(found, wanted[field]) || isSame(found, base[field])) continue;
-    for (const row of records) {
-      const values = valuesIn(entityType, JSON.parse(row.changes ?? '{}') as Values);
+    for (const { changes, name, by, at } of records) {
+      const values = valuesIn(entityType, JSON.parse(changes ?? '{}') as Values);
       if (!(field in values)) continue;
       if (!isSame(values[field], found)) break;
-      return { field, name: row.user_name, by: row.changed_by, at: row.changed_at };
+      return { field, name, by, at };
     }
   }
   return null;

@@ -20,6 +20,7 @@ import {
   type Status,
   settled,
 } from './change.js';
+import type { Store } from './stored.js';
 
 /** How many changes are staged at once. */
 const atOnce = 1_000;
@@ -185,7 +186,7 @@ export class Queue {
   }
 }
 
-async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
+async function readChanges(store: Store): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
   const changes = rows.map((row) => JSON.parse(row.change) as Change);
   return new Map(changes.map((change) => [change.id, change]));
@@ -202,11 +203,7 @@ function changeId(now: string, serial: number): string {
 }
 
 /** The current queue, oldest first, without holding the warehouse: the published file, with the journal replayed over it. */
-export async function readQueue(
-  published: Pick<Warehouse, 'all'> | null,
-  dataDir: DataDir,
-  log?: Log,
-): Promise<Change[]> {
+export async function readQueue(published: Store | null, dataDir: DataDir, log?: Log): Promise<Change[]> {
   const changes = published ? await readChanges(published) : new Map<string, Change>();
   new ChangeJournal(dataDir, log).replayOver(changes);
   return oldestFirst(changes);

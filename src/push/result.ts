@@ -75,7 +75,7 @@ export async function writeResult(
  */
 export async function writeResults(
   out: string,
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   imported: readonly ImportedSheet[],
   changes: readonly Change[],
 ): Promise<void> {
@@ -96,7 +96,7 @@ const nothing: Grid = {
 };
 
 async function resultSheet(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   { grid, rows }: ImportedSheet,
   changes: readonly Change[],
 ): Promise<GridSheet> {

@@ -2,7 +2,6 @@ import { minutesFor } from '../api/budget.js';
 import { countBy, portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, type EntityType, entityTypes, type Status } from './change.js';
 import { deliveryOf, type OnConflict, pathOf } from './compare.js';
 import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
@@ -10,6 +9,7 @@ import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
 import { writeResult } from './result.js';
 import { AttemptLog, compareQueued, queuedById, Sender, unansweredDeliveries } from './send.js';
+import type { Store } from './stored.js';
 
 export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | undefined;
@@ -180,7 +180,7 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
 
 interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
   /** The published file. */
-  readonly store: Pick<Warehouse, 'all'>;
+  readonly store: Store;
   /** The queue as it is; the preview moves none of its changes. */
   readonly changes: readonly Change[];
   readonly organization: PushPreview['organization'];

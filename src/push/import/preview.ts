@@ -1,13 +1,12 @@
 import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
 import { valueText } from '../../base/units.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, type EntityType, entityTypes, fieldsOf, type Values } from '../change.js';
 import { perRequest, storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies } from '../facts.js';
 import type { Queue } from '../queue.js';
 import { isListed } from '../remote.js';
-import { noteFor, type Reference, type StoredEntity } from '../stored.js';
+import { noteFor, type Reference, type Store, type StoredEntity } from '../stored.js';
 
 /** Something wrong in a row, as the person finds it in the file. */
 export interface ImportProblem {
@@ -122,7 +121,7 @@ export interface CostSettings {
 
 /** What an import or an undo works with. */
 export interface ImportParts {
-  readonly store: Pick<Warehouse, 'all'>;
+  readonly store: Store;
   readonly queue: Pick<Queue, 'all'>;
   readonly settings: CostSettings;
 }
