@@ -8,7 +8,7 @@ import { valueText } from '../base/units.js';
 import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
-import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
+import type { ImportProblem, ImportRow, PreviewChange } from '../push/import/preview.js';
 import { hasImportCopy, readImportCopy } from '../push/import/source.js';
 import { readQueue } from '../push/queue.js';
 import { plainSheets, writeResults } from '../push/result.js';
@@ -90,11 +90,10 @@ export function sheetsOf(
     const report = await importChanges(setup, { source }, { ...options, ...importOptions(upload) });
     if (report.refusal !== null) throw new UsageError(report.refusal);
     const own = new Set([...before, ...report.queued, ...report.conflicts]);
-    const others = report.rows.flatMap(({ row, outcome, changeId, text }) =>
-      (outcome === 'conflict' || outcome === 'imported_before') && !own.has(changeId ?? '')
-        ? [{ what: `Row ${row}`, why: text ?? '' }]
-        : [],
-    );
+    const others = report.rows
+      .filter(({ outcome }) => outcome === 'conflict' || outcome === 'imported_before')
+      .filter(({ changeId }) => !own.has(changeId ?? ''))
+      .map(shownRow);
     const leftOut = [...report.problems.map(shownProblem), ...others];
     return { leftOut, leftOutCount: report.preview.rows.invalid + others.length };
   }
@@ -131,9 +130,7 @@ export function sheetsOf(
       return {
         ...{ changes: changes.map(shownChange), notes, refusal, leftOut },
         leftOutCount: preview.rows.invalid,
-        conflicts: rows.flatMap(({ row, outcome, text }) =>
-          outcome === 'conflict' ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
-        ),
+        conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
         quiet: { unchanged, duplicate, imported_before },
         canFollowMerges: !upload.followMerges && problems.some(({ mergedInto }) => mergedInto),
       };
@@ -270,6 +267,10 @@ function undoLeftOut({ kept, notUndone }: Pick<UndoReport, 'kept' | 'notUndone'>
     ...notUndone.map(({ title, entityId, reason }) => ({ what: title ?? entityId, why: reason })),
     ...kept.map(({ field, reason }) => ({ what: field, why: reason })),
   ];
+}
+
+function shownRow({ row, text }: ImportRow): LeftOut {
+  return { what: `Row ${row}`, why: text ?? '' };
 }
 
 function shownProblem({ row, column, value, problem, allowed }: ImportProblem): LeftOut {

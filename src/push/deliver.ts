@@ -167,10 +167,8 @@ async function afterConflict(
     queue.move(changesIn(left), 'queued', unsentPatch);
     return { kind: 'split', error };
   }
-  for (const { change, remote } of left) {
-    const remoteBefore = pick(remote.values ?? {}, change.wanted);
-    queue.move([change], 'conflict', { ...conflictOf(error), remoteBefore });
-  }
+  for (const { change, values } of left)
+    queue.move([change], 'conflict', { ...conflictOf(error), remoteBefore: pick(values, change.wanted) });
   return { kind: 'refused' };
 }
 
@@ -232,21 +230,20 @@ async function resolveByReading(context: PushContext, unseen: Unseen): Promise<v
     : `The API answered ${answered}`;
   // What the API never shows (`archivedAt` is optional) is applied when it accepts the request and does not refuse it.
   const hidden = read.filter(
-    ({ change, remote, state }) =>
-      error === null && state === 'before' && isHidden(change, remote.values ?? {}),
+    ({ change, values, state }) => error === null && state === 'before' && isHidden(change, values),
   );
   const others = read.filter((one) => !hidden.includes(one));
   const known = inDoubt ? await withSince(context, others) : others;
   // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
   const notApplied = resolve(context, known, said, error !== null);
-  for (const { change, remote } of hidden) {
-    const names = unlike(change.wanted, remote.values ?? {}).join(' and ');
+  for (const { change, values } of hidden) {
+    const names = unlike(change.wanted, values).join(' and ');
     const text = `The API answered ${answered}, but neither that nor a read after it shows ${names}`;
-    const patch = appliedPatch(change, remote.values ?? {});
+    const patch = appliedPatch(change, values);
     context.queue.move([change], 'applied', { ...patch, errorCode: 'not_shown', error: text });
   }
-  for (const { change, remote } of notApplied)
-    context.queue.move([change], 'failed', notMadePatch(change, remote.values ?? {}, unseen));
+  for (const { change, values } of notApplied)
+    context.queue.move([change], 'failed', notMadePatch(change, values, unseen));
 }
 
 /** What a change stores that the API accepted and did not make. */

@@ -61,13 +61,11 @@ export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' 
   readonly isRefused: boolean;
 }
 
-/** The outcome for the rows of one id; with problems, those rows are wrong. */
+/** What becomes of the rows of one id: each is like `row`, unless they have `problems`. */
 interface EntityOutcome {
   readonly rows: readonly number[];
-  readonly outcome: RowOutcome;
+  readonly row?: Omit<ImportRow, 'row'>;
   readonly problems?: readonly ImportProblem[];
-  readonly change?: Change;
-  readonly text?: string;
   readonly newChange?: PreparedChange;
 }
 
@@ -98,7 +96,7 @@ export async function prepareImport(
     outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
   );
 
-  const before = new Set(outcomes.flatMap((one) => (one.outcome === 'imported_before' ? one.rows : [])));
+  const before = new Set(outcomes.flatMap((one) => (one.row?.outcome === 'imported_before' ? one.rows : [])));
   const wrong = new Map([...edits.wrongTitles].filter(([row]) => !before.has(row)));
   const refusal = mixedUp(entityType, wrong);
   const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
@@ -186,7 +184,7 @@ async function readEdits(
     if (problems.length === 0) return isFollowing ? followMerge(row, stored) : row;
     // A row with a wrong cell reports everything that is wrong with it at once, including its id.
     const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row.row] });
+    const blocked = blockedProblems(entity, header.id.header, id, [row.row]);
     const title = titles.get(row.row);
     return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
   });
@@ -207,23 +205,21 @@ function outcomeOf(
   origin: Origin & Pick<NewChange, 'entityType'>,
 ): EntityOutcome {
   const { rows, edits } = entity;
+  const as = (outcome: RowOutcome, text: string | null = null, change?: Change): EntityOutcome => {
+    return { rows, row: { outcome, changeId: change?.id ?? null, text } };
+  };
   // Checked first: what the same file asked for then may be impossible, or done, by now.
   const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
   const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
-  if (before) {
-    const text = importedText(before, undoneBy(changes)(before.id));
-    return { rows, outcome: 'imported_before', change: before, text };
-  }
+  if (before) return as('imported_before', importedText(before, undoneBy(changes)(before.id)), before);
   const wrong = rows.flatMap((row) => titles.get(row) ?? []);
-  if (wrong.length > 0) return { rows, outcome: 'invalid', problems: wrong };
+  if (wrong.length > 0) return { rows, problems: wrong };
   const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
-  if ('problems' in request) return { rows, outcome: 'invalid', problems: request.problems };
+  if ('problems' in request) return { rows, problems: request.problems };
   const comparison = compareWithQueue(request, changes, origin.requestedBy);
-  if (comparison.kind === 'unchanged') return { rows, outcome: 'unchanged' };
-  if (comparison.kind !== 'queue') {
-    const { kind: outcome, change } = comparison;
-    return { rows, outcome, change, text: earlierText(outcome, change) };
-  }
+  if (comparison.kind === 'unchanged') return as('unchanged');
+  if (comparison.kind !== 'queue')
+    return as(comparison.kind, earlierText(comparison.kind, comparison.change), comparison.change);
   const { wanted, base, supersedes, rivals, repeats } = comparison;
   const { baseFrom, baseAt } = request;
   const change = {
@@ -231,11 +227,9 @@ function outcomeOf(
     ...{ wanted, base, baseFrom, baseAt, supersedes },
     requestedReason: entity.reason ?? origin.requestedReason,
   };
-  if (rivals.length === 0 && !repeats)
-    return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
+  if (rivals.length === 0 && !repeats) return { ...as('queued'), newChange: { change, rivals, rows } };
   const conflict = repeats && rivals.length === 0 ? repeatedText(repeats) : contestedText(change, rivals);
-  const newChange = { change: { ...change, conflict }, rivals, rows };
-  return { rows, outcome: 'conflict', text: conflict, newChange };
+  return { ...as('conflict', conflict), newChange: { change: { ...change, conflict }, rivals, rows } };
 }
 
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
@@ -247,13 +241,10 @@ function rowsOf(
   heldBack: string | null,
 ): ImportRow[] {
   const found = new Map<number, Omit<ImportRow, 'row'>>();
-  for (const { rows, outcome, change, text = null, newChange, problems: wrong } of outcomes) {
-    if (wrong) continue;
-    const result =
-      newChange && heldBack !== null
-        ? ({ outcome: 'not_queued', changeId: null, text: heldBack } as const)
-        : { outcome, changeId: change?.id ?? null, text };
-    for (const row of rows) found.set(row, result);
+  const held = { outcome: 'not_queued', changeId: null, text: heldBack } as const;
+  for (const { rows, row: own, newChange } of outcomes) {
+    const result = newChange && heldBack !== null ? held : own;
+    for (const row of rows) if (result) found.set(row, result);
   }
   for (const { row, column, value, problem } of problems) {
     const before = found.get(row);

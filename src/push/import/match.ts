@@ -9,11 +9,9 @@ import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.j
 /** The problem of rows whose topic or company cannot be changed; none when it can. */
 export function blockedProblems(
   stored: StoredEntity | undefined,
-  {
-    column,
-    value,
-    rows,
-  }: { readonly column: string; readonly value: string; readonly rows: readonly number[] },
+  column: string,
+  value: string,
+  rows: readonly number[],
 ): ImportProblem[] {
   const problem = blockedReason(stored);
   const mergedInto = stored?.survivor ?? null;
@@ -135,7 +133,7 @@ export function compareWithWarehouse(
   let { edits } = entity;
   if (Object.keys(edits).length === 0)
     return { wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
-  const blocked = blockedProblems(stored, { column: idHeader, value: id, rows });
+  const blocked = blockedProblems(stored, idHeader, id, rows);
   if (!stored || blocked.length > 0) return { problems: blocked };
 
   const baseOf = (name: string): Value | undefined => {
