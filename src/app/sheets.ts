@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { extname, join, parse } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
@@ -112,13 +112,9 @@ export function sheetsOf(
       const parts = { store, queue: { all: () => all }, settings: config };
       if (upload.undoes !== null) {
         const prepared = await prepareUndo(parts, [upload.undoes], { requestedBy: upload.by });
+        const { changes, notes } = prepared;
         const leftOut = undoLeftOut(prepared);
-        return {
-          changes: prepared.changes.map(shownChange),
-          leftOut,
-          leftOutCount: leftOut.length,
-          notes: prepared.notes,
-        };
+        return { changes: changes.map(shownChange), leftOut, leftOutCount: leftOut.length, notes };
       }
       const { rows, changes, problems, preview, notes, refusal } = await prepareImport(
         parts,
@@ -235,10 +231,9 @@ export function sheetsOf(
       const own = all.filter(({ importId }) => importId === id);
       const named = copy?.name ?? own[0]?.source;
       if (named === undefined) return null;
-      const from = basename(named);
-      const ending = extname(from).toLowerCase();
-      const isText = copy !== null && (ending === '.csv' || ending === '.tsv');
-      const name = `${from.slice(0, from.length - ending.length)}.result${isText ? ending : '.xlsx'}`;
+      const { name: from, ext } = parse(named);
+      const isText = copy !== null && ['.csv', '.tsv'].includes(ext.toLowerCase());
+      const name = `${from}.result${isText ? ext.toLowerCase() : '.xlsx'}`;
       return written(config.dataDir, name, (out) =>
         withFullSnapshot(setup, (store) => writeResults(out, store, copy ? [copy] : plainSheets(own), all)),
       );

@@ -5,18 +5,14 @@ import { contestsAmong, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
 import { type ChangeFilter, matches } from './facts.js';
 import type { NewChange, Queue } from './queue.js';
-import { blockedReason, named, type Reference, type StoredEntity } from './stored.js';
+import { blockedReason, named, type StoredEntity, type StoredOf } from './stored.js';
 
 export interface Selection {
   readonly ids: readonly string[];
   readonly filter: Pick<ChangeFilter, 'status' | 'source'>;
 }
 
-export interface Decision {
-  readonly id: string;
-  readonly entityType: Change['entityType'];
-  readonly entityId: string;
-  readonly status: Status;
+export interface Decision extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
   readonly done: boolean;
   /** Why it was not done; null when it was. */
   readonly reason: string | null;
@@ -25,9 +21,6 @@ export interface Decision {
   /** The change of the survivor that replaces it, when its topic or company was merged (`retry --follow-merges`). */
   readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
-
-/** What the warehouse knows about the topic or company of a change, and about what it was merged into. */
-type StoredOf = (reference: Reference) => StoredEntity | undefined;
 
 export interface RetryOptions {
   /** Replace the value that the API had when a conflict was found, and no other. */

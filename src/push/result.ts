@@ -13,14 +13,10 @@ import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
 import { textOf } from './import/cells.js';
 import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
-import { readImportCopy } from './import/source.js';
-import { noteFor, type Reference, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
+import { type ImportCopy, readImportCopy } from './import/source.js';
+import { noteFor, type Store, type StoredOf, storedEntitiesOf } from './stored.js';
 
-/** A file that was imported, and what became of its rows. */
-interface ImportedSheet {
-  readonly grid: Grid;
-  readonly rows: readonly ImportRow[];
-}
+type ImportedSheet = Pick<ImportCopy, 'grid' | 'rows'>;
 
 interface RowResult {
   readonly result: Status | RowOutcome;
@@ -229,7 +225,7 @@ function noteOf({ status, base, remoteBefore }: Change, field: string): string |
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],
-  storedOf: (reference: Reference) => StoredEntity | undefined,
+  storedOf: StoredOf,
 ): (row: GridRow) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));

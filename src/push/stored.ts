@@ -68,11 +68,14 @@ export async function storedEntities(
   return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
 }
 
-/** The same for topics and companies; the result is asked for one of them. Without a store nothing is known. */
+/** What the warehouse has of those that were looked up. */
+export type StoredOf = (reference: Reference) => StoredEntity | undefined;
+
+/** The same for topics and companies. Without a store nothing is known. */
 export async function storedEntitiesOf(
   store: Store | null,
   references: readonly Reference[],
-): Promise<(reference: Reference) => StoredEntity | undefined> {
+): Promise<StoredOf> {
   const found = new Map<EntityType, Map<string, StoredEntity>>();
   for (const [type, sameType] of store ? groupBy(references, ({ entityType }) => entityType) : []) {
     const ids = new Set(sameType.map(({ entityId }) => entityId));

@@ -28,11 +28,7 @@ export interface UndoOptions {
   readonly importId?: string | undefined;
 }
 
-export interface UndoReport {
-  readonly importId: string;
-  /** The person who asks; null when nobody was named. */
-  readonly requestedBy: string | null;
-  readonly requestedReason: string | null;
+export interface UndoReport extends Pick<Change, 'importId' | 'requestedBy' | 'requestedReason'> {
   readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
   readonly queued: readonly string[];
   /** What would change, and the changes that it undoes. */

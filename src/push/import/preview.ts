@@ -1,12 +1,12 @@
 import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
 import { valueText } from '../../base/units.js';
-import { type Change, type EntityType, entityTypes, fieldsOf, type Values } from '../change.js';
+import { type Change, type EntityType, entityTypes, fieldsOf } from '../change.js';
 import { perRequest, storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies } from '../facts.js';
-import type { Queue } from '../queue.js';
+import type { Origin, Queue } from '../queue.js';
 import { isListed } from '../remote.js';
-import { noteFor, type Reference, type Store, type StoredEntity } from '../stored.js';
+import { noteFor, type Store, type StoredOf } from '../stored.js';
 
 /** Something wrong in a row, as the person finds it in the file. */
 export interface ImportProblem {
@@ -59,14 +59,10 @@ export interface ChangeKind {
 }
 
 /** A change as the preview shows it. */
-export interface PreviewChange {
-  readonly entityType: EntityType;
-  readonly entityId: string;
+export interface PreviewChange extends Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base'> {
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
   readonly rows: readonly number[];
-  readonly wanted: Values;
-  readonly base: Values;
   /** The companies that a topic affects; null for a company. */
   readonly affected: AffectedCompanies | null;
   /** What happened to the topic or company since then: archived, superseded, merged. */
@@ -88,13 +84,7 @@ export interface Preview {
   readonly base: { readonly file: number; readonly warehouse: number; readonly oldest: string | null };
 }
 
-export interface ImportReport {
-  readonly importId: string;
-  readonly source: string;
-  readonly sourceHash: string | null;
-  readonly entityType: EntityType;
-  /** The person who asks; null when nobody was named. */
-  readonly requestedBy: string | null;
+export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
   readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
   /** Why nothing of the file may be queued, whichever rows are skipped; null when that is not so. */
@@ -140,7 +130,7 @@ export type Totals = Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests'
 export async function previewOf(
   { store, settings }: Pick<ImportParts, 'store' | 'settings'>,
   planned: readonly PlannedChange[],
-  storedOf: (reference: Reference) => StoredEntity | undefined,
+  storedOf: StoredOf,
   hasTopics: boolean,
 ): Promise<{ readonly changes: PreviewChange[]; readonly totals: Totals }> {
   const ofType = (type: EntityType) => planned.filter(({ entityType }) => entityType === type);
