@@ -157,7 +157,10 @@ export function shareGroup(one: Values, other: Values): boolean {
   return Object.keys(other).some((name) => groups.has(groupOf(name)));
 }
 
-export function entityKey({ entityType, entityId }: Pick<Change, 'entityType' | 'entityId'>): string {
+/** The topic or company that something is about. */
+export type Reference = Pick<Change, 'entityType' | 'entityId'>;
+
+export function entityKey({ entityType, entityId }: Reference): string {
   return `${entityType} ${entityId}`;
 }
 

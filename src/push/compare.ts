@@ -5,6 +5,7 @@ import {
   type Change,
   type EntityType,
   type Patch,
+  type Reference,
   type Status,
   updatedAt,
   type Value,
@@ -101,9 +102,7 @@ export interface Outcome {
 }
 
 /** The queued changes of one topic or company, compared with what the API has. */
-export interface Comparison {
-  readonly entityType: EntityType;
-  readonly entityId: string;
+export interface Comparison extends Reference {
   /** The changes that need no request: they are unchanged, in conflict, or about something that the API does not have. */
   readonly decided: readonly Outcome[];
   /** The changes that are sent together, and what they set. */
@@ -116,7 +115,7 @@ export interface Comparison {
  * `conflicts` are found already, for another reason.
  */
 export function compare(
-  [entityType, entityId]: readonly [EntityType, string],
+  about: Reference,
   changes: readonly Change[],
   remote: Remote,
   onConflict: OnConflict,
@@ -126,7 +125,7 @@ export function compare(
     const { code: errorCode, message: error } = remote.notFound;
     const patch = { errorCode, error };
     const decided = changes.map((change): Outcome => ({ change, status: 'failed', patch }));
-    return { entityType, entityId, decided, send: null, remote: {} };
+    return { ...about, decided, send: null, remote: {} };
   }
   const { values } = remote;
   const decided = [...conflicts];
@@ -147,7 +146,7 @@ export function compare(
     }
   }
   const send = sent.length > 0 ? { changes: sent, set } : null;
-  return { entityType, entityId, decided, send, remote: values };
+  return { ...about, decided, send, remote: values };
 }
 
 /** What a change stores that is in conflict: somebody else changed these of its fields, and the API has these values. */

@@ -98,15 +98,12 @@ async function columnsOf(
     const problem = `names no column that can be edited: add one of ${names}`;
     throw new UsageError('The sheet would have nothing to edit.', [{ setting: '--columns', problem }]);
   }
-  const shown = new Map(
-    [
-      ...sheetTable.context
-        .filter(({ key }) => has(key))
-        .map((column): QueryColumn => ({ ...column, sql: `editable.${identifier(column.key)}` })),
-      ...edited.map((one) => one.edited),
-    ].map((column) => [column.key, column]),
-  );
-  const named = (keys: readonly string[]) => keys.flatMap((key) => shown.get(key) ?? []);
+  const context = sheetTable.context.map((column): QueryColumn => {
+    return { ...column, sql: `editable.${identifier(column.key)}` };
+  });
+  const shown = [...context.filter(({ key }) => has(key)), ...edited.map((one) => one.edited)];
+  const named = (keys: readonly string[]) =>
+    keys.flatMap((key) => shown.find((column) => column.key === key) ?? []);
   return [
     // It is narrow: programs need all of it, people only see which row is which.
     { key: sheetTable.id, type: 'text', width: 10, faint: true, sql: 'editable.id' },
@@ -149,9 +146,8 @@ async function moreColumns(
   if (unknown.length > 0) {
     const available = [...new Set([...present, ...byName.keys()])];
     const problem = `there is no column ${unknown.join(', ')}; the columns are ${available.join(', ')}`;
-    throw new UsageError('Cannot tell which columns the sheet should have.', [
-      { setting: '--columns', problem },
-    ]);
+    const setting = '--columns';
+    throw new UsageError('Cannot tell which columns the sheet should have.', [{ setting, problem }]);
   }
   return left.flatMap((name) => byName.get(name) ?? []);
 }

@@ -1,15 +1,16 @@
 import { groupBy } from '../base/group-by.js';
 import { sqlFile, substitute } from '../warehouse/sql.js';
-import { type Change, type EntityType, entityKey, type Status, type Values, valuesIn } from './change.js';
-import { isSame } from './compare.js';
 import {
-  noteFor,
+  type Change,
+  type EntityType,
+  entityKey,
   type Reference,
-  rowsAbout,
-  type Store,
-  type StoredEntity,
-  storedEntitiesOf,
-} from './stored.js';
+  type Status,
+  type Values,
+  valuesIn,
+} from './change.js';
+import { isSame } from './compare.js';
+import { noteFor, rowsAbout, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
 
 const affectedSql = sqlFile('push/affected_companies');
 const affectedByTopicSql = substitute(affectedSql, { topic_id: 'topic_id' });

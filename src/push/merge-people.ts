@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Api, Priority } from '../api/client.js';
-import { type Clock, iso, timeId } from '../base/clock.js';
+import { Priority } from '../api/client.js';
+import { iso, timeId } from '../base/clock.js';
 import { folded } from '../base/closest.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { idText } from './answer.js';
+import type { PushContext } from './context.js';
 import { pausesMs } from './deliver.js';
 import { isKeyRemembered } from './doubt.js';
 import type { MergeJournal, PeopleMerge } from './merge-journal.js';
@@ -157,10 +158,7 @@ export interface MergeReport extends Pair {
   readonly exitCode: 0 | 3;
 }
 
-export interface MergeContext {
-  readonly api: Api;
-  readonly clock: Clock;
-  readonly stop: AbortSignal;
+export interface MergeContext extends Pick<PushContext, 'api' | 'clock' | 'stop'> {
   readonly journal: MergeJournal;
 }
 

@@ -17,14 +17,8 @@ export interface PushOptions extends RunOptions {
   readonly result?: string | undefined;
 }
 
-const reported = [
-  ...(['id', 'entityType', 'entityId', 'status', 'wanted', 'base', 'remoteBefore', 'remoteAfter'] as const),
-  ...(['errorCode', 'error', 'source', 'sourceRow', 'importId', 'undoes'] as const),
-  ...(['title', 'note', 'mergedInto', 'changedBy'] as const),
-];
-
 /** The result of one change in a push, with what the warehouse knows about its topic or company. */
-export type ChangeResult = Pick<Change & ChangeFacts, (typeof reported)[number]>;
+export type ChangeResult = ReturnType<typeof changeResult>;
 
 export interface PushReport extends RunReport {
   readonly applied: number;
@@ -66,8 +60,14 @@ export interface PushPreview {
   readonly minutes: number;
 }
 
-function changeResult(change: Change & ChangeFacts): ChangeResult {
-  return Object.fromEntries(reported.map((name) => [name, change[name]])) as ChangeResult;
+function changeResult(change: Change & ChangeFacts) {
+  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
+  const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
+    change;
+  return {
+    ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
+    ...{ errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy },
+  };
 }
 
 export type PushParts = RunParts<PushSettings> & {

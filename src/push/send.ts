@@ -258,7 +258,7 @@ export async function compareQueued(
     const remote = remotes.get(id);
     if (!remote) continue;
     const conflicts = remote.values ? await restoredConflicts(context, changes, remote.values) : [];
-    comparisons.push(compare([entityType, id], changes, remote, context.onConflict, conflicts));
+    comparisons.push(compare({ entityType, entityId: id }, changes, remote, context.onConflict, conflicts));
   }
   return { comparisons, remotes, unread };
 }

@@ -1,12 +1,10 @@
 import { groupBy, portions } from '../base/group-by.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { archivedReason, type Change, type EntityType, type Value, type Values } from './change.js';
+import { archivedReason, type EntityType, type Reference, type Value, type Values } from './change.js';
 
 /** The live warehouse or the published file. */
 export type Store = Pick<Warehouse, 'all'>;
-
-export type Reference = Pick<Change, 'entityType' | 'entityId'>;
 
 /** A topic or company as the warehouse has it: its values, and what happened to it. */
 export interface StoredEntity {

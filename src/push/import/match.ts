@@ -1,6 +1,14 @@
 import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
-import { archivedReason, type EntityType, type Field, fieldsOf, type Value, type Values } from '../change.js';
+import {
+  archivedReason,
+  type Change,
+  type EntityType,
+  type Field,
+  fieldsOf,
+  type Value,
+  type Values,
+} from '../change.js';
 import { isSame } from '../compare.js';
 import { blockedReason, named, type StoredEntity } from '../stored.js';
 import type { ImportProblem } from './preview.js';
@@ -112,15 +120,9 @@ function isStoredText({ name, kind, allowed }: Field, text: string | null, store
 }
 
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
-export interface RequestedChange {
-  /** Where it differs from what the person saw, or from the warehouse; empty when everything is up to date. */
-  readonly wanted: Values;
-  /** Everything that the rows set, including what is already up to date. */
+export interface RequestedChange extends Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'> {
+  /** Everything that the rows set; `wanted` is only what is not up to date. `base` leaves out what nobody knows. */
   readonly requested: Values;
-  /** What the person saw, from the file or else from the warehouse; a field without a known value is left out. */
-  readonly base: Values;
-  readonly baseFrom: 'file' | 'warehouse';
-  readonly baseAt: string | null;
 }
 
 /** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed, or not like this. */
