@@ -13,7 +13,9 @@ SELECT
     'connections_phone': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_phone},
     'connections_twitter': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_twitter}
   })::VARCHAR AS "values",
-  greatest(companies.synced_at, listed.read_at) AS synced_at,
+  strftime(
+    greatest(companies.synced_at, listed.read_at) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'
+  ) AS "syncedAt",
   companies.deleted_at IS NOT NULL AS is_deleted,
   companies.deleted_reason,
   companies.merged_into_id,

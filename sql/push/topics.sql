@@ -14,12 +14,14 @@ SELECT
     'archived': {'is_fetched': archived IS NOT NULL, 'value': archived},
     'archived_reason': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_reason}
   })::VARCHAR AS "values",
-  greatest(topics.synced_at, listed.read_at) AS synced_at,
+  strftime(
+    greatest(topics.synced_at, listed.read_at) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'
+  ) AS "syncedAt",
   topics.deleted_at IS NOT NULL AS is_deleted,
   topics.deleted_reason,
   topics.merged_into_id,
   topics.detail_unavailable_reason,
-  strftime(topics.archived_at AT TIME ZONE 'UTC', '%Y-%m-%d') AS archived_on,
+  strftime(topics.archived_at AT TIME ZONE 'UTC', '%Y-%m-%d') AS "archivedOn",
   coalesce(topics.graph_status = 'superseded', false) AS is_superseded,
   topics.successor_topic_id AS successor_id,
   coalesce(successors.title, topics.successor_topic_title) AS successor_title

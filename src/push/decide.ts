@@ -56,6 +56,7 @@ export function retry(
   const open = all.filter(isOpen);
   const contests = contestsAmong(all);
   const plans = chosen.map((change) => {
+    // What other people want instead: the retry decides between them.
     const rivals = isContested(change) ? contests(change) : [];
     const rival = rivals.find(({ id }) => isChosen.has(id));
     const merged = mayBecome(change.status, 'queued') ? storedOf(change)?.survivor : undefined;

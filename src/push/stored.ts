@@ -24,18 +24,14 @@ export interface StoredEntity {
   readonly archivedOn: string | null;
 }
 
-interface Row {
-  readonly id: string;
-  readonly title: string | null;
+interface Row extends Pick<StoredEntity, 'id' | 'title' | 'syncedAt'> {
   readonly values: string;
-  /** A text where the published file is read. */
-  readonly synced_at: Date | string | null;
   readonly is_deleted: boolean;
   readonly deleted_reason: string | null;
   readonly merged_into_id: string | null;
   readonly detail_unavailable_reason: string | null;
   /** Only topics are archived or superseded. */
-  readonly archived_on?: string | null;
+  readonly archivedOn?: string | null;
   readonly is_superseded?: boolean;
   readonly successor_id?: string | null;
   readonly successor_title?: string | null;
@@ -85,13 +81,10 @@ export async function storedEntitiesOf(
 function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string, Row>): StoredEntity {
   const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
   const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
+  const values = Object.fromEntries(fetched.map(([name, { value }]) => [name, value]));
   const survivor = survivorOf(row, rows);
-  return {
-    ...{ id: row.id, title: row.title, survivor, archivedOn: row.archived_on ?? null },
-    values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
-    syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
-    ...whatHappened(entityType, row, survivor),
-  };
+  const { id, title, syncedAt, archivedOn = null } = row;
+  return { id, title, values, syncedAt, survivor, archivedOn, ...whatHappened(entityType, row, survivor) };
 }
 
 function survivorOf(row: Row, rows: ReadonlyMap<string, Row>): StoredEntity['survivor'] {
