@@ -59,18 +59,13 @@ export async function readPair(snapshot: Snapshot, source: string, target: strin
     source,
     target,
   });
-  const unknown = rows.filter((row) => !row.is_known);
-  if (unknown.length > 0)
-    throw new UsageError(
-      'Only people in the published file can be merged.',
-      unknown.map(({ id }) => ({
-        setting: id === source ? 'source' : '--into',
-        problem: `there is no person ${id}`,
-      })),
-      {
-        hint: 'The ids are in people.id, and for people who are probably the same in probable_duplicates. Run signalhouse sync for people who are new.',
-      },
-    );
+  const problems = rows
+    .filter((row) => !row.is_known)
+    .map(({ id }) => ({ setting: id === source ? 'source' : '--into', problem: `there is no person ${id}` }));
+  if (problems.length > 0)
+    throw new UsageError('Only people in the published file can be merged.', problems, {
+      hint: 'The ids are in people.id, and for people who are probably the same in probable_duplicates. Run signalhouse sync for people who are new.',
+    });
   const [one, other] = rows.map(({ is_known: _, ...person }) => person) as [KnownPerson, KnownPerson];
   const [why] = await snapshot.all<{ score: number; reasons: string[] }>(reasonsSql, { source, target });
   return { source: one, target: other, score: why?.score ?? null, reasons: why?.reasons ?? [] };

@@ -98,7 +98,7 @@ export class Sender {
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
     const { queue } = this.context;
-    for (const changes of queuedById(this.context.queue.all(), entityType).values()) {
+    for (const changes of queuedById(queue.all(), entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)

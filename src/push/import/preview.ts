@@ -1,7 +1,8 @@
 import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
+import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
-import { type Change, type EntityType, entityTypes, fieldsOf } from '../change.js';
+import { type Change, type EntityType, entityTypes, fieldsOf, type Value } from '../change.js';
 import { perRequest, storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies } from '../facts.js';
 import type { Origin, Queue } from '../queue.js';
@@ -168,20 +169,19 @@ function costOf(entityType: EntityType, planned: readonly PlannedChange[], store
   return { writes: Math.ceil(planned.length / perRequest[entityType]), reads };
 }
 
+/** In the order of the fields, and of each field what occurs most often first. */
 function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
-  const kinds = new Map<string, ChangeKind>();
-  for (const { wanted, base } of planned) {
-    for (const { name, kind, allowed } of fieldsOf[entityType]) {
-      if (wanted[name] === undefined) continue;
-      const counted = kind === 'boolean' || allowed !== undefined;
-      const from = counted ? valueText(base[name]) : null;
-      const to = counted ? valueText(wanted[name]) : null;
-      const key = JSON.stringify([name, from, to]);
-      kinds.set(key, { field: name, from, to, count: (kinds.get(key)?.count ?? 0) + 1 });
-    }
-  }
-  const order = fieldsOf[entityType].map(({ name }) => name);
-  return [...kinds.values()].sort(
-    (a, b) => order.indexOf(a.field) - order.indexOf(b.field) || b.count - a.count,
-  );
+  return fieldsOf[entityType].flatMap(({ name: field, kind, allowed }) => {
+    const isCounted = kind === 'boolean' || allowed !== undefined;
+    const textOf = (value: Value | undefined) => (isCounted ? valueText(value) : null);
+    const values = planned.filter(({ wanted }) => wanted[field] !== undefined);
+    const changes = values.map(({ base, wanted }) => ({
+      from: textOf(base[field]),
+      to: textOf(wanted[field]),
+    }));
+    const kinds = groupBy(changes, ({ from, to }) => JSON.stringify([from, to]));
+    return [...kinds.values()]
+      .map((same) => ({ field, ...same[0], count: same.length }))
+      .sort((a, b) => b.count - a.count);
+  });
 }
