@@ -1,4 +1,5 @@
--- The companies in $ids, in any case, with their values and what happened to them. Only a company's own page shows its connections.
+-- The companies in $ids, in any case, with their values and what happened to them. Only a company's own page shows its
+-- connections.
 WITH asked AS (
   SELECT * FROM companies WHERE lower(id) IN (SELECT lower(unnest($ids)))
 )
