@@ -28,9 +28,9 @@ affected AS (
   GROUP BY 1, 2
 )
 SELECT
-  topic_id,
-  count(*) AS companies,
-  count(*) FILTER (is_vip) AS vip_companies,
+  topic_id AS "topicId",
+  count(*)::INTEGER AS companies,
+  (count(*) FILTER (is_vip))::INTEGER AS "vipCompanies",
   to_json(list(name ORDER BY is_vip DESC, name) FILTER (name IS NOT NULL)[:3])::VARCHAR AS names
 FROM (
   SELECT {{topic_id}} AS topic_id, company_id, max(name) AS name, bool_or(is_vip) AS is_vip FROM affected GROUP BY 1, 2

@@ -1,13 +1,13 @@
 -- The history of the topics and companies, latest first: who set which values, and when.
 SELECT
-  entity_type,
-  entity_id,
+  entity_type AS "entityType",
+  entity_id AS "entityId",
   changes::VARCHAR AS changes,
-  changed_by,
-  user_name,
-  strftime(changed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS changed_at
+  user_name AS name,
+  changed_by AS "by",
+  strftime(changed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS at
 FROM history
 WHERE entity_type IN ('topic', 'company')
   AND entity_id IN (SELECT unnest($ids))
   AND operation <> 'DELETE'
-ORDER BY changed_at DESC, id DESC;
+ORDER BY history.changed_at DESC, history.id DESC;

@@ -18,7 +18,6 @@ import {
   prepareImport,
   reportWithoutQueueing,
 } from '../push/import/import.js';
-import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
 import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
 import { MergeJournal, type PeopleMerge } from '../push/merge-journal.js';
@@ -32,6 +31,7 @@ import {
   readPair,
 } from '../push/merge-people.js';
 import { Queue, readQueue } from '../push/queue.js';
+import { storedEntitiesOf } from '../push/stored.js';
 import {
   enqueueUndo,
   type PreparedUndo,
@@ -124,7 +124,7 @@ export function undoChanges(
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareUndo(parts, names, options);
     if (options.dryRun) return reportOf(prepared, 'dry_run');
-    if (prepared.reversals.length > 0 && confirm && !(await confirm(prepared)))
+    if (prepared.newChanges.length > 0 && confirm && !(await confirm(prepared)))
       return reportOf(prepared, 'declined');
     return enqueueUndo(queue, prepared);
   });

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { extname, join, parse } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
@@ -8,7 +8,7 @@ import { valueText } from '../base/units.js';
 import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
-import type { ImportProblem, PreviewChange } from '../push/import/preview.js';
+import type { ImportProblem, ImportRow, PreviewChange } from '../push/import/preview.js';
 import { hasImportCopy, readImportCopy } from '../push/import/source.js';
 import { readQueue } from '../push/queue.js';
 import { plainSheets, writeResults } from '../push/result.js';
@@ -90,11 +90,10 @@ export function sheetsOf(
     const report = await importChanges(setup, { source }, { ...options, ...importOptions(upload) });
     if (report.refusal !== null) throw new UsageError(report.refusal);
     const own = new Set([...before, ...report.queued, ...report.conflicts]);
-    const others = report.rows.flatMap(({ row, outcome, changeId, text }) =>
-      (outcome === 'conflict' || outcome === 'imported_before') && !own.has(changeId ?? '')
-        ? [{ what: `Row ${row}`, why: text ?? '' }]
-        : [],
-    );
+    const others = report.rows
+      .filter(({ outcome }) => outcome === 'conflict' || outcome === 'imported_before')
+      .filter(({ changeId }) => !own.has(changeId ?? ''))
+      .map(shownRow);
     const leftOut = [...report.problems.map(shownProblem), ...others];
     return { leftOut, leftOutCount: report.preview.rows.invalid + others.length };
   }
@@ -113,13 +112,9 @@ export function sheetsOf(
       const parts = { store, queue: { all: () => all }, settings: config };
       if (upload.undoes !== null) {
         const prepared = await prepareUndo(parts, [upload.undoes], { requestedBy: upload.by });
+        const { changes, notes } = prepared;
         const leftOut = undoLeftOut(prepared);
-        return {
-          changes: prepared.changes.map(shownChange),
-          leftOut,
-          leftOutCount: leftOut.length,
-          notes: prepared.notes,
-        };
+        return { changes: changes.map(shownChange), leftOut, leftOutCount: leftOut.length, notes };
       }
       const { rows, changes, problems, preview, notes, refusal } = await prepareImport(
         parts,
@@ -131,9 +126,7 @@ export function sheetsOf(
       return {
         ...{ changes: changes.map(shownChange), notes, refusal, leftOut },
         leftOutCount: preview.rows.invalid,
-        conflicts: rows.flatMap(({ row, outcome, text }) =>
-          outcome === 'conflict' ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
-        ),
+        conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
         quiet: { unchanged, duplicate, imported_before },
         canFollowMerges: !upload.followMerges && problems.some(({ mergedInto }) => mergedInto),
       };
@@ -238,10 +231,9 @@ export function sheetsOf(
       const own = all.filter(({ importId }) => importId === id);
       const named = copy?.name ?? own[0]?.source;
       if (named === undefined) return null;
-      const from = basename(named);
-      const ending = extname(from).toLowerCase();
-      const isText = copy !== null && (ending === '.csv' || ending === '.tsv');
-      const name = `${from.slice(0, from.length - ending.length)}.result${isText ? ending : '.xlsx'}`;
+      const { name: from, ext } = parse(named);
+      const isText = copy !== null && ['.csv', '.tsv'].includes(ext.toLowerCase());
+      const name = `${from}.result${isText ? ext.toLowerCase() : '.xlsx'}`;
       return written(config.dataDir, name, (out) =>
         withFullSnapshot(setup, (store) => writeResults(out, store, copy ? [copy] : plainSheets(own), all)),
       );
@@ -255,13 +247,12 @@ export function sheetsOf(
 
 /** Rows that are wrong do not hold the others back: the preview has shown them. */
 function importOptions({ by, id, followMerges }: Upload): ImportOptions {
+  const howToFollow = 'press the button for merged topics';
   return {
-    ...{
-      requestedBy: by,
-      importId: id,
-      skipInvalid: true,
-      howToFollow: 'press the button for merged topics',
-    },
+    requestedBy: by,
+    importId: id,
+    skipInvalid: true,
+    howToFollow,
     ...(followMerges && { followMerges }),
   };
 }
@@ -271,6 +262,10 @@ function undoLeftOut({ kept, notUndone }: Pick<UndoReport, 'kept' | 'notUndone'>
     ...notUndone.map(({ title, entityId, reason }) => ({ what: title ?? entityId, why: reason })),
     ...kept.map(({ field, reason }) => ({ what: field, why: reason })),
   ];
+}
+
+function shownRow({ row, text }: ImportRow): LeftOut {
+  return { what: `Row ${row}`, why: text ?? '' };
 }
 
 function shownProblem({ row, column, value, problem, allowed }: ImportProblem): LeftOut {
@@ -304,12 +299,9 @@ function lineOf(
 
 /** An import of the command line or of the drop folder. */
 function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
-  const [first] = own as [Change];
-  const { source: name, requestedBy: by, queuedAt: at, undoes } = first;
-  const ended = { state: 'done', leftOutCount: 0, problem: null } as const;
+  const [{ source: name, requestedBy: by, queuedAt: at, undoes }] = own as [Change];
   return {
-    ...{ id, name, by, at, isUndo: undoes.length > 0 },
-    ...ended,
+    ...{ id, name, by, at, isUndo: undoes.length > 0, state: 'done', leftOutCount: 0, problem: null },
     statuses: countBy(own, ({ status }) => status),
   };
 }

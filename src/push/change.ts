@@ -157,8 +157,10 @@ export function shareGroup(one: Values, other: Values): boolean {
   return Object.keys(other).some((name) => groups.has(groupOf(name)));
 }
 
-/** What a change is about, as one text. */
-export function entityKey({ entityType, entityId }: Pick<Change, 'entityType' | 'entityId'>): string {
+/** The topic or company that something is about. */
+export type Reference = Pick<Change, 'entityType' | 'entityId'>;
+
+export function entityKey({ entityType, entityId }: Reference): string {
   return `${entityType} ${entityId}`;
 }
 
@@ -169,19 +171,17 @@ const topic: readonly Field[] = [
   { name: archivedReason, path: ['archivedReason'], kind: 'text' },
 ];
 
-const connections = ['email', 'github', 'linkedin', 'phone', 'twitter'] as const;
+const connection = (name: string, format?: Field['format']): Field => ({
+  ...{ name: `connections_${name}`, path: ['connections', name], kind: 'text', ...(format && { format }) },
+});
 
 const company: readonly Field[] = [
   { name: 'name', path: ['name'], kind: 'text' },
   { name: 'primary_domain', path: ['primaryDomain'], kind: 'text', format: 'domain' },
   { name: 'logo_url', path: ['logoUrl'], kind: 'text', format: 'web address' },
   { name: 'is_vip', path: ['isVip'], kind: 'boolean' },
-  ...connections.map(
-    (name): Field => ({
-      ...{ name: `connections_${name}`, path: ['connections', name], kind: 'text' },
-      ...(name === 'email' && { format: 'e-mail address' }),
-    }),
-  ),
+  connection('email', 'e-mail address'),
+  ...['github', 'linkedin', 'phone', 'twitter'].map((name) => connection(name)),
 ];
 
 export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };

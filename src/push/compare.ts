@@ -5,14 +5,15 @@ import {
   type Change,
   type EntityType,
   type Patch,
+  type Reference,
   type Status,
   updatedAt,
   type Value,
   type Values,
 } from './change.js';
 
-/** What to do about a conflict: report it and go on, or overwrite what the API has. */
-export type OnConflict = 'report' | 'overwrite';
+/** What to do about a conflict: report it and go on (`skip`: as if nothing were wrong), or overwrite what the API has. */
+export type OnConflict = 'report' | 'skip' | 'overwrite';
 
 export type Verdict =
   /** The API already has the wanted values. */
@@ -37,7 +38,7 @@ export function reconcile(
   const open = unlike(wanted, remote);
   if (open.length === 0) return { kind: 'unchanged' };
   const fields = open.filter((name) => name in base && name in remote && !isSame(base[name], remote[name]));
-  if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
+  if (fields.length > 0 && onConflict !== 'overwrite') return { kind: 'conflict', fields };
   // A new reason for an archiving that somebody has undone: this person did not ask for the archiving itself.
   if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived === false) {
     return { kind: 'conflict', fields: ['archived'] };
@@ -85,7 +86,7 @@ export type Remote =
       readonly listed: boolean;
       readonly notFound?: never;
     }
-  | { readonly values?: never; readonly notFound: NotFound };
+  | { readonly values?: never; readonly listed?: never; readonly notFound: NotFound };
 
 /** The API's code or reason for a 404 (or another refusal to return the entity), and its message. */
 export interface NotFound {
@@ -101,9 +102,7 @@ export interface Outcome {
 }
 
 /** The queued changes of one topic or company, compared with what the API has. */
-export interface Comparison {
-  readonly entityType: EntityType;
-  readonly entityId: string;
+export interface Comparison extends Reference {
   /** The changes that need no request: they are unchanged, in conflict, or about something that the API does not have. */
   readonly decided: readonly Outcome[];
   /** The changes that are sent together, and what they set. */
@@ -111,22 +110,29 @@ export interface Comparison {
   readonly remote: Values;
 }
 
-/** Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap. */
-export function compare(changes: readonly Change[], remote: Remote, onConflict: OnConflict): Comparison {
-  const [first] = changes;
-  if (!first) throw new Error('there is no change to compare');
-  const { entityType, entityId } = first;
+/**
+ * Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap.
+ * `conflicts` are found already, for another reason.
+ */
+export function compare(
+  about: Reference,
+  changes: readonly Change[],
+  remote: Remote,
+  onConflict: OnConflict,
+  conflicts: readonly Outcome[],
+): Comparison {
   if (remote.notFound) {
     const { code: errorCode, message: error } = remote.notFound;
     const patch = { errorCode, error };
     const decided = changes.map((change): Outcome => ({ change, status: 'failed', patch }));
-    return { entityType, entityId, decided, send: null, remote: {} };
+    return { ...about, decided, send: null, remote: {} };
   }
   const { values } = remote;
-  const decided: Outcome[] = [];
+  const decided = [...conflicts];
   const sent: Change[] = [];
   const set: Record<string, Value> = {};
   for (const change of changes) {
+    if (conflicts.some((one) => one.change === change)) continue;
     const verdict = reconcile(change, values, onConflict);
     if (verdict.kind === 'send') {
       sent.push(change);
@@ -139,13 +145,8 @@ export function compare(changes: readonly Change[], remote: Remote, onConflict: 
       decided.push({ change, status: verdict.kind, patch });
     }
   }
-  return {
-    entityType,
-    entityId,
-    decided,
-    send: sent.length > 0 ? { changes: sent, set } : null,
-    remote: values,
-  };
+  const send = sent.length > 0 ? { changes: sent, set } : null;
+  return { ...about, decided, send, remote: values };
 }
 
 /** What a change stores that is in conflict: somebody else changed these of its fields, and the API has these values. */

@@ -1,15 +1,15 @@
 import { isAboutOneRequest, RejectedError } from '../base/errors.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
 import type { EntityType } from './change.js';
 import type { OnConflict } from './compare.js';
 import type { Queue } from './queue.js';
+import type { Store } from './stored.js';
 
 /** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface PushSettings extends RunSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly push: { readonly onConflict: OnConflict | 'skip' };
+  readonly push: { readonly onConflict: OnConflict };
 }
 
 /** What one request changes. The document states no limit for companies; where they are refused, each half is sent by itself. */
@@ -27,15 +27,13 @@ export type StoredCounts = Readonly<Record<EntityType, number>>;
 
 const storedCountsSql = sqlFile('push/stored_counts');
 
-/** Counts the topics and companies that are not deleted. */
-export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<StoredCounts> {
-  const [row] = await store.all<{ topic: number | string; company: number | string }>(storedCountsSql);
-  return { topic: Number(row?.topic ?? 0), company: Number(row?.company ?? 0) };
+export async function storedCounts(store: Store): Promise<StoredCounts> {
+  const [counts] = await store.all<StoredCounts>(storedCountsSql);
+  return counts ?? { topic: 0, company: 0 };
 }
 
 export const updateEndpoint = { topic: 'update_topic', company: 'update_companies' } as const;
 
-/** The parameter of the endpoints about one entity. */
 export function idParameter(entityType: EntityType, id: string): Readonly<Record<string, string>> {
   return { [entityType === 'topic' ? 'topicId' : 'companyId']: id };
 }

@@ -3,20 +3,16 @@ import { type Change, entityKey, isOpen, mayBecome, type Status, shareGroup } fr
 import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
-import { type ChangeFilter, matches, named, type Reference } from './facts.js';
-import { blockedReason, type StoredEntity } from './import/match.js';
+import { type ChangeFilter, matches } from './facts.js';
 import type { NewChange, Queue } from './queue.js';
+import { blockedReason, named, type StoredEntity, type StoredOf } from './stored.js';
 
 export interface Selection {
   readonly ids: readonly string[];
   readonly filter: Pick<ChangeFilter, 'status' | 'source'>;
 }
 
-export interface Decision {
-  readonly id: string;
-  readonly entityType: Change['entityType'];
-  readonly entityId: string;
-  readonly status: Status;
+export interface Decision extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
   readonly done: boolean;
   /** Why it was not done; null when it was. */
   readonly reason: string | null;
@@ -25,9 +21,6 @@ export interface Decision {
   /** The change of the survivor that replaces it, when its topic or company was merged (`retry --follow-merges`). */
   readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
-
-/** What the warehouse knows about the topic or company of a change, and about what it was merged into. */
-type StoredOf = (reference: Reference) => StoredEntity | undefined;
 
 export interface RetryOptions {
   /** Replace the value that the API had when a conflict was found, and no other. */
@@ -38,10 +31,8 @@ export interface RetryOptions {
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
 export function cancel(queue: Queue, selection: Selection): Decision[] {
-  const plans = select(queue, selection, 'cancelled').map((change) => ({
-    change,
-    refusal: cancelRefusal(change),
-  }));
+  const chosen = select(queue, selection, 'cancelled');
+  const plans = chosen.map((change) => ({ change, refusal: cancelRefusal(change) }));
   queue.move(granted(plans), 'cancelled');
   return plans.map((plan) => decisionOf(queue, plan));
 }
@@ -64,7 +55,8 @@ export function retry(
   const all = queue.all();
   const open = all.filter(isOpen);
   const contests = contestsAmong(all);
-  const plans = chosen.map((change): RetryPlan => {
+  const plans = chosen.map((change) => {
+    // What other people want instead: the retry decides between them.
     const rivals = isContested(change) ? contests(change) : [];
     const rival = rivals.find(({ id }) => isChosen.has(id));
     const merged = mayBecome(change.status, 'queued') ? storedOf(change)?.survivor : undefined;
@@ -113,18 +105,10 @@ interface Plan {
   readonly refusal: string | null;
 }
 
-interface RetryPlan extends Plan {
-  /** What other people want instead: the retry decides between them. */
-  readonly rivals: readonly Change[];
-  /** What its topic or company was merged into. */
-  readonly survivor: StoredEntity | undefined;
-}
-
 function granted(plans: readonly Plan[]): Change[] {
   return plans.flatMap(({ change, refusal }) => (refusal === null ? [change] : []));
 }
 
-/** What became of a selected change. */
 function decisionOf(queue: Queue, { change, refusal: reason }: Plan): Decision {
   const { id, entityType, entityId } = change;
   const status = queue.get(id)?.status ?? change.status;
@@ -151,12 +135,11 @@ function mergedRefusal(
 function changeOfSurvivor(change: Change, survivor: StoredEntity, overwrite: boolean): NewChange {
   const { entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId } =
     change;
-  const { id: entityId, values, syncedAt: baseAt } = survivor;
   return {
-    ...{ entityType, entityId, wanted, requestedBy, requestedReason, overwrite },
-    ...{ source, sourceHash, sourceRow, importId },
+    ...{ entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId },
+    ...{ entityId: survivor.id, overwrite, supersedes: [change] },
     // What the survivor has in the warehouse is the base, because nobody saw it in the sheet.
-    ...{ base: pick(values, wanted), baseFrom: 'warehouse', baseAt, supersedes: [change] },
+    ...{ base: pick(survivor.values, wanted), baseFrom: 'warehouse', baseAt: survivor.syncedAt },
   };
 }
 

@@ -26,7 +26,7 @@ import {
   unsentPatch,
   withSince,
 } from './doubt.js';
-import { refresh, storeDocument } from './remote.js';
+import { codeOf, refresh, storeDocument } from './remote.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 export const pausesMs = [1_000, 3_000, 10_000];
@@ -167,8 +167,8 @@ async function afterConflict(
     queue.move(changesIn(left), 'queued', unsentPatch);
     return { kind: 'split', error };
   }
-  for (const { change, remote } of left)
-    refuseAsConflict(context, [change], error, pick(remote.values ?? {}, change.wanted));
+  for (const { change, values } of left)
+    queue.move([change], 'conflict', { ...conflictOf(error), remoteBefore: pick(values, change.wanted) });
   return { kind: 'refused' };
 }
 
@@ -230,21 +230,20 @@ async function resolveByReading(context: PushContext, unseen: Unseen): Promise<v
     : `The API answered ${answered}`;
   // What the API never shows (`archivedAt` is optional) is applied when it accepts the request and does not refuse it.
   const hidden = read.filter(
-    ({ change, remote, state }) =>
-      error === null && state === 'before' && isHidden(change, remote.values ?? {}),
+    ({ change, values, state }) => error === null && state === 'before' && isHidden(change, values),
   );
   const others = read.filter((one) => !hidden.includes(one));
   const known = inDoubt ? await withSince(context, others) : others;
   // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
   const notApplied = resolve(context, known, said, error !== null);
-  for (const { change, remote } of hidden) {
-    const names = unlike(change.wanted, remote.values ?? {}).join(' and ');
+  for (const { change, values } of hidden) {
+    const names = unlike(change.wanted, values).join(' and ');
     const text = `The API answered ${answered}, but neither that nor a read after it shows ${names}`;
-    const patch = appliedPatch(change, remote.values ?? {});
+    const patch = appliedPatch(change, values);
     context.queue.move([change], 'applied', { ...patch, errorCode: 'not_shown', error: text });
   }
-  for (const { change, remote } of notApplied)
-    context.queue.move([change], 'failed', notMadePatch(change, remote.values ?? {}, unseen));
+  for (const { change, values } of notApplied)
+    context.queue.move([change], 'failed', notMadePatch(change, values, unseen));
 }
 
 /** What a change stores that the API accepted and did not make. */
@@ -297,16 +296,6 @@ async function mergedWithStored(
   );
 }
 
-function refuseAsConflict(
-  { queue }: PushContext,
-  changes: readonly Change[],
-  { code, message }: RejectedError,
-  remoteBefore?: Values,
-): void {
-  const read = remoteBefore && { remoteBefore };
-  queue.move(changes, 'conflict', { ...read, errorCode: code ?? 'conflict', error: message });
-}
-
 /** Refusals that no company in a request causes, but its path, its method, its form or its sender. Any other may be about one. */
 const notOneCompany: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 411, 414, 415, 426, 431]);
 
@@ -339,9 +328,12 @@ async function recordFailure(
 }
 
 /** Changes that the API refused as a whole: a 409 is for a person to decide, anything else has failed. */
-export function failRejected(context: PushContext, changes: readonly Change[], error: RejectedError): void {
-  const { reason, code, status, message } = error;
-  if (status === 409) refuseAsConflict(context, changes, error);
-  else
-    context.queue.move(changes, 'failed', { errorCode: reason ?? code ?? `http_${status}`, error: message });
+export function failRejected({ queue }: PushContext, changes: readonly Change[], error: RejectedError): void {
+  const { status, message } = error;
+  if (status === 409) queue.move(changes, 'conflict', conflictOf(error));
+  else queue.move(changes, 'failed', { errorCode: codeOf(error), error: message });
+}
+
+function conflictOf({ code, message }: RejectedError): Patch {
+  return { errorCode: code ?? 'conflict', error: message };
 }

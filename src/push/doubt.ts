@@ -6,7 +6,6 @@ import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { millisecondsOf } from '../contract/fields.js';
 import { sqlFile } from '../warehouse/sql.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
 import {
   type Change,
   entityKey,
@@ -17,9 +16,18 @@ import {
   type Values,
   valuesIn,
 } from './change.js';
-import { conflictPatch, type Delivery, isSame, type Outcome, pick, type Remote, unlike } from './compare.js';
+import {
+  conflictPatch,
+  type Delivery,
+  isSame,
+  type NotFound,
+  type Outcome,
+  pick,
+  unlike,
+} from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import { tryToRead } from './remote.js';
+import type { Store } from './stored.js';
 
 /**
  * What becomes of a change whose request may have been applied. Whatever left it in doubt (a lost answer, a 5xx, a 409, an
@@ -42,7 +50,9 @@ type Since = 'nothing since' | 'changed since' | 'unknown';
 /** A change, and what a read shows after its request; `withSince` tells more about `before`. */
 export interface Found {
   readonly change: Change;
-  readonly remote: Remote;
+  /** Empty where the API does not have the entity. */
+  readonly values: Values;
+  readonly notFound: NotFound | undefined;
   readonly state: AfterSending | Since;
 }
 
@@ -51,13 +61,12 @@ const noAnswer = 'It was sent and got no answer';
 /** Compares what the API has after a request with what the change wants and with what was there before. */
 function afterSending(
   { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
-  remote: Remote,
+  values: Values,
 ): AfterSending {
-  if (remote.notFound) return 'not found';
-  const open = unlike(wanted, remote.values);
+  const open = unlike(wanted, values);
   if (open.length === 0) return 'wanted';
   const isBefore = (name: string) =>
-    remoteBefore === null || !(name in remote.values) || isSame(remoteBefore[name], remote.values[name]);
+    remoteBefore === null || !(name in values) || isSame(remoteBefore[name], values[name]);
   return open.every(isBefore) ? 'before' : 'other';
 }
 
@@ -75,15 +84,18 @@ export async function readSent(
     context.queue.update(changes, { errorCode: 'not_read', error });
     return [];
   }
-  return changes.map((change) => ({ change, remote, state: afterSending(change, remote) }));
+  const { values = {}, notFound } = remote;
+  return changes.map((change) => {
+    return { change, values, notFound, state: notFound ? 'not found' : afterSending(change, values) };
+  });
 }
 
 /** Finds out about changes that are not shown whether they were applied, and then changed back. */
 export async function withSince(context: PushContext, found: readonly Found[]): Promise<Found[]> {
   const all: Found[] = [];
-  for (const { change, remote, state } of found) {
-    const since = state === 'before' ? await sinceSending(context, change, remote.values ?? {}) : state;
-    all.push({ change, remote, state: since });
+  for (const one of found) {
+    const isOpen = one.state === 'before';
+    all.push(isOpen ? { ...one, state: await sinceSending(context, one.change, one.values) } : one);
   }
   return all;
 }
@@ -93,22 +105,19 @@ export async function withSince(context: PushContext, found: readonly Found[]): 
  * whether it was. `said`: what became of its request, as the start of a sentence.
  */
 function outcomeOf(
-  { change, remote, state }: Found,
+  { change, values, notFound, state }: Found,
   said: string,
   isUnknownFine: boolean,
 ): { readonly status: Status; readonly patch: Patch } | null {
-  if (remote.notFound) {
-    const { code, message } = remote.notFound;
+  if (notFound) {
+    const { code, message } = notFound;
     const text = `${said}; it may have been applied before the ${change.entityType} was gone: ${message}`;
     return { status: 'failed', patch: { errorCode: code, error: text } };
   }
-  if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
+  if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, values) };
   if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
-  const fields = unlike(change.wanted, remote.values);
-  const patch = conflictPatch(change, fields, remote.values);
-  const end = isHidden(change, remote.values)
-    ? 'and the API does not show it'
-    : 'and somebody changed it back';
+  const patch = conflictPatch(change, unlike(change.wanted, values), values);
+  const end = isHidden(change, values) ? 'and the API does not show it' : 'and somebody changed it back';
   const why = {
     'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, ${end}`,
     unknown: `, and nothing shows whether it was applied, ${end}`,
@@ -252,9 +261,8 @@ export async function restoredConflicts(
   values: Values,
 ): Promise<Outcome[]> {
   const conflicts: Outcome[] = [];
-  for (const change of changes.filter(isRestored)) {
-    const remoteBefore = change.base;
-    const state = afterSending({ wanted: change.wanted, remoteBefore }, { values, listed: false });
+  for (const change of changes.filter(({ firstSentAt }) => firstSentAt !== null)) {
+    const state = afterSending({ wanted: change.wanted, remoteBefore: change.base }, values);
     const since = state === 'before' ? await sinceBackup(context, change, values) : 'nothing since';
     const isSafe =
       since === 'nothing since' ||
@@ -271,11 +279,6 @@ export async function restoredConflicts(
     conflicts.push({ change, status: 'conflict', patch: { ...patch, error } });
   }
   return conflicts;
-}
-
-/** Whether a queued change may have been sent after the backup that it was restored from. */
-export function isRestored({ firstSentAt }: Change): boolean {
-  return firstSentAt !== null;
 }
 
 /**
@@ -304,7 +307,7 @@ const lastUpdatedSql = sqlFile('push/last_updated');
  * none of the topics and companies of the changes: then it is of another warehouse.
  */
 export async function mayHaveBeenSent(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   changes: readonly Change[],
   since: string,
 ): Promise<Change[]> {

@@ -2,8 +2,8 @@ import { UsageError } from '../base/errors.js';
 import type { SheetColumn } from '../sheet/grid.js';
 import { writeSheet } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
-import { identifier, sqlFile } from '../warehouse/sql.js';
-import { cellsOf, type EditSheet } from './edit-sheet.js';
+import { sqlFile } from '../warehouse/sql.js';
+import { cellsOf, type EditSheet, lastReadSql } from './edit-sheet.js';
 import { pairNames } from './import/header.js';
 
 export interface DuplicatesSheetOptions {
@@ -16,12 +16,11 @@ export const duplicatesName = 'Duplicates';
 const pairsSql = sqlFile('push/duplicates_sheet');
 const peopleSql = sqlFile('push/duplicate_people_sheet');
 const measuredSql = "SELECT sentence FROM probable_duplicates_precision WHERE entity_type = 'topic'";
-const asOfSql = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'topics'`;
 
 const text = (key: string, width: number): SheetColumn => ({ key, type: 'text', width, wrap: true });
 const both = (of: (n: 1 | 2) => SheetColumn): SheetColumn[] => [of(1), of(2)];
 
-/** What is decided stays in view; then why, and what tells the two apart. */
+/** What is decided stays in view; then why, and what tells the two apart. The query returns them in this order. */
 const columns: readonly SheetColumn[] = [
   { key: pairNames.keep, type: 'text', width: 10, allowed: ['1', '2', 'both'], edited: {} },
   ...pairNames.titles.map((key) => text(key, 36)),
@@ -55,7 +54,7 @@ export async function writeDuplicatesSheet(
   { out, overwrite = false }: DuplicatesSheetOptions,
 ): Promise<EditSheet> {
   const [counted] = await snapshot.all<{ rows: number; oldest: string | null }>(
-    `SELECT count(*) AS rows, (${asOfSql}) AS oldest FROM (${pairsSql})`,
+    `SELECT count(*) AS rows, (${lastReadSql('topics')}) AS oldest FROM (${pairsSql})`,
   );
   const [measured] = await snapshot.all<{ sentence: string }>(measuredSql);
   const { rows = 0, oldest = null } = counted ?? {};
@@ -63,32 +62,15 @@ export async function writeDuplicatesSheet(
     throw new UsageError('There are no pairs for the sheet: no two topics are probably the same.', [], {
       hint: 'Pairs are found with each sync: run signalhouse sync first.',
     });
-  const list = columns.map(({ key }) =>
-    key === pairNames.keep ? 'NULL' : `${identifier(key)}${key.endsWith('_at') ? '::VARCHAR' : ''}`,
-  );
-  const names = columns.map(({ key }, at) => `${list[at]} AS ${identifier(key)}`);
-  const people = {
-    name: 'People',
-    columns: ofPeople,
-    rows: cellsOf(snapshot, peopleSql, ofPeople),
-    frozenColumns: 0,
-  };
-  await writeSheet(
-    out,
-    {
-      name: duplicatesName,
-      columns,
-      rows: cellsOf(snapshot, `SELECT ${names.join(', ')} FROM (${pairsSql}) ORDER BY place`, columns),
-      frozenColumns: 1,
-      howTo: howToDecide(measured?.sentence ?? null),
-    },
-    { overwrite },
-    [people],
-  );
-  return {
-    ...{ path: out, entityType: 'topic', rows, leftOut: 0, columns: columns.map(({ key }) => key), oldest },
-    measured: measured?.sentence ?? null,
-  };
+  const pairs = { columns, rows: cellsOf(snapshot, pairsSql, columns), frozenColumns: 1 };
+  const people = { columns: ofPeople, rows: cellsOf(snapshot, peopleSql, ofPeople), frozenColumns: 0 };
+  const sentence = measured?.sentence ?? null;
+  const howTo = howToDecide(sentence);
+  await writeSheet(out, { name: duplicatesName, ...pairs, howTo }, { overwrite }, [
+    { name: 'People', ...people },
+  ]);
+  const keys = columns.map(({ key }) => key);
+  return { path: out, entityType: 'topic', rows, leftOut: 0, columns: keys, oldest, measured: sentence };
 }
 
 /** The sheet "How to use" of it; `measured` says how good such a list was in the past. */

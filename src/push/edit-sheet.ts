@@ -46,12 +46,10 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   const sheetTable = sheetTables[entityType];
   const selected = await selectRows(snapshot, sheetTable, options);
   const columns = await columnsOf(snapshot, sheetTable, selected.extra, options.columns);
-  // When the list was last read and verified, by the start of the reading.
-  const lastRead = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${sheetTable.table}'`;
   const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id LEFT JOIN ${sheetTable.attributes} AS known ON known.${sheetTable.id} = editable.id`;
   const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
-    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead}) AS listed`,
+    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastReadSql(sheetTable.table)}) AS listed`,
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
   if (rows === 0) {
@@ -90,29 +88,22 @@ async function columnsOf(
   // What attributes/companies.csv says of the companies; of a topic, the sums.
   const known = await columnsIn(snapshot, sheetTable.attributes, 'known', { width: 14 });
   const attributes = known.filter(({ key }) => !present.has(key));
+  for (const { key } of attributes) present.add(key);
   const asked = wanted?.map((name) => name.toLowerCase());
   const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
   const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
-  const more = asked
-    ? await moreColumns(snapshot, sheetTable, asked, [
-        ...own,
-        ...[...attributes, ...extra].map(({ key }) => key),
-      ])
-    : [];
+  const more = await moreColumns(snapshot, sheetTable.table, asked ?? [], present);
   if (edited.length === 0) {
     const names = fields.map(({ name }) => name).join(', ');
     const problem = `names no column that can be edited: add one of ${names}`;
     throw new UsageError('The sheet would have nothing to edit.', [{ setting: '--columns', problem }]);
   }
-  const shown = new Map(
-    [
-      ...sheetTable.context
-        .filter(({ key }) => has(key))
-        .map((column): QueryColumn => ({ ...column, sql: `editable.${identifier(column.key)}` })),
-      ...edited.map((one) => one.edited),
-    ].map((column) => [column.key, column]),
-  );
-  const named = (keys: readonly string[]) => keys.flatMap((key) => shown.get(key) ?? []);
+  const context = sheetTable.context.map((column): QueryColumn => {
+    return { ...column, sql: `editable.${identifier(column.key)}` };
+  });
+  const shown = [...context.filter(({ key }) => has(key)), ...edited.map((one) => one.edited)];
+  const named = (keys: readonly string[]) =>
+    keys.flatMap((key) => shown.find((column) => column.key === key) ?? []);
   return [
     // It is narrow: programs need all of it, people only see which row is which.
     { key: sheetTable.id, type: 'text', width: 10, faint: true, sql: 'editable.id' },
@@ -143,12 +134,11 @@ async function columnsIn(
 /** The other columns of the table that `--columns` names. */
 async function moreColumns(
   snapshot: Snapshot,
-  { table, id }: SheetTable,
+  table: SheetTable['table'],
   asked: readonly string[],
-  present: readonly string[],
+  present: ReadonlySet<string>,
 ): Promise<QueryColumn[]> {
-  const names = new Set([...present.map((name) => name.toLowerCase()), id]);
-  const left = asked.filter((name) => !names.has(name));
+  const left = asked.filter((name) => !present.has(name));
   if (left.length === 0) return [];
   const columns = await columnsIn(snapshot, table, 'own', { width: 18, wrap: true });
   const byName = new Map(columns.flatMap((column) => (column.key === 'id' ? [] : [[column.key, column]])));
@@ -156,11 +146,15 @@ async function moreColumns(
   if (unknown.length > 0) {
     const available = [...new Set([...present, ...byName.keys()])];
     const problem = `there is no column ${unknown.join(', ')}; the columns are ${available.join(', ')}`;
-    throw new UsageError('Cannot tell which columns the sheet should have.', [
-      { setting: '--columns', problem },
-    ]);
+    const setting = '--columns';
+    throw new UsageError('Cannot tell which columns the sheet should have.', [{ setting, problem }]);
   }
   return left.flatMap((name) => byName.get(name) ?? []);
+}
+
+/** When a list was last read and verified, by the start of the reading. */
+export function lastReadSql(endpoint: SheetTable['table']): string {
+  return `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${endpoint}'`;
 }
 
 /** The rows of a query, as cells of these columns. */

@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, extname, join, relative, resolve } from 'node:path';
+import { basename, dirname, extname, join, parse, relative, resolve } from 'node:path';
 import { moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { shellWord } from '../base/command-line.js';
@@ -90,15 +90,10 @@ export class Inbox {
       const before = new Map<string, FileState | null>();
       for (const path of paths.sort())
         await this.#guard(path, async () => void before.set(path, listedState(path)));
-      const { complete, growing } = await watchFiles(before, this.parts.clock);
-      for (const path of growing) this.#report(path, 'being_written');
-      for (const { path, state } of complete)
-        await this.#guard(path, () =>
-          this.#import(path, state).catch((error: unknown) => {
-            if (!(error instanceof UsageError)) throw error;
-            return this.#rejectFile(path, error);
-          }),
-        );
+      for (const { path, state, isComplete } of await watchFiles(before, this.parts.clock)) {
+        if (isComplete) await this.#guard(path, () => this.#import(path, state));
+        else this.#report(path, 'being_written');
+      }
     });
   }
 
@@ -118,11 +113,20 @@ export class Inbox {
   }
 
   async #import(path: string, state: FileState): Promise<void> {
+    try {
+      refuseOtherFiles(path);
+      const source = await fromSheet({ path });
+      // Reading the files before it may have taken a while.
+      if (stateOf(path)?.text !== state.text) return this.#report(path, 'being_written');
+      await this.#enqueue(path, source);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      await this.#rejectFile(path, error);
+    }
+  }
+
+  async #enqueue(path: string, source: ImportSource): Promise<void> {
     const { queue, warehouse, settings, log } = this.parts;
-    refuseOtherFiles(path);
-    const source = await fromSheet({ path });
-    // Reading the files before it may have taken a while.
-    if (stateOf(path)?.text !== state.text) return this.#report(path, 'being_written');
     const [rejected] = attempt(() => this.#freePaths('rejected', path, resultBeside)) ?? [path];
     const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
     const folder = dirname(path);
@@ -317,24 +321,17 @@ interface FileState {
 }
 
 /** Watches the files for a while. Those that do not change, and that no program has open for writing, are complete. */
-async function watchFiles(
-  before: ReadonlyMap<string, FileState | null>,
-  clock: Clock,
-): Promise<{ complete: { path: string; state: FileState }[]; growing: string[] }> {
+async function watchFiles(before: ReadonlyMap<string, FileState | null>, clock: Clock) {
   const paths = [...before.keys()];
   if (paths.length > 0) await clock.sleep(watchMs);
   const open = openForWriting(paths);
-  const complete: { path: string; state: FileState }[] = [];
-  const growing: string[] = [];
-  for (const path of paths) {
+  return paths.flatMap((path) => {
     const state = attempt(() => stateOf(path));
-    if (!state) continue;
+    if (!state) return [];
     const isEmpty = state.isFile && state.size === 0 && clock.now() - state.modifiedAt < emptyMs;
-    const isQuiet = state.text === before.get(path)?.text && !isEmpty && !open.has(path);
-    if (isQuiet) complete.push({ path, state });
-    else growing.push(path);
-  }
-  return { complete, growing };
+    const isComplete = state.text === before.get(path)?.text && !isEmpty && !open.has(path);
+    return [{ path, state, isComplete }];
+  });
 }
 
 function stateOf(path: string): FileState | null {
@@ -384,17 +381,15 @@ const longestEnding = 20;
 
 /** The beginning of a text, of at most so many bytes; a character is not cut. */
 function cutToBytes(text: string, most: number): string {
-  let size = 0;
-  const isWithin = (letter: string) => {
-    size += Buffer.byteLength(letter);
-    return size <= most;
-  };
-  return [...text].filter(isWithin).join('');
+  if (Buffer.byteLength(text) <= most) return text;
+  return Buffer.from(text)
+    .subarray(0, most)
+    .toString()
+    .replace(/\uFFFD+$/, '');
 }
 
 /** The path of the result of a file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */
 function resultBeside(path: string): string {
-  const ending = extname(path);
-  const written = ending.toLowerCase() === '.ods' ? '.xlsx' : ending;
-  return `${path.slice(0, path.length - ending.length)}.result${written}`;
+  const { dir, name, ext } = parse(path);
+  return join(dir, `${name}.result${ext.toLowerCase() === '.ods' ? '.xlsx' : ext}`);
 }

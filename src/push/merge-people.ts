@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { type Api, Priority } from '../api/client.js';
-import { type Clock, iso, timeId } from '../base/clock.js';
+import { Priority } from '../api/client.js';
+import { iso, timeId } from '../base/clock.js';
 import { folded } from '../base/closest.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { idText } from './answer.js';
+import type { PushContext } from './context.js';
 import { pausesMs } from './deliver.js';
 import { isKeyRemembered } from './doubt.js';
-import { named } from './facts.js';
 import type { MergeJournal, PeopleMerge } from './merge-journal.js';
+import { named } from './stored.js';
 
 /**
  * `POST /people/merge`, for one pair of people a call. It cannot be undone. So both are compared with what the API has right
@@ -58,18 +59,13 @@ export async function readPair(snapshot: Snapshot, source: string, target: strin
     source,
     target,
   });
-  const unknown = rows.filter((row) => !row.is_known);
-  if (unknown.length > 0)
-    throw new UsageError(
-      'Only people in the published file can be merged.',
-      unknown.map(({ id }) => ({
-        setting: id === source ? 'source' : '--into',
-        problem: `there is no person ${id}`,
-      })),
-      {
-        hint: 'The ids are in people.id, and for people who are probably the same in probable_duplicates. Run signalhouse sync for people who are new.',
-      },
-    );
+  const problems = rows
+    .filter((row) => !row.is_known)
+    .map(({ id }) => ({ setting: id === source ? 'source' : '--into', problem: `there is no person ${id}` }));
+  if (problems.length > 0)
+    throw new UsageError('Only people in the published file can be merged.', problems, {
+      hint: 'The ids are in people.id, and for people who are probably the same in probable_duplicates. Run signalhouse sync for people who are new.',
+    });
   const [one, other] = rows.map(({ is_known: _, ...person }) => person) as [KnownPerson, KnownPerson];
   const [why] = await snapshot.all<{ score: number; reasons: string[] }>(reasonsSql, { source, target });
   return { source: one, target: other, score: why?.score ?? null, reasons: why?.reasons ?? [] };
@@ -84,15 +80,8 @@ export type RemotePerson =
 type RemoteValues = Partial<Pick<KnownPerson, 'name' | 'email' | 'companyId' | 'accounts'>>;
 
 /** Why the two must not be merged, a sentence each; none when they may be. */
-export function problemsOf(
-  { source, target }: Pair,
-  remote: { readonly source: RemotePerson; readonly target: RemotePerson },
-): string[] {
-  const both = [
-    [source, remote.source],
-    [target, remote.target],
-  ] as const;
-  const problems = both.flatMap(([known, now]) => problemsOfOne(known, now));
+export function problemsOf({ source, target }: Pair, remote: RemotePair): string[] {
+  const problems = [...problemsOfOne(source, remote.source), ...problemsOfOne(target, remote.target)];
   if (source.role !== target.role)
     problems.push(
       `${nameOf(source)} is ${roles[source.role]} and ${nameOf(target)} ${roles[target.role]}: their messages would count as those of one`,
@@ -164,10 +153,7 @@ export interface MergeReport extends Pair {
   readonly exitCode: 0 | 3;
 }
 
-export interface MergeContext {
-  readonly api: Api;
-  readonly clock: Clock;
-  readonly stop: AbortSignal;
+export interface MergeContext extends Pick<PushContext, 'api' | 'clock' | 'stop'> {
   readonly journal: MergeJournal;
 }
 
@@ -195,24 +181,18 @@ export async function mergePeople(
     ({ sourceId, targetId }) =>
       `a merge of ${sourceId} into ${targetId} was sent and got no answer yet: run signalhouse changes merge-people ${sourceId} --into ${targetId} first`,
   );
-  let remote = await readBoth(context, pair);
-  let own = journal.all().find((one) => isOf(one, pair) && one.status === 'sending');
-  if (isMerged(pair, remote)) {
-    if (own) own = settle(context, own, 'merged');
-    return report('already_merged', { id: own?.id ?? null });
-  }
-  if (own && !isKeyRemembered(context, { firstSentAt: Date.parse(own.firstSentAt), again: true })) {
-    settle(context, own, 'failed', notApplied);
-    own = undefined;
-  }
+  const remote = await readBoth(context, pair);
+  const before = journal.all().find((one) => isOf(one, pair) && one.status === 'sending');
+  const known = before && settleDoubt(context, before, remote);
+  if (isMerged(pair, remote)) return report('already_merged', { id: known?.id ?? null });
   problems.push(...problemsOf(pair, remote));
   if (request.dryRun) return report('dry_run', { problems });
-  if (problems.length > 0) return report('refused', { problems, id: own?.id ?? null });
+  if (problems.length > 0) return report('refused', { problems, id: known?.id ?? null });
+  const own = known?.status === 'sending' ? known : undefined;
   if (confirm) {
     if (!(await confirm(own !== undefined))) return report('declined');
     // Somebody may have taken an hour to answer.
-    remote = await readBoth(context, pair);
-    const since = problemsOf(pair, remote);
+    const since = problemsOf(pair, await readBoth(context, pair));
     if (since.length > 0) return report('refused', { problems: since });
   }
   const merge =
@@ -226,8 +206,6 @@ export async function mergePeople(
   const { id, status, error } = await send(context, merge, pair);
   return report(status === 'sending' ? 'in_doubt' : status, { id, error });
 }
-
-const notApplied = 'It was sent and got no answer, and the API shows that it was not done';
 
 /** Sends a merge whose key is on the disk, and finds out what became of it. */
 async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Promise<PeopleMerge> {
@@ -291,16 +269,26 @@ async function settleOthers(context: MergeContext, pair: Pair): Promise<PeopleMe
     const { sourceId, targetId } = merge;
     if (merge.status !== 'sending' || isOf(merge, pair)) continue;
     if (!ids.includes(sourceId) && !ids.includes(targetId)) continue;
-    const other = { source: { id: sourceId }, target: { id: targetId } };
-    const remote = await readBoth(context, other);
-    if (isMerged(other, remote)) settle(context, merge, 'merged');
-    else if (remote.source.state !== 'there')
-      settle(context, merge, 'failed', `It was sent and got no answer, and ${sourceId} is gone`);
-    else if (!isKeyRemembered(context, { firstSentAt: Date.parse(merge.firstSentAt), again: true }))
-      settle(context, merge, 'failed', notApplied);
-    else left.push(merge);
+    const remote = await readBoth(context, pairOf(merge));
+    if (settleDoubt(context, merge, remote).status === 'sending') left.push(merge);
   }
   return left;
+}
+
+/** What became of a merge that got no answer, by what the API shows; it stays `sending` while it may still be done. */
+function settleDoubt(context: MergeContext, merge: PeopleMerge, remote: RemotePair): PeopleMerge {
+  const failed = (why: string) =>
+    settle(context, merge, 'failed', `It was sent and got no answer, and ${why}`);
+  if (isMerged(pairOf(merge), remote)) return settle(context, merge, 'merged');
+  if (remote.source.state !== 'there') return failed(`${merge.sourceId} is gone`);
+  const firstSentAt = Date.parse(merge.firstSentAt);
+  return isKeyRemembered(context, { firstSentAt, again: true })
+    ? merge
+    : failed('the API shows that it was not done');
+}
+
+function pairOf({ sourceId, targetId }: PeopleMerge): PairIds {
+  return { source: { id: sourceId }, target: { id: targetId } };
 }
 
 interface PairIds {

@@ -20,6 +20,7 @@ import {
   type Status,
   settled,
 } from './change.js';
+import type { Store } from './stored.js';
 
 /** How many changes are staged at once. */
 const atOnce = 1_000;
@@ -127,24 +128,23 @@ export class Queue {
 
   /** Moves changes to another status together: all or none of them are on disk when this returns. */
   move(changes: readonly Change[], to: Status, patch: Patch | ((change: Change) => Patch) = {}): Change[] {
-    const settledAt = changes.length > 0 && settled.has(to) ? this.#now() : null;
-    return this.#change(changes, (change) => {
-      if (!mayBecome(change.status, to))
-        throw new Error(`change ${change.id} is ${change.status} and cannot become ${to}`);
-      return { settledAt, ...(typeof patch === 'function' ? patch(change) : patch), status: to };
-    });
+    return this.#change(changes, patch, to);
   }
 
   /** Updates changes that keep their status, for example after another attempt. */
   update(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
-    return this.#change(changes, (change) => (typeof patch === 'function' ? patch(change) : patch));
+    return this.#change(changes, patch);
   }
 
   /** Changes what is stored of some changes, whatever the given copies say. */
-  #change(given: readonly Change[], set: (change: Change) => Patch & { status?: Status }): Change[] {
+  #change(given: readonly Change[], patch: Patch | ((change: Change) => Patch), to?: Status): Change[] {
+    const settledAt = given.length > 0 && to && settled.has(to) ? this.#now() : null;
     const changed = given.map((one): Change => {
       const change = this.changes.get(one.id) ?? one;
-      return { ...change, ...set(change), revision: change.revision + 1 };
+      if (to && !mayBecome(change.status, to))
+        throw new Error(`change ${change.id} is ${change.status} and cannot become ${to}`);
+      const set = typeof patch === 'function' ? patch(change) : patch;
+      return { ...change, ...(to && { status: to, settledAt }), ...set, revision: change.revision + 1 };
     });
     this.#save(changed);
     return changed;
@@ -186,8 +186,7 @@ export class Queue {
   }
 }
 
-/** The changes of a warehouse, live or published, by id. */
-async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
+async function readChanges(store: Store): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
   const changes = rows.map((row) => JSON.parse(row.change) as Change);
   return new Map(changes.map((change) => [change.id, change]));
@@ -204,11 +203,7 @@ function changeId(now: string, serial: number): string {
 }
 
 /** The current queue, oldest first, without holding the warehouse: the published file, with the journal replayed over it. */
-export async function readQueue(
-  published: Pick<Warehouse, 'all'> | null,
-  dataDir: DataDir,
-  log?: Log,
-): Promise<Change[]> {
+export async function readQueue(published: Store | null, dataDir: DataDir, log?: Log): Promise<Change[]> {
   const changes = published ? await readChanges(published) : new Map<string, Change>();
   new ChangeJournal(dataDir, log).replayOver(changes);
   return oldestFirst(changes);

@@ -24,17 +24,13 @@ import { brokenText, idParameter, type PushContext } from './context.js';
 
 /** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
 const sources = {
-  topic: { list: 'topics', listed: new Set(['priority', 'lifecycle_state']), schema: topic },
-  company: {
-    list: 'companies',
-    listed: new Set(['name', 'primary_domain', 'logo_url', 'is_vip']),
-    schema: company,
-  },
-} as const;
+  topic: { list: 'topics', listed: ['priority', 'lifecycle_state'], schema: topic },
+  company: { list: 'companies', listed: ['name', 'primary_domain', 'logo_url', 'is_vip'], schema: company },
+};
 
 /** Whether the list returns this field, so that one request reads it for many entities. */
 export function isListed(entityType: EntityType, name: string): boolean {
-  return sources[entityType].listed.has(name as never);
+  return sources[entityType].listed.includes(name);
 }
 
 /** What reading needs; a preview, which stores nothing, has it as well. */
@@ -73,25 +69,6 @@ export async function readRemotes(
   return { remotes, unread };
 }
 
-/** Reads one entity by its id and stores its document. Throws what the client throws, except for a 404. */
-async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
-  const options = { priority: Priority.push, signal: context.stop };
-  try {
-    const answer = await context.api.call(entityType, { params: idParameter(entityType, id) }, options);
-    const { body } = answer;
-    if (!isObject(body) || idText(body.id) !== id) {
-      const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
-      const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
-      throw new ContractError(text, where);
-    }
-    await storeDocument(context, entityType, id, answer);
-    return { values: remoteValues(entityType, body), listed: false };
-  } catch (error) {
-    if (!(error instanceof RejectedError) || error.status !== 404) throw error;
-    return { notFound: refusalOf(error) };
-  }
-}
-
 /** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */
 function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
@@ -101,25 +78,39 @@ function remoteValues(entityType: EntityType, body: Readonly<Record<string, unkn
   return { ...values, ...valuesIn(entityType, body) };
 }
 
-function refusalOf({ reason, code, status, message }: RejectedError): NotFound {
-  return { code: reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`), message };
-}
-
-/** What the API has, or why it could not be read. Throws an error that is not about this one request. */
+/**
+ * Reads one entity by its id and stores its document: what the API has, or why it could not be read. Throws an error that is
+ * not about this one request.
+ */
 export async function tryToRead(
   context: ReadContext,
   entityType: EntityType,
   id: string,
 ): Promise<Remote | { readonly problem: string; readonly refusal: NotFound | null }> {
+  const { api, circuitBreaker, stop } = context;
   try {
-    const read = await readOne(context, entityType, id);
-    context.circuitBreaker.recordSuccess(entityType);
-    return read;
+    const options = { priority: Priority.push, signal: stop };
+    const answer = await api.call(entityType, { params: idParameter(entityType, id) }, options);
+    const { body } = answer;
+    if (!isObject(body) || idText(body.id) !== id) {
+      const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
+      const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
+      throw new ContractError(text, where);
+    }
+    await storeDocument(context, entityType, id, answer);
+    circuitBreaker.recordSuccess(entityType);
+    return { values: remoteValues(entityType, body), listed: false };
   } catch (error) {
-    context.circuitBreaker.recordFailure(entityType, error);
-    const refusal = error instanceof RejectedError ? refusalOf(error) : null;
-    return { problem: messageOf(error), refusal };
+    circuitBreaker.recordFailure(entityType, error);
+    if (!(error instanceof RejectedError)) return { problem: messageOf(error), refusal: null };
+    const refusal = { code: codeOf(error), message: error.message };
+    return error.status === 404 ? { notFound: refusal } : { problem: error.message, refusal };
   }
+}
+
+/** Why the API refused a request, as a change stores it: its reason or code where it gives one. */
+export function codeOf({ reason, code, status }: RejectedError): string {
+  return reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`);
 }
 
 /** Reads entities so that the warehouse has their current state; one that cannot be read is left to the next sync. */

@@ -10,17 +10,13 @@ import { type Change, type EntityType, fieldsOf, type Status } from './change.js
 import { colleagues } from './contested.js';
 import { duplicatesName, howToDecide } from './duplicates-sheet.js';
 import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
-import { type EntityFacts, factsAbout, noteFor, type Reference } from './facts.js';
 import { textOf } from './import/cells.js';
 import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
-import { readImportCopy } from './import/source.js';
+import { type ImportCopy, readImportCopy } from './import/source.js';
+import { noteFor, type Store, type StoredOf, storedEntitiesOf } from './stored.js';
 
-/** A file that was imported, and what became of its rows. */
-interface ImportedSheet {
-  readonly grid: Grid;
-  readonly rows: readonly ImportRow[];
-}
+type ImportedSheet = Pick<ImportCopy, 'grid' | 'rows'>;
 
 interface RowResult {
   readonly result: Status | RowOutcome;
@@ -31,20 +27,23 @@ interface RowResult {
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
-  const folder = dirname(resolve(out));
-  const refuse = (problem: string) => {
+  const problem = problemOf(out);
+  if (problem !== null)
     throw new UsageError('The result cannot be written.', [{ setting: '--result', problem }]);
-  };
+}
+
+function problemOf(out: string): string | null {
   if (!['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase()))
-    refuse(`${out} does not end in .xlsx, .csv or .tsv`);
+    return `${out} does not end in .xlsx, .csv or .tsv`;
+  const folder = dirname(resolve(out));
+  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   try {
-    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-      refuse(`the folder ${folder} does not exist`);
-    if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) refuse(`${out} is a folder`);
+    if (!isFolder(folder)) return `the folder ${folder} does not exist`;
+    if (isFolder(out)) return `${out} is a folder`;
     accessSync(folder, constants.W_OK);
+    return null;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    refuse(`the folder ${folder} cannot be written to: ${messageOf(error)}`);
+    return `the folder ${folder} cannot be written to: ${messageOf(error)}`;
   }
 }
 
@@ -72,33 +71,28 @@ export async function writeResult(
  */
 export async function writeResults(
   out: string,
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   imported: readonly ImportedSheet[],
   changes: readonly Change[],
 ): Promise<void> {
   const sheets: GridSheet[] = [];
   for (const one of imported) sheets.push(await resultSheet(store, one, changes));
-  const [first, ...others] = sheets;
-  if (!first) return writeGrid(out, nothing, { overwrite: true });
-  if (extname(out).toLowerCase() === '.xlsx') return writeGrids(out, sheets, { overwrite: true });
-  await writeGrids(out, [first], { overwrite: true });
-  for (const sheet of others) {
-    const { dir, name, ext } = parse(out);
-    const path = join(dir, `${name}-${sheet.name.toLowerCase()}${ext}`);
+  const { dir, name, ext } = parse(out);
+  if (sheets.length === 0) return writeGrid(out, nothing, { overwrite: true });
+  if (ext.toLowerCase() === '.xlsx') return writeGrids(out, sheets, { overwrite: true });
+  for (const [at, sheet] of sheets.entries()) {
+    const path = at === 0 ? out : join(dir, `${name}-${sheet.name.toLowerCase()}${ext}`);
     await writeGrids(path, [sheet], { overwrite: true });
   }
 }
 
 /** The result of a push when there never was a change. */
 const nothing: Grid = {
-  columns: ['topic_id', 'title', 'result', 'reason'],
-  headerRow: 1,
-  rows: [],
-  notes: [],
+  ...{ columns: ['topic_id', 'title', 'result', 'reason'], headerRow: 1, rows: [], notes: [] },
 };
 
 async function resultSheet(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   { grid, rows }: ImportedSheet,
   changes: readonly Change[],
 ): Promise<GridSheet> {
@@ -108,24 +102,20 @@ async function resultSheet(
   const idOf = ({ cells }: GridRow) => textOf(cells[header.id.at]) ?? '';
   const references = [...grid.rows.map(idOf), ...rows.map((row) => byId.get(row.changeId ?? '')?.entityId)];
   // A warehouse that fails must not cost the results: they have no titles then.
-  const find = (from: typeof store | null) =>
-    factsAbout(
+  const find = (from: Store | null) =>
+    storedEntitiesOf(
       from,
       references.flatMap((entityId) => (entityId ? [{ entityType, entityId }] : [])),
     );
-  const facts = await find(store).catch(() => find(null));
-  const resultOf = rowResults(rows, changes, facts);
-  const titleOf = (row: GridRow) => facts({ entityType, entityId: idOf(row) }).title;
+  const storedOf = await find(store).catch(() => find(null));
+  const resultOf = rowResults(rows, changes, storedOf);
+  const titleOf = (row: GridRow) => storedOf({ entityType, entityId: idOf(row) })?.title ?? null;
   const columns = resultColumns(header, grid, titleOf);
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
   return {
-    ...{
-      name: header.pair ? duplicatesName : table.name,
-      grid,
-      columns: columns.map(({ column }) => column),
-      hasNotes: true,
-    },
+    ...{ name: header.pair ? duplicatesName : table.name, grid, hasNotes: true },
+    columns: columns.map(({ column }) => column),
     cells: (row) => {
       const result = resultOf(row);
       return columns.map(({ cell }) => cell(row, result));
@@ -235,7 +225,7 @@ function noteOf({ status, base, remoteBefore }: Change, field: string): string |
 function rowResults(
   rows: readonly ImportRow[],
   changes: readonly Change[],
-  factsOf: (reference: Reference) => EntityFacts,
+  storedOf: StoredOf,
 ): (row: GridRow) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
@@ -248,7 +238,7 @@ function rowResults(
     const successor = survivorChange(first, byId);
     const change = successor ?? first;
     const merged = successor && `was merged into ${successor.entityId}, which is changed instead`;
-    const note = [merged, noteFor(factsOf(change), change.wanted)].filter(Boolean).join(' and ');
+    const note = [merged, noteFor(storedOf(change), change.wanted)].filter(Boolean).join(' and ');
     const { outcome } = row;
     const { status } = change;
     const superseded = `A later change replaces it${change.supersededBy === null ? '' : ` (${change.supersededBy})`}.`;
@@ -288,23 +278,14 @@ export function plainSheets(changes: readonly Change[]): ImportedSheet[] {
           columns: [sheetTables[entityType].id, ...used, 'source', 'source_row', 'requested_by'],
           headerRow: 1,
           notes: [],
-          rows: ofType.map(({ entityId, wanted, source, sourceRow, requestedBy }, index) => ({
-            number: index + 2,
-            cells: [
-              entityId,
-              ...used.map((name): Cell => wanted[name] ?? null),
-              source,
-              sourceRow,
-              requestedBy,
-            ],
-          })),
+          rows: ofType.map(({ entityId, wanted, source, sourceRow, requestedBy }, index) => {
+            const values = used.map((name): Cell => wanted[name] ?? null);
+            return { number: index + 2, cells: [entityId, ...values, source, sourceRow, requestedBy] };
+          }),
         },
-        rows: ofType.map(({ id }, index) => ({
-          row: index + 2,
-          outcome: 'queued',
-          changeId: id,
-          text: null,
-        })),
+        rows: ofType.map(({ id: changeId }, index) => {
+          return { row: index + 2, outcome: 'queued', changeId, text: null };
+        }),
       };
     });
 }

@@ -1,20 +1,18 @@
 import { minutesFor } from '../api/budget.js';
-import { groupBy, portions } from '../base/group-by.js';
+import { countBy, portions } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, entityTypes, type Status } from './change.js';
-import { type Comparison, compare, deliveryOf, type OnConflict, type Outcome, pathOf } from './compare.js';
+import { type Change, type EntityType, entityTypes, type Status } from './change.js';
+import { deliveryOf, type OnConflict, pathOf } from './compare.js';
 import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
-import { restoredConflicts } from './doubt.js';
 import { type ChangeFacts, withFacts } from './facts.js';
 import type { Queue } from './queue.js';
-import { readRemotes } from './remote.js';
 import { writeResult } from './result.js';
-import { AttemptLog, queuedById, Sender, unansweredDeliveries } from './send.js';
+import { AttemptLog, compareQueued, queuedById, Sender, unansweredDeliveries } from './send.js';
+import type { Store } from './stored.js';
 
 export interface PushOptions extends RunOptions {
-  readonly onConflict?: OnConflict | 'skip' | undefined;
+  readonly onConflict?: OnConflict | undefined;
   /** Where to write the imported file again, with the result of each row: a path that `checkResultPath` accepts. */
   readonly result?: string | undefined;
 }
@@ -48,11 +46,7 @@ interface PlannedRequest {
   readonly body: unknown;
   /** Sent before without an answer. */
   readonly again: boolean;
-  /** Which values it sets, in what. */
-  readonly changes: readonly Pick<
-    ChangeResult,
-    'id' | 'entityType' | 'entityId' | 'wanted' | 'base' | 'title' | 'note'
-  >[];
+  readonly changes: readonly ChangeResult[];
 }
 
 export interface PushPreview {
@@ -108,7 +102,7 @@ export async function runPush(
     const context: PushContext = {
       ...run,
       queue,
-      onConflict: onConflict === 'overwrite' ? 'overwrite' : 'report',
+      onConflict,
       storedCounts: counts,
       circuitBreaker: new CircuitBreaker(),
     };
@@ -165,43 +159,32 @@ function isIncomplete({ status, errorCode }: Change, skipsConflicts: boolean): b
 function countsOf(
   touched: readonly Change[],
 ): Pick<PushReport, 'applied' | 'unchanged' | 'conflict' | 'failed'> {
-  const count = (wanted: Change['status']) => touched.filter(({ status }) => status === wanted).length;
-  const byReason: Record<string, number> = {};
-  for (const { status, errorCode } of touched) {
-    if (status === 'failed') byReason[errorCode ?? 'unknown'] = (byReason[errorCode ?? 'unknown'] ?? 0) + 1;
-  }
-  return {
-    applied: count('applied'),
-    unchanged: count('unchanged'),
-    conflict: count('conflict'),
-    failed: { total: count('failed'), byReason },
-  };
+  const counts = countBy(touched, ({ status }) => status);
+  const failed = touched.filter(({ status }) => status === 'failed');
+  const byReason = countBy(failed, ({ errorCode }) => errorCode ?? 'unknown') as Record<string, number>;
+  const { applied = 0, unchanged = 0, conflict = 0 } = counts;
+  return { applied, unchanged, conflict, failed: { total: failed.length, byReason } };
 }
 
 /** The requests that change what is open; the few requests for reading are left out. */
 function leftOf({ queue, config }: PushContext): PushReport['left'] {
-  const open = groupBy(queue.withStatus('queued', 'sending'), ({ entityType }) => entityType);
-  const requests = [...open].reduce((sum, [type, changes]) => {
-    const entities = new Set(changes.map(({ entityId }) => entityId)).size;
-    return sum + Math.ceil(entities / perRequest[type]);
-  }, 0);
-  return {
-    queued: queue.withStatus('queued').length,
-    sending: queue.withStatus('sending').length,
-    requests,
-    minutes: minutesFor(requests, config),
+  const open = queue.withStatus('queued', 'sending');
+  const { queued = 0, sending = 0 } = countBy(open, ({ status }) => status);
+  const requestsFor = (type: EntityType) => {
+    const ids = open.flatMap(({ entityType, entityId }) => (entityType === type ? [entityId] : []));
+    return Math.ceil(new Set(ids).size / perRequest[type]);
   };
+  const requests = requestsFor('topic') + requestsFor('company');
+  return { queued, sending, requests, minutes: minutesFor(requests, config) };
 }
 
 interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
   /** The published file. */
-  readonly store: Pick<Warehouse, 'all'>;
+  readonly store: Store;
   /** The queue as it is; the preview moves none of its changes. */
   readonly changes: readonly Change[];
   readonly organization: PushPreview['organization'];
 }
-
-const asDecided = ({ change, status, patch }: Outcome): Change => ({ ...change, ...patch, status });
 
 /** What a push would send now. Reads the API as a push does, and changes nothing. Throws what the client throws. */
 export async function previewPush(
@@ -210,71 +193,52 @@ export async function previewPush(
   observer: RunObserver,
 ): Promise<PushPreview> {
   const { config, api, store } = parts;
-  const queue = {
-    withStatus: (...of: Status[]) => parts.changes.filter(({ status }) => of.includes(status)),
-  };
-  const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
   const reading = {
     ...{ config, api, clock: api.clock, stop: parts.stop, storedCounts: await storedCounts(store) },
     ...{ circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } },
+    onConflict: options.onConflict ?? config.push.onConflict,
   };
   let spent = 0;
   const count = () => {
     spent += 1;
   };
-  const deliveries = unansweredDeliveries(queue);
+  const deliveries = unansweredDeliveries(parts.changes);
   const decided: Change[] = [];
   api.events.on('attempt', count);
   try {
     for (const entityType of entityTypes) {
-      const queued = queuedById(queue, entityType);
+      const queued = queuedById(parts.changes, entityType);
       observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
-      const { remotes, unread } = await readRemotes(reading, entityType, queued);
-      observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
-      const sending: Comparison[] = [];
-      for (const [id, changes] of queued) {
-        const remote = remotes.get(id);
-        const notRead = { errorCode: 'not_read', error: unread.get(id) ?? null };
-        if (!remote) {
-          decided.push(...changes.map((change) => ({ ...change, ...notRead })));
-          continue;
-        }
-        const conflicts = remote.values ? await restoredConflicts(reading, changes, remote.values) : [];
-        decided.push(...conflicts.map(asDecided));
-        const left = changes.filter((one) => conflicts.every(({ change }) => change !== one));
-        if (left.length === 0) continue;
-        const comparison = compare(left, remote, onConflict);
-        decided.push(...comparison.decided.map(asDecided));
-        if (comparison.send) sending.push(comparison);
-      }
+      const { comparisons, unread } = await compareQueued(reading, entityType, queued);
+      observer.phaseEnd(`${comparisons.length} of ${queued.size} in the queue`);
+      for (const [id, error] of unread)
+        for (const change of queued.get(id) ?? []) decided.push({ ...change, errorCode: 'not_read', error });
+      for (const { change, status, patch } of comparisons.flatMap((one) => one.decided))
+        decided.push({ ...change, ...patch, status });
+      const sending = comparisons.filter(({ send }) => send);
       deliveries.push(...portions(sending, perRequest[entityType]).flatMap((part) => deliveryOf(part) ?? []));
     }
   } finally {
     api.events.off('attempt', count);
   }
   const sent = deliveries.flatMap(({ changes }) => changes);
-  const facts = new Map((await withFacts(store, sent)).map((one) => [one.id, one]));
+  const results = (await withFacts(store, [...sent, ...decided])).map(changeResult);
+  const byId = new Map(results.map((one) => [one.id, one]));
   const requests = deliveries.map((delivery): PlannedRequest => {
-    const changes = delivery.changes.flatMap(({ id }) => {
-      const change = facts.get(id);
-      if (!change) return [];
-      const { entityType, entityId, wanted, base, title, note } = change;
-      return { id, entityType, entityId, wanted, base, title, note };
-    });
-    const { key: idempotencyKey, body, again } = delivery;
-    const path = pathOf(delivery);
-    return { method: 'PATCH', path, idempotencyKey, body: JSON.parse(body), again, changes };
+    const { key: idempotencyKey, body, again, changes } = delivery;
+    return {
+      ...{ method: 'PATCH', path: pathOf(delivery), idempotencyKey, body: JSON.parse(body), again },
+      changes: changes.flatMap(({ id }) => byId.get(id) ?? []),
+    };
   });
-  const resultsOf = async (...of: Status[]) => {
-    const changes = decided.filter(({ status }) => of.includes(status));
-    return (await withFacts(store, changes)).map(changeResult);
-  };
+  const resultsOf = (...of: Status[]) =>
+    results.slice(sent.length).filter(({ status }) => of.includes(status));
   return {
     ...{ organization: parts.organization, requests },
-    unchanged: decided.filter(({ status }) => status === 'unchanged').length,
-    conflicts: await resultsOf('conflict'),
+    unchanged: resultsOf('unchanged').length,
+    conflicts: resultsOf('conflict'),
     // What could not be read stays in the queue.
-    failures: await resultsOf('failed', 'queued'),
+    failures: resultsOf('failed', 'queued'),
     ...{ spent, minutes: minutesFor(requests.length, config) },
   };
 }

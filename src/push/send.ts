@@ -6,13 +6,13 @@ import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Change, EntityType, Status } from './change.js';
+import { type Change, type EntityType, isOpen } from './change.js';
 import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
 import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { isRestored, mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
+import { mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
 import type { Queue } from './queue.js';
-import { readRemotes, refresh } from './remote.js';
+import { type ReadContext, readRemotes, refresh } from './remote.js';
 
 /** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
 export class Sender {
@@ -35,7 +35,7 @@ export class Sender {
    */
   async resume(): Promise<void> {
     const { context } = this;
-    const deliveries = unansweredDeliveries(context.queue);
+    const deliveries = unansweredDeliveries(context.queue.all());
     if (deliveries.length === 0) return;
     context.observer.phase('sent earlier without an answer', deliveries.length);
     let done = 0;
@@ -64,7 +64,7 @@ export class Sender {
   async sendQueued(entityType: EntityType): Promise<void> {
     const { observer } = this.context;
     this.#supersedeCovered(entityType);
-    const queued = queuedById(this.context.queue, entityType);
+    const queued = queuedById(this.context.queue.all(), entityType);
     if (queued.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
@@ -98,7 +98,7 @@ export class Sender {
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
     const { queue } = this.context;
-    for (const changes of queuedById(this.context.queue, entityType).values()) {
+    for (const changes of queuedById(queue.all(), entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
@@ -120,28 +120,17 @@ export class Sender {
   }
 
   async #compareAll(entityType: EntityType, queued: ReadonlyMap<string, Change[]>): Promise<Comparison[]> {
-    const { onConflict, notes, queue } = this.context;
-    const { remotes, unread } = await readRemotes(this.context, entityType, queued);
-    const comparisons: Comparison[] = [];
-    for (const [id, all] of queued) {
-      const remote = remotes.get(id);
-      if (!remote) {
-        const error = `It could not be compared with the API: ${unread.get(id)}`;
-        queue.update(all, { errorCode: 'not_read', error });
-        continue;
-      }
-      const conflicts = remote.values ? await restoredConflicts(this.context, all, remote.values) : [];
-      for (const { change, status, patch } of conflicts) queue.move([change], status, patch);
-      if (remote.values)
-        queue.update(queue.still(all, 'queued').filter(isRestored), { ...neverSent, remoteBefore: null });
-      const changes = queue.still(all, 'queued');
-      if (changes.length === 0) continue;
-      const comparison = compare(changes, remote, onConflict);
-      for (const { change, status, patch } of comparison.decided) queue.move([change], status, patch);
+    const { notes, queue } = this.context;
+    const { comparisons, remotes, unread } = await compareQueued(this.context, entityType, queued);
+    for (const [id, why] of unread) {
+      const error = `It could not be compared with the API: ${why}`;
+      queue.update(queued.get(id) ?? [], { errorCode: 'not_read', error });
+    }
+    for (const { entityId, decided } of comparisons) {
+      for (const { change, status, patch } of decided) queue.move([change], status, patch);
       // A new sheet, made to decide the conflict, needs the values of today.
-      const isInConflict = comparison.decided.some(({ status }) => status === 'conflict');
-      if (isInConflict && !remote.notFound && remote.listed) await refresh(this.context, entityType, [id]);
-      comparisons.push(comparison);
+      const isInConflict = decided.some(({ status }) => status === 'conflict');
+      if (isInConflict && remotes.get(entityId)?.listed) await refresh(this.context, entityType, [entityId]);
     }
     if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
     return comparisons;
@@ -188,8 +177,8 @@ export class Sender {
     }
     const remotes = new Map(comparisons.map(({ entityId, remote }) => [entityId, remote]));
     const sentAt = iso(clock.now());
-    const changes = queue.move(delivery.changes, 'sending', ({ wanted, entityId, firstSentAt }) => ({
-      ...{ idempotencyKey, body, firstSentAt: firstSentAt ?? sentAt, sentAt },
+    const changes = queue.move(delivery.changes, 'sending', ({ wanted, entityId }) => ({
+      ...{ idempotencyKey, body, firstSentAt: sentAt, sentAt },
       remoteBefore: beforeSending(remotes.get(entityId) ?? {}, wanted),
       ...{ error: null, errorCode: null },
     }));
@@ -248,11 +237,30 @@ function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
 }
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
-export function queuedById(queue: Pick<Queue, 'withStatus'>, entityType: EntityType): Map<string, Change[]> {
-  const ofType = (status: Status) => queue.withStatus(status).filter((one) => one.entityType === entityType);
-  const busy = new Set(ofType('sending').map(({ entityId }) => entityId));
-  const queued = ofType('queued').filter(({ entityId }) => !busy.has(entityId));
-  return groupBy(queued, ({ entityId }) => entityId);
+export function queuedById(all: readonly Change[], entityType: EntityType): Map<string, Change[]> {
+  const ofType = all.filter((one) => one.entityType === entityType);
+  const byId = groupBy(ofType.filter(isOpen), ({ entityId }) => entityId);
+  return new Map([...byId].filter(([, changes]) => changes.every(({ status }) => status === 'queued')));
+}
+
+/**
+ * Compares queued changes, by their topic or company, with what the API has now; changes nothing. `unread` says why some
+ * could not be compared.
+ */
+export async function compareQueued(
+  context: ReadContext & Pick<PushContext, 'clock' | 'onConflict'>,
+  entityType: EntityType,
+  queued: ReadonlyMap<string, readonly Change[]>,
+) {
+  const { remotes, unread } = await readRemotes(context, entityType, queued);
+  const comparisons: Comparison[] = [];
+  for (const [id, changes] of queued) {
+    const remote = remotes.get(id);
+    if (!remote) continue;
+    const conflicts = remote.values ? await restoredConflicts(context, changes, remote.values) : [];
+    comparisons.push(compare({ entityType, entityId: id }, changes, remote, context.onConflict, conflicts));
+  }
+  return { comparisons, remotes, unread };
 }
 
 /**
@@ -314,8 +322,9 @@ export class AttemptLog {
 }
 
 /** The requests that were sent and not settled, each with all its changes, oldest first. */
-export function unansweredDeliveries(queue: Pick<Queue, 'withStatus'>): Delivery[] {
-  const byKey = groupBy(queue.withStatus('sending'), ({ idempotencyKey }) => idempotencyKey);
+export function unansweredDeliveries(all: readonly Change[]): Delivery[] {
+  const sent = all.filter(({ status }) => status === 'sending');
+  const byKey = groupBy(sent, ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
     const [first] = changes;
     return first?.body ? { entityType: first.entityType, key, body: first.body, changes, again: true } : [];

@@ -6,6 +6,7 @@ import {
   archivedReason,
   type Change,
   entityKey,
+  type Field,
   fieldsOf,
   groupOf,
   isOpen,
@@ -14,10 +15,9 @@ import {
   type Values,
 } from './change.js';
 import { isSame } from './compare.js';
-import { named } from './facts.js';
-import { storedEntitiesOf } from './import/match.js';
 import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
+import { storedEntitiesOf } from './stored.js';
 
 export interface UndoOptions {
   /** The person who asks; null when nobody was named. */
@@ -28,11 +28,7 @@ export interface UndoOptions {
   readonly importId?: string | undefined;
 }
 
-export interface UndoReport {
-  readonly importId: string;
-  /** The person who asks; null when nobody was named. */
-  readonly requestedBy: string | null;
-  readonly requestedReason: string | null;
+export interface UndoReport extends Pick<Change, 'importId' | 'requestedBy' | 'requestedReason'> {
   readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
   readonly queued: readonly string[];
   /** What would change, and the changes that it undoes. */
@@ -48,7 +44,7 @@ export interface UndoReport {
 
 /** What an undo would do; nothing is queued yet. */
 export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
-  readonly reversals: readonly Reversal[];
+  readonly newChanges: readonly Reversal[];
 }
 
 /**
@@ -64,34 +60,34 @@ export async function prepareUndo(
   const { selected, notes } = select(all, names);
   const storedOf = await storedEntitiesOf(store, selected);
   const plan = planUndo(all, selected, (change) => {
-    const { blockedReason = null, survivor = null } = storedOf(change) ?? {};
-    const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
-    return blockedReason && `the ${change.entityType} ${merged ?? blockedReason}`;
+    const { blockedReason = null, survivor = null, gone = null } = storedOf(change) ?? {};
+    // Not that the survivor should be changed instead.
+    return blockedReason && `the ${change.entityType} ${survivor ? gone : blockedReason}`;
   });
-  const { reversals, kept } = plan;
-  const hasTopics = reversals.some(({ entityType }) => entityType === 'topic');
-  const { changes: shown, totals } = await previewOf({ store, settings }, reversals, hasTopics);
-  const changes = shown.map((change, at) => ({ ...change, undoes: reversals[at]?.undoes ?? [] }));
+  const { newChanges, kept } = plan;
+  const hasTopics = newChanges.some(({ entityType }) => entityType === 'topic');
+  const { changes: shown, totals } = await previewOf({ store, settings }, newChanges, storedOf, hasTopics);
+  const changes = shown.map((change, at) => ({ ...change, undoes: newChanges[at]?.undoes ?? [] }));
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
   const isPartial = kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
   return {
-    ...{ importId, requestedBy, requestedReason, changes, notes, reversals, kept, notUndone },
+    ...{ importId, requestedBy, requestedReason, changes, notes, newChanges, kept, notUndone },
     ...{ exitCode: isPartial ? 3 : 0, preview: totals },
   };
 }
 
 /** Queues the reverse changes as one import of their own, which can be undone like any other. */
 export function enqueueUndo(queue: Pick<Queue, 'add'>, prepared: PreparedUndo): UndoReport {
-  const { importId, requestedBy, requestedReason, reversals } = prepared;
+  const { importId, requestedBy, requestedReason, newChanges } = prepared;
   const origin = { importId, requestedBy, requestedReason, sourceHash: null };
-  const added = queue.add(reversals.map((reversal) => ({ ...reversal, ...origin })));
+  const added = queue.add(newChanges.map((reversal) => ({ ...reversal, ...origin })));
   const report = reportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
   return { ...report, queued: added.map(({ id }) => id) };
 }
 
 /** The report of an undo that queues nothing: a dry run, or the user answered no. */
 export function reportOf(prepared: PreparedUndo, outcome: UndoReport['outcome']): UndoReport {
-  const { reversals: _, ...report } = prepared;
+  const { newChanges: _, ...report } = prepared;
   return { ...report, outcome, queued: [] };
 }
 
@@ -155,7 +151,7 @@ type Reversal = Omit<NewChange, 'importId' | 'requestedBy' | 'requestedReason' |
   Pick<Change, 'undoes'>;
 
 interface UndoPlan {
-  readonly reversals: readonly Reversal[];
+  readonly newChanges: readonly Reversal[];
   readonly kept: readonly KeptField[];
   readonly notUndone: readonly NotUndone[];
 }
@@ -182,7 +178,7 @@ export function planUndo(
     if ('reason' in found) refuse(change, found.kind, found.reason);
     else candidates.set(found.id, found);
   }
-  const reversals: Reversal[] = [];
+  const newChanges: Reversal[] = [];
   const kept: KeptField[] = [];
   for (const ofEntity of groupBy(candidates.values(), entityKey).values()) {
     const open = new Set(ofEntity);
@@ -210,14 +206,14 @@ export function planUndo(
       }
       kept.push(...reverse.kept.map((one) => ({ ids, ...one })));
       const { entityType, entityId, sourceRow } = last;
-      reversals.push({
+      newChanges.push({
         ...{ entityType, entityId, wanted: reverse.wanted, base: reverse.base },
         ...{ baseFrom: 'warehouse', baseAt: last.settledAt },
         ...{ source: sourceOf(first.source), sourceRow, undoes: ids },
       });
     }
   }
-  return { reversals, kept, notUndone };
+  return { newChanges, kept, notUndone };
 }
 
 /** The latest undo of each change that is undone: the id of the one that is applied. */
@@ -291,21 +287,15 @@ class History {
 }
 
 function refusalOf({ status }: Change): Pick<NotUndone, 'kind' | 'reason'> | null {
-  switch (status) {
-    case 'applied':
-      return null;
-    case 'queued':
-      return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
-    case 'sending':
-      return {
-        kind: 'blocked',
-        reason: 'its request may have been sent: run signalhouse push to settle it, then undo it',
-      };
-    case 'unchanged':
-      return { kind: 'nothing', reason: 'the API already had its values: there is nothing to undo' };
-    default:
-      return { kind: 'nothing', reason: `it was not applied (${status}): there is nothing to undo` };
+  if (status === 'applied') return null;
+  if (status === 'queued')
+    return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
+  if (status === 'sending') {
+    const reason = 'its request may have been sent: run signalhouse push to settle it, then undo it';
+    return { kind: 'blocked', reason };
   }
+  const why = status === 'unchanged' ? 'the API already had its values' : `it was not applied (${status})`;
+  return { kind: 'nothing', reason: `${why}: there is nothing to undo` };
 }
 
 /** Whether the API has the values of an undo. */
@@ -362,18 +352,17 @@ function reverseOf(changes: readonly Change[]): Reverse {
     if (wanted.archived === false) after[archivedReason] = null;
   }
   const before = (name: string): Value | undefined => {
-    const first = changes.find(({ wanted }) =>
-      Object.keys(wanted).some((one) => groupOf(one) === groupOf(name)),
-    );
+    const first = changes.find(({ wanted }) => shareGroup(wanted, { [name]: null }));
     return first && previous(first, name);
   };
   const wanted: Record<string, Value> = {};
   const base: Record<string, Value> = {};
   const kept: Omit<KeptField, 'ids'>[] = [];
-  for (const { name, allowed, kind } of fieldsOf[entityType]) {
+  for (const field of fieldsOf[entityType]) {
+    const { name } = field;
     const [now, then] = [after[name], before(name)];
     if (now === undefined || groupOf(name) === 'archived' || isSame(now, then)) continue;
-    const reason = unsettableReason(then, kind, allowed);
+    const reason = unsettableReason(then, field);
     if (reason !== null) kept.push({ field: name, reason });
     else {
       wanted[name] = then as Value;
@@ -386,18 +375,15 @@ function reverseOf(changes: readonly Change[]): Reverse {
   return { wanted, base, kept: [...kept, ...archiving.kept] };
 }
 
+const cannotClear = 'stays: it had no value before, and the API has no documented way to clear it';
+
 /** Why a client cannot set the value that was there before. */
-function unsettableReason(
-  value: Value | undefined,
-  kind: 'text' | 'boolean',
-  allowed: readonly string[] | undefined,
-): string | null {
+function unsettableReason(value: Value | undefined, { allowed }: Field): string | null {
   if (value === undefined) return 'stays: what it was before is not known';
-  if (value === null || value === '')
-    return 'stays: it had no value before, and the API has no documented way to clear it';
-  if (kind === 'text' && allowed && !allowed.includes(String(value)))
-    return `stays: it was ${value} before, which can only be set by the service`;
-  return null;
+  if (value === null || value === '') return cannotClear;
+  return allowed && !allowed.includes(String(value))
+    ? `stays: it was ${value} before, which can only be set by the service`
+    : null;
 }
 
 /** `archived` and its reason are one decision: the API takes a reason only with an archiving, and drops it after it. */
@@ -421,8 +407,7 @@ function reverseOfArchiving(after: Values, before: (name: string) => Value | und
   const hadReason = old !== undefined && old !== null && old !== '';
   if (isArchived === true) {
     if (reason === undefined || isSame(reason, old)) return nothing;
-    const why = unsettableReason(null, 'text', undefined) ?? '';
-    if (!hadReason) return { ...nothing, kept: [{ field: archivedReason, reason: why }] };
+    if (!hadReason) return { ...nothing, kept: [{ field: archivedReason, reason: cannotClear }] };
   }
   return {
     wanted: { archived: true, ...(hadReason && { [archivedReason]: old }) },

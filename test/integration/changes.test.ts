@@ -219,7 +219,7 @@ describe('a sheet that is older than a merge or an archiving', () => {
     write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
     const refused = await pulling.run(['changes', 'import', 'old sheet.csv']);
     expect(refused.code).toBe(3);
-    expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
+    expect(flat(refused.stdout)).toContain(`was merged into ${survivor.title} (${survivor.id})`);
     expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
 
     const report = await imported('old sheet.csv', '--follow-merges', '--yes');

@@ -6,11 +6,11 @@ import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
 import type { ImportReport } from '../../push/import/preview.js';
-import type { PreparedUndo } from '../../push/undo.js';
+import type { PreparedUndo, UndoReport } from '../../push/undo.js';
 import { type Context, command, given, text, toggle, wait } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUp } from '../setup.js';
-import { importSummary, previewText, undoPreview, undoSummary } from '../text/queueing.js';
+import { importHead, importText, undoOutcome, undoText } from '../text/queueing.js';
 
 /** The commands that queue changes, after a preview: `changes import` and `changes undo`. */
 
@@ -69,12 +69,8 @@ export const importChanges = command({
     const words = [...source, ...(sheet === undefined ? [] : ['--sheet', sheet])].map(shellWord);
     // The import that follows merges.
     const follow = ['signalhouse', 'changes', 'import', ...words, '--follow-merges'].join(' ');
-    const texts: Texts<PreparedImport, ImportReport> = {
-      preview: (prepared, isFull) => previewText(prepared, isFull, follow),
-      summary: (report, isShown, isFull) => importSummary(report, isShown, isFull, follow),
-      countOf: ({ newChanges }) => newChanges.length,
-    };
-    return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
+    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full, follow);
+    return queueAfterPreview(context, yes, { whole, outcome: importHead }, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );
   },
@@ -117,44 +113,37 @@ export const undo = command({
   async run({ what, by, reason: requestedReason, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../app/changes.js');
     const options = { requestedBy: by ?? osPerson() ?? commandLine, requestedReason, dryRun, wait };
-    const countOf = ({ changes }: PreparedUndo) => changes.length;
-    const texts = { preview: undoPreview, summary: undoSummary, countOf };
-    return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
+    const whole = (shown: PreparedUndo | UndoReport) => undoText(shown, full);
+    return queueAfterPreview(context, yes, { whole, outcome: undoOutcome }, async (confirm) =>
       undoChanges(await setUp(context), what, options, confirm),
     );
   },
 });
 
-/** What a command that queues changes prints before its question and at its end. */
-interface Texts<Prepared, Report> {
-  preview(prepared: Prepared, isFull: boolean): string;
-  /** Without the preview when that was printed before. */
-  summary(report: Report, isPreviewShown: boolean, isFull: boolean): string;
-  /** The number of changes that would be queued. */
-  countOf(prepared: Prepared): number;
-}
-
 /**
- * Runs a command that queues changes: shows the preview, asks, and prints the report. With `--yes`, `work` gets no
- * `confirm` and goes ahead.
+ * Runs a command that queues changes: shows the preview, asks, and prints the report, of which only the `outcome` where the
+ * preview has shown the rest. With `--yes`, `work` gets no `confirm` and goes ahead.
  */
-async function queueAfterPreview<Prepared, Report extends { readonly exitCode: number }>(
+async function queueAfterPreview<
+  Prepared extends { readonly newChanges: readonly unknown[] },
+  Report extends { readonly exitCode: number },
+>(
   context: Context,
-  { full, yes }: { readonly full: boolean; readonly yes: boolean },
-  { preview, summary, countOf }: Texts<Prepared, Report>,
+  yes: boolean,
+  { whole, outcome }: { whole(shown: Prepared | Report): string; outcome(report: Report): string },
   work: (confirm?: (prepared: Prepared) => Promise<boolean>) => Promise<Report>,
 ): Promise<ExitCode> {
   let isShown = false;
   const confirm = async (prepared: Prepared) => {
-    if (!context.json) print(preview(prepared, full));
+    if (!context.json) print(whole(prepared));
     isShown = true;
-    const number = countOf(prepared);
+    const number = prepared.newChanges.length;
     const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
     return confirmed(context, `queue ${counted(number, 'change')}`, question, howToQueue);
   };
   const report = await work(yes ? undefined : confirm);
   const exitCode = report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
-  return answer(context, report, () => summary(report, isShown, full), exitCode);
+  return answer(context, report, () => (isShown ? outcome(report) : whole(report)), exitCode);
 }
 
 const howToQueue =

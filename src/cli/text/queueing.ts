@@ -17,56 +17,81 @@ import {
   wide,
 } from './layout.js';
 
-/** What an import would do, for the question whether to do it. `followCommand` is the import that follows merges. */
-export function previewText(prepared: PreparedImport, isFull: boolean, followCommand: string): string {
-  return importText(`${prepared.source}: what would be queued`, prepared, isFull, followCommand);
+type ShownImport = PreparedImport | ImportReport;
+type ShownUndo = PreparedUndo | UndoReport;
+
+/** What an import would do, or what it did. `followCommand` is the import that follows merges. */
+export function importText(shown: ShownImport, isFull: boolean, followCommand: string): string {
+  return sections([
+    [importHead(shown), pairs(importFacts(shown))],
+    ['Changes', previewTable(shown.changes, isFull)],
+    ['Totals', kindsText(shown.preview.kinds)],
+    ['In conflict', conflictsText(shown)],
+    ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
+    ['Wrong rows', list(some(shown.problems.map(problemText)))],
+    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
+    ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
+    ['What next', 'outcome' in shown ? list(nextSteps(shown)) : null],
+  ]);
 }
 
-/** What an import did. Without the preview when that was printed before. */
-export function importSummary(
-  report: ImportReport,
-  isPreviewShown: boolean,
-  isFull: boolean,
-  followCommand: string,
-): string {
-  const head = `${report.source}: ${outcomeText(report)}`;
-  if (isPreviewShown) return head;
-  const text = importText(head, report, isFull, followCommand);
-  return paragraphs([text, sections([['What next', list(nextSteps(report))]])]);
+export function importHead(shown: ShownImport): string {
+  return `${shown.source}: ${outcomeText(shown)}`;
 }
 
-/** What an undo would do, for the question whether to do it. */
-export function undoPreview(prepared: PreparedUndo, isFull: boolean): string {
-  return undoText('Undo: what would be queued', prepared, isFull);
+/** The most notes that a preview shows unless all are asked for: there may be one for each row. */
+const mostNotes = 30;
+
+/** What an undo would do, or what it did. */
+export function undoText(shown: ShownUndo, isFull: boolean): string {
+  const { changes, preview, notUndone, kept, notes } = shown;
+  // What needs a look comes first.
+  const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
+  const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
+  const parts = kept.map(({ ids, field, reason }) => `${ids.join(', ')}: ${field} ${reason}`);
+  return sections([
+    [undoHead(shown), pairs(undoFacts(shown))],
+    ['Changes', previewTable(changes, isFull)],
+    ['Totals', kindsText(preview.kinds)],
+    ['Not undone', list(some(lines))],
+    ['Undone only in part', list(some(parts))],
+    ['Notes', list(notes)],
+    ...undoSteps(shown),
+  ]);
 }
 
-/** What an undo did. Without the preview when that was printed before. */
-export function undoSummary(report: UndoReport, isPreviewShown: boolean, isFull: boolean): string {
-  const head = `Undo: ${outcomeText(report)}`;
-  // Commands to copy: never wrapped.
-  const next: Section[] = [
-    [report.queued.length === 1 ? 'Send it' : 'Send them', 'signalhouse push'],
-    ['Redo it all after that', `signalhouse changes undo ${report.importId}`],
+const order = { blocked: 0, nothing: 1, undone: 2 } as const;
+
+/** What an undo did, where the preview was printed before. */
+export function undoOutcome(report: UndoReport): string {
+  return paragraphs([undoHead(report), sections(undoSteps(report))]);
+}
+
+function undoHead(shown: ShownUndo): string {
+  return `Undo: ${outcomeText(shown)}`;
+}
+
+/** Commands to copy: never wrapped. */
+function undoSteps(shown: ShownUndo): Section[] {
+  if (!('outcome' in shown) || shown.outcome !== 'queued') return [];
+  return [
+    [shown.queued.length === 1 ? 'Send it' : 'Send them', 'signalhouse push'],
+    ['Redo it all after that', `signalhouse changes undo ${shown.importId}`],
   ];
-  const shownNext = report.outcome === 'queued' ? next : [];
-  return paragraphs([isPreviewShown ? head : undoText(head, report, isFull), sections(shownNext)]);
 }
 
-function outcomeText({ outcome, queued }: Pick<ImportReport | UndoReport, 'outcome' | 'queued'>): string {
+function outcomeText(shown: ShownImport | ShownUndo): string {
+  if (!('outcome' in shown)) return 'what would be queued';
   const texts = {
-    queued: `${counted(queued.length, 'change')} queued`,
+    queued: `${counted(shown.queued.length, 'change')} queued`,
     nothing_new: 'nothing new to queue',
     nothing: 'nothing to queue',
     refused: 'nothing was queued because rows are wrong',
     dry_run: 'dry run, nothing was queued',
     declined: 'nothing was queued',
   };
-  return texts[outcome];
+  return texts[shown.outcome];
 }
-
-type ShownImport = Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> &
-  Partial<Pick<ImportReport, 'conflicts'>>;
-type ShownUndo = Omit<UndoReport, 'outcome' | 'queued'>;
 
 function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
   const { rows, changes, superseded, affected } = preview;
@@ -119,40 +144,6 @@ function baseText({ base }: Preview): string {
   return parts.join(' and ');
 }
 
-function importText(head: string, shown: ShownImport, isFull: boolean, followCommand: string): string {
-  return sections([
-    [head, pairs(importFacts(shown))],
-    ['Changes', previewTable(shown.changes, isFull)],
-    ['Totals', kindsText(shown.preview.kinds)],
-    ['In conflict', conflictsText(shown)],
-    ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
-    ['Wrong rows', list(some(shown.problems.map(problemText)))],
-    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
-    ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
-  ]);
-}
-
-/** The most notes that a preview shows unless all are asked for: there may be one for each row. */
-const mostNotes = 30;
-
-const order = { blocked: 0, nothing: 1, undone: 2 } as const;
-
-function undoText(head: string, shown: ShownUndo, isFull: boolean): string {
-  const { changes, preview, notUndone, kept, notes } = shown;
-  // What needs a look comes first.
-  const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
-  const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
-  const parts = kept.map(({ ids, field, reason }) => `${ids.join(', ')}: ${field} ${reason}`);
-  return sections([
-    [head, pairs(undoFacts(shown))],
-    ['Changes', previewTable(changes, isFull)],
-    ['Totals', kindsText(preview.kinds)],
-    ['Not undone', list(some(lines))],
-    ['Undone only in part', list(some(parts))],
-    ['Notes', list(notes)],
-  ]);
-}
-
 function kindsText(kinds: readonly ChangeKind[]): string {
   if (kinds.length === 0) return '';
   return table(
@@ -163,8 +154,9 @@ function kindsText(kinds: readonly ChangeKind[]): string {
 }
 
 /** Rows that met an earlier conflict, each with the commands that decide it. */
-function conflictsText({ rows, conflicts = [] }: ShownImport): string {
-  const texts = rows
+function conflictsText(shown: ShownImport): string {
+  const conflicts = 'conflicts' in shown ? shown.conflicts : [];
+  const texts = shown.rows
     .filter(({ outcome }) => outcome === 'conflict')
     .map(({ row, text, changeId }) => {
       const commands =

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { type Change, groupOf, isOpen, type Values } from '../change.js';
-import { isSame } from '../compare.js';
+import { isSame, pick } from '../compare.js';
 import { contradicts, isContested, isSamePerson } from '../contested.js';
 import type { RequestedChange } from './match.js';
 
@@ -101,19 +101,17 @@ export function compareWithQueue(
   const covered = unresolved.filter(
     (change) => mayReplace(change) && Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
   );
-  const kept = (values: Values) => Object.entries(values).filter(([name]) => !groups.has(groupOf(name)));
+  /** The other fields of a replaced change are still wanted. */
+  const kept = (part: 'wanted' | 'base'): Values => {
+    const entries = overlapping.flatMap((change) => Object.entries(change[part]));
+    return Object.fromEntries(entries.filter(([name]) => !groups.has(groupOf(name))));
+  };
+  // The conflict shows the person what was applied.
+  const applied = Object.assign({}, ...[...unseen].map((change) => pick(change.wanted, wanted)));
   return {
     kind: 'queue',
-    // The other fields of a replaced change are still wanted.
-    wanted: { ...Object.fromEntries(overlapping.flatMap((change) => kept(change.wanted))), ...wanted },
-    base: {
-      ...Object.fromEntries(overlapping.flatMap((change) => kept(change.base))),
-      ...Object.fromEntries(Object.entries(request.base).filter(([name]) => name in wanted)),
-      // The conflict shows the person what was applied.
-      ...Object.fromEntries(
-        [...unseen].flatMap((change) => Object.entries(change.wanted).filter(([name]) => name in wanted)),
-      ),
-    },
+    wanted: { ...kept('wanted'), ...wanted },
+    base: { ...kept('base'), ...pick(request.base, wanted), ...applied },
     supersedes: [...overlapping, ...covered],
     rivals,
     repeats: changes.findLast((change) => isRepeated(request, change)),

@@ -132,6 +132,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   };
   const columnNamed = (wanted: string) => only(({ name }) => name === folded(wanted), wanted);
 
+  const bases = new Map(fields.map(({ name }) => [name, columnNamed(`base_${name}`) ?? null]));
   const edited = fields.flatMap((field): EditedColumn[] => {
     const others = aliases[entityType][field.name] ?? [];
     const proper = columnNamed(field.name);
@@ -140,7 +141,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
       : only(({ name, at }) => others.includes(name) && !taken.has(at), field.name);
     if (alias) notes.push(`The column "${alias.header}" was read as ${field.name}.`);
     const column = proper ?? alias;
-    return column ? [{ field, ...column, base: columnNamed(`base_${field.name}`) ?? null }] : [];
+    return column ? [{ field, ...column, base: bases.get(field.name) ?? null }] : [];
   });
   const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const baseAt = columnNamed('base_updated_at');
@@ -155,10 +156,6 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   const reason = only(isReason, 'the reason of the row') ?? null;
   const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
   const readOnly = entityType === 'topic' ? named.filter(({ header }) => isReadOnly(header)) : [];
-  const bases = fields.flatMap(({ name }) => {
-    const base = columnNamed(`base_${name}`);
-    return base && !isEdited(name) ? [{ name, base }] : [];
-  });
   const extra = named.filter(({ at, name }) => !taken.has(at) && at !== title?.at && !generated.has(name));
   const unnamed = columns.flatMap((header, at) =>
     header === '' ? [`column ${columnLetters(at)} (no name)`] : [],
@@ -183,8 +180,9 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
     }
     // A sheet to edit has both columns, so that one was renamed, unless there is no column that it could be.
     const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed];
-    for (const { name, base } of bases) {
-      if (candidates.length === 0 || misspelled.some(({ guess }) => guess === name)) continue;
+    for (const [name, base] of bases) {
+      if (!base || isEdited(name) || candidates.length === 0) continue;
+      if (misspelled.some(({ guess }) => guess === name)) continue;
       const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
       problems.push({ setting: base.header, problem });
     }

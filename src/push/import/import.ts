@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { groupBy } from '../../base/group-by.js';
+import { countBy, groupBy } from '../../base/group-by.js';
 import { type GridRow, maxCellChars } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
-import { type Change, contested, type Status, type Value } from '../change.js';
+import { type Change, contested, mayBecome, type Reference, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
-import { named, rowsAbout } from '../facts.js';
 import type { NewChange, Origin, Queue } from '../queue.js';
+import { named, rowsAbout, type StoredEntity, storedEntities } from '../stored.js';
 import { undoneBy } from '../undo.js';
 import { fingerprint, textOf } from './cells.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import { type Header, isReadOnly, parseHeader, type ReadOnlyName } from './header.js';
-import {
-  blockedProblems,
-  compareWithWarehouse,
-  followMerge,
-  matchRows,
-  type StoredEntity,
-  storedEntities,
-} from './match.js';
+import { blockedProblems, compareWithWarehouse, followMerge, matchRows } from './match.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
   type ImportParts,
@@ -68,13 +61,11 @@ export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' 
   readonly isRefused: boolean;
 }
 
-/** The outcome for the rows of one id; with problems, those rows are wrong. */
+/** What becomes of the rows of one id: each is like `row`, unless they have `problems`. */
 interface EntityOutcome {
   readonly rows: readonly number[];
-  readonly outcome: RowOutcome;
+  readonly row?: Omit<ImportRow, 'row'>;
   readonly problems?: readonly ImportProblem[];
-  readonly change?: Change;
-  readonly text?: string;
   readonly newChange?: PreparedChange;
 }
 
@@ -105,7 +96,7 @@ export async function prepareImport(
     outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
   );
 
-  const before = new Set(outcomes.flatMap((one) => (one.outcome === 'imported_before' ? one.rows : [])));
+  const before = new Set(outcomes.flatMap((one) => (one.row?.outcome === 'imported_before' ? one.rows : [])));
   const wrong = new Map([...edits.wrongTitles].filter(([row]) => !before.has(row)));
   const refusal = mixedUp(entityType, wrong);
   const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
@@ -127,7 +118,9 @@ export async function prepareImport(
   const newChanges = isRefused ? [] : found;
   const sent = found.filter(({ change }) => change.conflict === undefined);
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
-  const { changes: shown, totals } = await previewOf({ store, settings }, planned, entityType === 'topic');
+  const storedOf = ({ entityId }: Reference) => edits.stored.get(entityId);
+  const hasTopics = entityType === 'topic';
+  const { changes: shown, totals } = await previewOf({ store, settings }, planned, storedOf, hasTopics);
   const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
   const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
   const preview = {
@@ -191,7 +184,7 @@ async function readEdits(
     if (problems.length === 0) return isFollowing ? followMerge(row, stored) : row;
     // A row with a wrong cell reports everything that is wrong with it at once, including its id.
     const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row.row] });
+    const blocked = blockedProblems(entity, header.id.header, id, [row.row]);
     const title = titles.get(row.row);
     return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
   });
@@ -212,28 +205,21 @@ function outcomeOf(
   origin: Origin & Pick<NewChange, 'entityType'>,
 ): EntityOutcome {
   const { rows, edits } = entity;
+  const as = (outcome: RowOutcome, text: string | null = null, change?: Change): EntityOutcome => {
+    return { rows, row: { outcome, changeId: change?.id ?? null, text } };
+  };
   // Checked first: what the same file asked for then may be impossible, or done, by now.
   const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
   const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
-  if (before) {
-    const text = importedText(before, undoneBy(changes)(before.id));
-    return { rows, outcome: 'imported_before', change: before, text };
-  }
+  if (before) return as('imported_before', importedText(before, undoneBy(changes)(before.id)), before);
   const wrong = rows.flatMap((row) => titles.get(row) ?? []);
-  if (wrong.length > 0) return { rows, outcome: 'invalid', problems: wrong };
+  if (wrong.length > 0) return { rows, problems: wrong };
   const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
-  if ('problems' in request) return { rows, outcome: 'invalid', problems: request.problems };
+  if ('problems' in request) return { rows, problems: request.problems };
   const comparison = compareWithQueue(request, changes, origin.requestedBy);
-  if (comparison.kind === 'unchanged') return { rows, outcome: 'unchanged' };
-  if (comparison.kind !== 'queue') {
-    const { kind: outcome, change } = comparison;
-    return {
-      rows,
-      outcome,
-      change,
-      text: outcome === 'duplicate' ? duplicateText(change) : conflictText(change),
-    };
-  }
+  if (comparison.kind === 'unchanged') return as('unchanged');
+  if (comparison.kind !== 'queue')
+    return as(comparison.kind, earlierText(comparison.kind, comparison.change), comparison.change);
   const { wanted, base, supersedes, rivals, repeats } = comparison;
   const { baseFrom, baseAt } = request;
   const change = {
@@ -241,11 +227,9 @@ function outcomeOf(
     ...{ wanted, base, baseFrom, baseAt, supersedes },
     requestedReason: entity.reason ?? origin.requestedReason,
   };
-  if (rivals.length === 0 && !repeats)
-    return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
+  if (rivals.length === 0 && !repeats) return { ...as('queued'), newChange: { change, rivals, rows } };
   const conflict = repeats && rivals.length === 0 ? repeatedText(repeats) : contestedText(change, rivals);
-  const newChange = { change: { ...change, conflict }, rivals, rows };
-  return { rows, outcome: 'conflict', text: conflict, newChange };
+  return { ...as('conflict', conflict), newChange: { change: { ...change, conflict }, rivals, rows } };
 }
 
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
@@ -257,13 +241,10 @@ function rowsOf(
   heldBack: string | null,
 ): ImportRow[] {
   const found = new Map<number, Omit<ImportRow, 'row'>>();
-  for (const { rows, outcome, change, text = null, newChange, problems: wrong } of outcomes) {
-    if (wrong) continue;
-    const result =
-      newChange && heldBack !== null
-        ? ({ outcome: 'not_queued', changeId: null, text: heldBack } as const)
-        : { outcome, changeId: change?.id ?? null, text };
-    for (const row of rows) found.set(row, result);
+  const held = { outcome: 'not_queued', changeId: null, text: heldBack } as const;
+  for (const { rows, row: own, newChange } of outcomes) {
+    const result = newChange && heldBack !== null ? held : own;
+    for (const row of rows) if (result) found.set(row, result);
   }
   for (const { row, column, value, problem } of problems) {
     const before = found.get(row);
@@ -280,17 +261,8 @@ function rowsOf(
 }
 
 function countsOf(rows: readonly ImportRow[]): ImportReport['preview']['rows'] {
-  const counts = {
-    queued: 0,
-    not_queued: 0,
-    unchanged: 0,
-    duplicate: 0,
-    imported_before: 0,
-    conflict: 0,
-    invalid: 0,
-  };
-  for (const { outcome } of rows) counts[outcome] += 1;
-  return counts;
+  const none = { queued: 0, not_queued: 0, unchanged: 0, duplicate: 0, imported_before: 0 };
+  return { ...none, conflict: 0, invalid: 0, ...countBy(rows, ({ outcome }) => outcome) };
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
@@ -302,12 +274,8 @@ function inOrder(problems: readonly ImportProblem[], header: Header): ImportProb
 const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 
 function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
-  const isOpen = status === 'conflict' || status === 'failed';
-  const next = isOpen
-    ? `; retry that change to send it again`
-    : undo === null
-      ? ''
-      : ` and undone by change ${undo}; undo that one to make it again`;
+  const undone = undo === null ? '' : ` and undone by change ${undo}; undo that one to make it again`;
+  const next = mayBecome(status, 'queued') ? '; retry that change to send it again' : undone;
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 
@@ -315,11 +283,10 @@ function repeatedText({ id, queuedAt, source }: Change): string {
   return `change ${id} of ${minute(queuedAt)} UTC (${source}) did this already, and somebody has changed it since: retry this change to do it again, or cancel it`;
 }
 
-function duplicateText({ id, queuedAt, source }: Change): string {
-  return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
-}
-
-function conflictText({ id, settledAt, queuedAt }: Change): string {
+/** Why a row makes no change: of an earlier one that wants the same. */
+function earlierText(outcome: 'duplicate' | 'conflict', { id, queuedAt, settledAt, source }: Change): string {
+  if (outcome === 'duplicate')
+    return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or retry that change with overwriting`;
 }
 
@@ -356,9 +323,7 @@ export function reportWithoutQueueing(
   const rows = prepared.rows.map(
     (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
   );
-  const counts = prepared.preview.rows;
-  const ofRows = { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued };
-  const preview = { ...prepared.preview, rows: ofRows };
+  const preview = { ...prepared.preview, rows: countsOf(rows) };
   return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
 }
 

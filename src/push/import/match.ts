@@ -1,126 +1,25 @@
 import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
-import { sqlFile } from '../../warehouse/sql.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
-import { archivedReason, type EntityType, type Field, fieldsOf, type Value, type Values } from '../change.js';
+import {
+  archivedReason,
+  type Change,
+  type EntityType,
+  type Field,
+  fieldsOf,
+  type Value,
+  type Values,
+} from '../change.js';
 import { isSame } from '../compare.js';
-import { named, type Reference, rowsAbout } from '../facts.js';
+import { blockedReason, named, type StoredEntity } from '../stored.js';
 import type { ImportProblem } from './preview.js';
 import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.js';
-
-export interface StoredEntity {
-  readonly id: string;
-  /** Its values in the fields that can be changed; a field that was never fetched is left out. */
-  readonly values: Values;
-  readonly syncedAt: string | null;
-  /** Why it cannot be changed; null when it can. */
-  readonly blockedReason: string | null;
-  /** The topic or company that it was merged into, after any number of merges; null when it was not. */
-  readonly survivor: { readonly id: string; readonly title: string | null } | null;
-  readonly title: string | null;
-}
-
-interface Row {
-  readonly id: string;
-  readonly title: string | null;
-  readonly values: string;
-  /** A text where the published file is read. */
-  readonly synced_at: Date | string | null;
-  readonly is_deleted: boolean;
-  readonly deleted_reason: string | null;
-  readonly merged_into_id: string | null;
-  readonly detail_unavailable_reason: string | null;
-}
-
-const queries: Readonly<Record<EntityType, string>> = {
-  topic: sqlFile('push/import_topics'),
-  company: sqlFile('push/import_companies'),
-};
-
-/** More merges in a row than this are two that name each other. */
-const mostMerges = 20;
-
-/** Looks all ids up, in any case, and what they were merged into. The result leaves out ids that the warehouse lacks. */
-export async function storedEntities(
-  store: Pick<Warehouse, 'all'>,
-  entityType: EntityType,
-  ids: readonly string[],
-): Promise<Map<string, StoredEntity>> {
-  const rows = new Map<string, Row>();
-  let missing = [...ids];
-  for (let step = 0; missing.length > 0 && step <= mostMerges; step += 1) {
-    const found = await rowsAbout<Row>(store, queries[entityType], missing);
-    for (const row of found) rows.set(row.id, row);
-    const survivors = new Set(found.flatMap((row) => row.merged_into_id ?? []));
-    missing = [...survivors].filter((id) => !rows.has(id));
-  }
-  return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
-}
-
-/** Looks topics and companies up, and what they were merged into; the result is asked for one of them. */
-export async function storedEntitiesOf(
-  store: Pick<Warehouse, 'all'>,
-  references: readonly Reference[],
-): Promise<(reference: Reference) => StoredEntity | undefined> {
-  const found = new Map<EntityType, Map<string, StoredEntity>>();
-  for (const [type, sameType] of groupBy(references, ({ entityType }) => entityType)) {
-    const ids = new Set(sameType.map(({ entityId }) => entityId));
-    found.set(type, await storedEntities(store, type, [...ids]));
-  }
-  return ({ entityType, entityId }) => found.get(entityType)?.get(entityId);
-}
-
-function survivorOf(row: Row, rows: ReadonlyMap<string, Row>): StoredEntity['survivor'] {
-  let id = row.merged_into_id;
-  for (let step = 0; step < mostMerges && id !== null; step += 1) {
-    const next = rows.get(id);
-    if (!next || next.merged_into_id === null) return { id, title: next?.title ?? null };
-    id = next.merged_into_id;
-  }
-  return null;
-}
-
-function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string, Row>): StoredEntity {
-  const survivor = survivorOf(row, rows);
-  const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
-  const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
-  return {
-    ...{ id: row.id, title: row.title, survivor },
-    syncedAt: row.synced_at && new Date(row.synced_at).toISOString(),
-    values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
-    blockedReason: blockedReasonOf(row, entityType, survivor),
-  };
-}
-
-function blockedReasonOf(
-  row: Row,
-  entityType: EntityType,
-  survivor: StoredEntity['survivor'],
-): string | null {
-  const { merged_into_id: mergedInto, deleted_reason: reason, detail_unavailable_reason: why } = row;
-  if (mergedInto !== null) {
-    const { id, title } = survivor ?? { id: mergedInto, title: null };
-    return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead`;
-  }
-  if (row.is_deleted) return `was deleted${reason === null ? '' : ` (${reason})`}: the API no longer has it`;
-  return why === null ? null : `cannot be changed: the API answers 404 for it (${why})`;
-}
-
-/** Why nothing about an id can be changed, whatever the rows ask for; null when something can. */
-export function blockedReason(stored: StoredEntity | undefined): string | null {
-  return stored
-    ? stored.blockedReason
-    : 'is not a known id: check it. What is new is known after the next sync';
-}
 
 /** The problem of rows whose topic or company cannot be changed; none when it can. */
 export function blockedProblems(
   stored: StoredEntity | undefined,
-  {
-    column,
-    value,
-    rows,
-  }: { readonly column: string; readonly value: string; readonly rows: readonly number[] },
+  column: string,
+  value: string,
+  rows: readonly number[],
 ): ImportProblem[] {
   const problem = blockedReason(stored);
   const mergedInto = stored?.survivor ?? null;
@@ -221,17 +120,9 @@ function isStoredText({ name, kind, allowed }: Field, text: string | null, store
 }
 
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
-export interface RequestedChange {
-  readonly id: string;
-  readonly rows: readonly number[];
-  /** Where it differs from what the person saw, or from the warehouse; empty when everything is up to date. */
-  readonly wanted: Values;
-  /** Everything that the rows set, including what is already up to date. */
+export interface RequestedChange extends Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'> {
+  /** Everything that the rows set; `wanted` is only what is not up to date. `base` leaves out what nobody knows. */
   readonly requested: Values;
-  /** What the person saw, from the file or else from the warehouse; a field without a known value is left out. */
-  readonly base: Values;
-  readonly baseFrom: 'file' | 'warehouse';
-  readonly baseAt: string | null;
 }
 
 /** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed, or not like this. */
@@ -243,8 +134,8 @@ export function compareWithWarehouse(
   const { id, rows } = entity;
   let { edits } = entity;
   if (Object.keys(edits).length === 0)
-    return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
-  const blocked = blockedProblems(stored, { column: idHeader, value: id, rows });
+    return { wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
+  const blocked = blockedProblems(stored, idHeader, id, rows);
   if (!stored || blocked.length > 0) return { problems: blocked };
 
   const baseOf = (name: string): Value | undefined => {
@@ -286,7 +177,7 @@ export function compareWithWarehouse(
   );
   const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
   return {
-    ...{ id, rows, wanted, requested, base },
+    ...{ wanted, requested, base },
     baseFrom: isFromFile ? 'file' : 'warehouse',
     baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
   };

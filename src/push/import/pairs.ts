@@ -1,12 +1,10 @@
 import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
 import { archivedReason } from '../change.js';
-import { named } from '../facts.js';
+import { blockedReason, named, type Store, type StoredEntity, storedEntities } from '../stored.js';
 import { textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
-import { blockedReason, type StoredEntity, storedEntities } from './match.js';
 import { emptyRow, type ParsedRow, problemAt, timeOf } from './rows.js';
 import { isSameTitle } from './titles.js';
 
@@ -37,7 +35,7 @@ export function isUndecided({ keep }: PairColumns, { cells }: GridRow): boolean 
  * and B of B and C, the reason of both names A.
  */
 export async function parsePairs(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   pair: PairColumns,
   { baseAt }: Pick<Header, 'baseAt'>,
   { rows }: Grid,

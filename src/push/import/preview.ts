@@ -1,12 +1,13 @@
 import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
+import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type Change, type EntityType, entityTypes, fieldsOf, type Values } from '../change.js';
+import { type Change, type EntityType, entityTypes, fieldsOf, type Value } from '../change.js';
 import { perRequest, storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
-import type { Queue } from '../queue.js';
+import { type AffectedCompanies, affectedCompanies } from '../facts.js';
+import type { Origin, Queue } from '../queue.js';
 import { isListed } from '../remote.js';
+import { noteFor, type Store, type StoredOf } from '../stored.js';
 
 /** Something wrong in a row, as the person finds it in the file. */
 export interface ImportProblem {
@@ -59,14 +60,10 @@ export interface ChangeKind {
 }
 
 /** A change as the preview shows it. */
-export interface PreviewChange {
-  readonly entityType: EntityType;
-  readonly entityId: string;
+export interface PreviewChange extends Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base'> {
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
   readonly rows: readonly number[];
-  readonly wanted: Values;
-  readonly base: Values;
   /** The companies that a topic affects; null for a company. */
   readonly affected: AffectedCompanies | null;
   /** What happened to the topic or company since then: archived, superseded, merged. */
@@ -88,13 +85,7 @@ export interface Preview {
   readonly base: { readonly file: number; readonly warehouse: number; readonly oldest: string | null };
 }
 
-export interface ImportReport {
-  readonly importId: string;
-  readonly source: string;
-  readonly sourceHash: string | null;
-  readonly entityType: EntityType;
-  /** The person who asks; null when nobody was named. */
-  readonly requestedBy: string | null;
+export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
   readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
   /** Why nothing of the file may be queued, whichever rows are skipped; null when that is not so. */
@@ -121,7 +112,7 @@ export interface CostSettings {
 
 /** What an import or an undo works with. */
 export interface ImportParts {
-  readonly store: Pick<Warehouse, 'all'>;
+  readonly store: Store;
   readonly queue: Pick<Queue, 'all'>;
   readonly settings: CostSettings;
 }
@@ -140,20 +131,20 @@ export type Totals = Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests'
 export async function previewOf(
   { store, settings }: Pick<ImportParts, 'store' | 'settings'>,
   planned: readonly PlannedChange[],
+  storedOf: StoredOf,
   hasTopics: boolean,
 ): Promise<{ readonly changes: PreviewChange[]; readonly totals: Totals }> {
-  const facts = await factsAbout(store, planned);
   const ofType = (type: EntityType) => planned.filter(({ entityType }) => entityType === type);
   const affected = await affectedCompanies(
     store,
     ofType('topic').map(({ entityId }) => entityId),
   );
   const changes = planned.map(({ entityType, entityId, rows = [], wanted, base }): PreviewChange => {
-    const found = facts({ entityType, entityId });
+    const entity = storedOf({ entityType, entityId });
     return {
-      ...{ entityType, entityId, title: found.title, rows, wanted, base },
+      ...{ entityType, entityId, title: entity?.title ?? null, rows, wanted, base },
       affected: entityType === 'topic' ? affected.of(entityId) : null,
-      note: noteFor(found, wanted),
+      note: noteFor(entity, wanted),
     };
   });
   const stored = await storedCounts(store);
@@ -178,20 +169,19 @@ function costOf(entityType: EntityType, planned: readonly PlannedChange[], store
   return { writes: Math.ceil(planned.length / perRequest[entityType]), reads };
 }
 
+/** In the order of the fields, and of each field what occurs most often first. */
 function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
-  const kinds = new Map<string, ChangeKind>();
-  for (const { wanted, base } of planned) {
-    for (const { name, kind, allowed } of fieldsOf[entityType]) {
-      if (wanted[name] === undefined) continue;
-      const counted = kind === 'boolean' || allowed !== undefined;
-      const from = counted ? valueText(base[name]) : null;
-      const to = counted ? valueText(wanted[name]) : null;
-      const key = JSON.stringify([name, from, to]);
-      kinds.set(key, { field: name, from, to, count: (kinds.get(key)?.count ?? 0) + 1 });
-    }
-  }
-  const order = fieldsOf[entityType].map(({ name }) => name);
-  return [...kinds.values()].sort(
-    (a, b) => order.indexOf(a.field) - order.indexOf(b.field) || b.count - a.count,
-  );
+  return fieldsOf[entityType].flatMap(({ name: field, kind, allowed }) => {
+    const isCounted = kind === 'boolean' || allowed !== undefined;
+    const textOf = (value: Value | undefined) => (isCounted ? valueText(value) : null);
+    const values = planned.filter(({ wanted }) => wanted[field] !== undefined);
+    const changes = values.map(({ base, wanted }) => ({
+      from: textOf(base[field]),
+      to: textOf(wanted[field]),
+    }));
+    const kinds = groupBy(changes, ({ from, to }) => JSON.stringify([from, to]));
+    return [...kinds.values()]
+      .map((same) => ({ field, ...same[0], count: same.length }))
+      .sort((a, b) => b.count - a.count);
+  });
 }

@@ -184,17 +184,14 @@ export function combineRows(rows: readonly ParsedRow[]): {
 }
 
 function combined(id: string, rows: readonly ParsedRow[]): EntityEdits {
-  const edits: Record<string, Edit> = {};
   // Of two bases the newer one is used, so that the order of the rows does not matter.
   const oldestFirst = rows
     .map((one) => ({ one, key: baseKey(one) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
     .map(({ one }) => one);
-  for (const one of oldestFirst) Object.assign(edits, one.edits);
   return {
-    id,
-    rows: rows.map(({ row }) => row),
-    edits,
+    ...{ id, rows: rows.map(({ row }) => row) },
+    edits: Object.assign({}, ...oldestFirst.map(({ edits }) => edits)),
     baseValues: Object.assign({}, ...oldestFirst.map(({ baseValues }) => baseValues)),
     baseAt: oldestFirst.at(-1)?.baseAt ?? null,
     reason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
@@ -210,20 +207,16 @@ function baseKey({ baseAt, baseValues }: ParsedRow): string {
 function contradictions(rows: readonly ParsedRow[]): ImportProblem[] {
   const firsts = new Map<string, Edit>();
   const found = new Map<string, ImportProblem>();
-  for (const { edits } of rows) {
-    for (const [name, edit] of Object.entries(edits)) {
-      const first = firsts.get(name);
-      if (!first) firsts.set(name, edit);
-      else if (first.value !== edit.value) {
-        for (const [one, other] of [
-          [first, edit],
-          [edit, first],
-        ] as const) {
-          const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
-          found.set(`${one.row} ${name}`, problemOf(one, problem));
-        }
-      }
-    }
+  const contradicts = (name: string, one: Edit, other: Edit) => {
+    const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
+    found.set(`${one.row} ${name}`, problemOf(one, problem));
+  };
+  for (const [name, edit] of rows.flatMap(({ edits }) => Object.entries(edits))) {
+    const first = firsts.get(name) ?? edit;
+    firsts.set(name, first);
+    if (first.value === edit.value) continue;
+    contradicts(name, first, edit);
+    contradicts(name, edit, first);
   }
   return [...found.values()];
 }

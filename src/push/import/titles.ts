@@ -2,13 +2,11 @@ import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import { noResult } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { EntityType } from '../change.js';
 import { sheetTables } from '../edit-sheet.js';
-import { rowsAbout } from '../facts.js';
+import { rowsAbout, type Store, type StoredEntity } from '../stored.js';
 import { isFormulaError } from './cells.js';
 import type { Header } from './header.js';
-import type { StoredEntity } from './match.js';
 import type { ImportProblem } from './preview.js';
 import { isAsking, type ParsedRow } from './rows.js';
 
@@ -32,7 +30,7 @@ const titledSql = sqlFile('push/titled');
  * with exactly this title. In a column of ids, a title is a problem that names the id.
  */
 export async function resolveTitles(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   { entityType, id: column, isKeyTitle: isKey }: Header,
   rows: readonly ParsedRow[],
   stored: ReadonlyMap<string, StoredEntity>,
@@ -97,7 +95,7 @@ const earlierTitlesSql = sqlFile('push/earlier_titles');
  * in which spreadsheet programs leave it.
  */
 export async function wrongTitles(
-  store: Pick<Warehouse, 'all'>,
+  store: Store,
   { entityType, title: column }: Header,
   rows: readonly ParsedRow[],
   stored: ReadonlyMap<string, StoredEntity>,

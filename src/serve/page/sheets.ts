@@ -78,14 +78,17 @@ export function sheetsPage(
   problem: Problem | null,
 ): string {
   const frame = frameOf(content, '/sheets');
-  return page(frame, {
-    title: 'Sheets',
-    heading: html`Sheets`,
-    isLive: false,
-    main: html`${problem && problemBox(problem)}${downloadSection(filter, placeOf(content))}${
-      content.visitor?.role === 'write' ? uploadSection(content.visitor.token, placeOf(content)) : null
+  const { visitor } = content;
+  return plainPage(
+    frame,
+    html`${problem && problemBox(problem)}${downloadSection(filter, placeOf(content))}${
+      visitor?.role === 'write' ? uploadSection(visitor.token, placeOf(content)) : null
     }${historySection(history, frame)}`,
-  });
+  );
+}
+
+function plainPage(frame: Frame, main: Html): string {
+  return page(frame, { title: 'Sheets', heading: html`Sheets`, isLive: false, main });
 }
 
 /** The path of the page, which each organization of a service has. */
@@ -100,12 +103,7 @@ export interface Problem {
 
 export function problemPage(content: PageContent, problem: Problem): string {
   const main = html`${problemBox(problem)}<p><a href="${placeOf(content)}">Back to the sheets</a></p>`;
-  return page(frameOf(content, '/sheets'), {
-    title: 'Sheets',
-    heading: html`Sheets`,
-    isLive: false,
-    main,
-  });
+  return plainPage(frameOf(content, '/sheets'), main);
 }
 
 function problemBox({ message, details }: Problem): Html {
@@ -203,11 +201,17 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
     heading: html`${nameOf(sheet)}`,
     // A preview takes the time of an import; only what was confirmed moves by itself.
     isLive: !isNew && sheet.state !== 'cancelled',
-    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content)}${
-      sheet.conflicts.length > 0
-        ? listSection('conflicts', 'Conflicts', sheet.conflicts, sheet.conflicts.length)
-        : null
-    }${leftOutSection(sheet)}`,
+    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content)}${listSection(
+      'conflicts',
+      'Conflicts',
+      sheet.conflicts,
+      sheet.conflicts.length,
+    )}${listSection(
+      'left-out',
+      sheet.isUndo ? 'What stays as it is' : 'Rows that are left out',
+      sheet.leftOut,
+      sheet.leftOutCount,
+    )}`,
   });
 }
 
@@ -334,17 +338,9 @@ function notListed(number: number): Html | null {
   return number > 0 ? html`<p class="quiet">and ${count(number)} more</p>` : null;
 }
 
-function leftOutSection({ leftOut, leftOutCount, isUndo }: SheetDetails): Html | null {
-  if (leftOut.length === 0) return null;
-  return listSection(
-    'left-out',
-    isUndo ? 'What stays as it is' : 'Rows that are left out',
-    leftOut,
-    leftOutCount,
-  );
-}
-
-function listSection(id: string, heading: string, all: readonly LeftOut[], total: number): Html {
+/** Null when there is nothing to list. */
+function listSection(id: string, heading: string, all: readonly LeftOut[], total: number): Html | null {
+  if (all.length === 0) return null;
   const rows = all.slice(0, most).map(({ what, why }): Row => [what, why]);
   return section(
     id,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
 import type { Change } from '../../../src/push/change.js';
 import { cancel, retry } from '../../../src/push/decide.js';
-import { storedEntitiesOf } from '../../../src/push/import/match.js';
+import { storedEntitiesOf } from '../../../src/push/stored.js';
 import { importingOfFile, syncedAt } from './import/support.js';
 
 const importing = importingOfFile();

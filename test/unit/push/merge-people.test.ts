@@ -1,10 +1,13 @@
 import { appendFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { RejectedError } from '../../../src/base/errors.js';
 import { MergeJournal, mergeJournalPath, type PeopleMerge } from '../../../src/push/merge-journal.js';
 import {
   isConfirmation,
   isMerged,
   type KnownPerson,
+  type MergeContext,
+  mergePeople,
   problemsOf,
   type RemotePerson,
 } from '../../../src/push/merge-people.js';
@@ -99,4 +102,30 @@ describe('the journal', () => {
       ['b', 'sending'],
     ]);
   });
+});
+
+it('a merge in doubt has failed when the person who should go is gone', async () => {
+  const journal = new MergeJournal({ dataDir: testFolder() });
+  const firstSentAt = '2026-10-03T00:00:00.000Z';
+  journal.save({
+    ...{ id: 'a', sourceId: '1', targetId: '2', idempotencyKey: 'k', status: 'sending', firstSentAt },
+    ...{ requestedBy: 'kim', requestedReason: null, settledAt: null, error: null },
+  });
+  const call = async (_: string, { params }: { params: { personId: string } }) => {
+    if (params.personId === '1')
+      throw new RejectedError(
+        'no',
+        { endpoint: 'person', method: 'GET', path: '/' },
+        404,
+        undefined,
+        undefined,
+      );
+    return { body: { id: params.personId } };
+  };
+  const clock = { now: () => Date.parse(firstSentAt), sleep: async () => undefined };
+  const context = { api: { call }, clock, stop: new AbortController().signal, journal };
+  const request = { requestedBy: 'kim', requestedReason: null, dryRun: false };
+  const report = await mergePeople(context as unknown as MergeContext, pairOf(), request);
+  expect(report).toMatchObject({ outcome: 'refused', id: 'a' });
+  expect(journal.all()).toMatchObject([{ id: 'a', status: 'failed' }]);
 });

@@ -33,7 +33,7 @@ class World {
       selected.map((one) => this.now(one)),
       () => null,
     );
-    for (const { entityId, wanted, base, undoes, source } of plan.reversals)
+    for (const { entityId, wanted, base, undoes, source } of plan.newChanges)
       this.changes.push(asChange(this.changes.length, { entityId, wanted, base, undoes, source }));
     return plan;
   }
@@ -88,13 +88,13 @@ describe('an undo', () => {
     world.push();
     expect(reasons(world.undo([change]))).toEqual(['undone: it is undone already (change c0001)']);
     const undo = world.changes[1] as Change;
-    expect(world.undo([undo]).reversals).toMatchObject([
+    expect(world.undo([undo]).newChanges).toMatchObject([
       { wanted: { priority: 'high' }, source: 'redo of list.csv' },
     ]);
     world.push();
     expect(world.remote.t1?.priority).toBe('high');
     // The redo stands for the change: undoing the change again undoes the redo.
-    expect(world.undo([change]).reversals).toMatchObject([
+    expect(world.undo([change]).newChanges).toMatchObject([
       { wanted: { priority: 'low' }, undoes: ['c0002'], source: 'undo of list.csv' },
     ]);
     world.push();
@@ -110,7 +110,7 @@ describe('an undo', () => {
     const only = world.queue('t2', { lifecycle_state: 'completed' });
     world.push();
     const plan = world.undo();
-    expect(plan.reversals).toMatchObject([{ wanted: { priority: 'low' }, undoes: [both.id] }]);
+    expect(plan.newChanges).toMatchObject([{ wanted: { priority: 'low' }, undoes: [both.id] }]);
     expect(plan.kept).toEqual([
       {
         ids: [both.id],

@@ -67,6 +67,11 @@ describe('the header', () => {
   ])('%j is refused', (columns, problem) => {
     expect(refusal(...columns)).toContain(problem);
   });
+
+  it('names a second column of one meaning once', () => {
+    const columns = ['topic_id', 'priority', 'base_priority', 'Base Priority'];
+    expect(refusal(...columns).match(/both mean/g)).toHaveLength(1);
+  });
 });
 
 describe('columns', () => {

@@ -159,7 +159,7 @@ describe('problems', () => {
       expect.stringMatching(/^2 archived perhaps is neither/),
       expect.stringMatching(/^3 topic_id nope is not a known id/),
       '4 topic_id gone was deleted (spam): the API no longer has it',
-      '5 topic_id merged was merged into t1 (Topic 1): change that topic instead, or import with --follow-merges',
+      '5 topic_id merged was merged into Topic 1 (t1): change that topic instead, or import with --follow-merges',
       '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
       '7 topic_id null is empty: the id is missing',
       expect.stringMatching(/^8 archived_reason why is only used when archived is TRUE/),

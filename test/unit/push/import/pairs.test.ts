@@ -72,7 +72,7 @@ describe('a sheet of pairs', () => {
       ),
     ).toEqual([
       '2 keep does not say which of the two stays: write 1 or 2, its id, or both where both stay',
-      '3 keep cannot be done: merged, which would stay, was merged into t1 (Topic 1): change that topic instead',
+      '3 keep cannot be done: merged, which would stay, was merged into Topic 1 (t1): change that topic instead',
       '4 keep cannot be done: gone, which would be archived, was deleted (spam): the API no longer has it',
       '5 keep cannot be done: filed, which would stay, is archived itself. Take it out of the archive first, or keep the other one',
       '6 keep cannot be done: the title beside t7 is not its title, which is "Topic 7": put each id back beside its title',
@@ -84,7 +84,7 @@ describe('a sheet of pairs', () => {
     const { rows } = await importing.prepare(sheet('1,Topic 1,Merged,0.9,t1,merged,'), false, true);
     expect(rows).toMatchObject([{ outcome: 'unchanged' }]);
     expect(await problemsOf('2,Merged,Topic 2,0.9,merged,t2,')).toEqual([
-      '2 keep cannot be done: merged, which would be archived, was merged into t1 (Topic 1): change that topic instead',
+      '2 keep cannot be done: merged, which would be archived, was merged into Topic 1 (t1): change that topic instead',
     ]);
   });
 

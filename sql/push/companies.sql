@@ -1,4 +1,8 @@
--- The companies in $ids, in any case, with their values. Only a company's own page shows its connections.
+-- The companies in $ids, in any case, with their values and what happened to them. Only a company's own page shows its
+-- connections.
+WITH asked AS (
+  SELECT * FROM companies WHERE lower(id) IN (SELECT lower(unnest($ids)))
+)
 SELECT
   companies.id,
   companies.name AS title,
@@ -13,14 +17,15 @@ SELECT
     'connections_phone': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_phone},
     'connections_twitter': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_twitter}
   })::VARCHAR AS "values",
-  greatest(companies.synced_at, listed.read_at) AS synced_at,
+  strftime(
+    greatest(companies.synced_at, listed.read_at) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'
+  ) AS "syncedAt",
   companies.deleted_at IS NOT NULL AS is_deleted,
   companies.deleted_reason,
   companies.merged_into_id,
   companies.detail_unavailable_reason
-FROM companies
+FROM asked AS companies
 CROSS JOIN (
   SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'companies'
 ) AS listed
-LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id
-WHERE lower(companies.id) IN (SELECT lower(unnest($ids)));
+LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id;
