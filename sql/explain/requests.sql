@@ -9,12 +9,14 @@ WITH named AS (
     split_part(path, '?', 1) AS own_path,
     string_split(split_part(path, '?', 2), '&') AS parameters
   FROM ops.requests
+),
+matching AS (
+  SELECT "at", run_id AS "runId", endpoint, method, path, status, ms, bytes, attempt, error, request_id AS "requestId"
+  FROM named
+  WHERE list_contains($paths, own_path)
+    OR (list_contains($shared, own_path) AND list_has_any(parameters, $parameters))
 )
-SELECT
-  "at", run_id AS "runId", endpoint, method, path, status, ms, bytes, attempt, error, request_id AS "requestId",
-  count(*) OVER () AS total
-FROM named
-WHERE list_contains($paths, own_path)
-  OR (list_contains($shared, own_path) AND list_has_any(parameters, $parameters))
+SELECT *, (SELECT count(*) FROM matching) AS total
+FROM matching
 ORDER BY "at" DESC, attempt DESC
 LIMIT 100

@@ -9,9 +9,12 @@ WITH changes AS (
     coalesce(requested_by, user_name, changed_by)
   FROM lifecycle_transitions
   WHERE NOT is_first
+),
+latest AS (
+  FROM changes
+  WHERE changed_at >= $since::TIMESTAMPTZ
 )
-SELECT *, count(*) OVER () AS found
-FROM changes
-WHERE changed_at >= $since::TIMESTAMPTZ
+SELECT *, (SELECT count(*) FROM latest) AS found
+FROM latest
 ORDER BY changed_at DESC, history_id, field
 LIMIT 12;

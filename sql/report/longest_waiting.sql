@@ -1,7 +1,7 @@
 -- VIPs and urgent topics first, then the longest wait.
 SELECT group_id, coalesce(title, topic_title) AS title, last_name AS name, topic_priority AS priority,
   waiting_hours AS hours, is_vip, was_answered_before, source_name AS source, source_url AS url,
-  count(*) OVER () AS found
+  (SELECT count(*) FROM report_waiting) AS found
 FROM report_waiting
 ORDER BY is_vip DESC, coalesce(topic_priority IN ('high', 'very_high'), false) DESC, waiting_hours DESC, group_id
 LIMIT 12;

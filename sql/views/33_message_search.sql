@@ -101,11 +101,14 @@ FROM best
 GROUP BY id;
 
 CREATE OR REPLACE MACRO message_search(words) AS TABLE
+WITH ranked AS MATERIALIZED (
+  FROM search_ranked(words, false)
+)
 SELECT
   ranked.id AS message_id,
   ranked.score,
   ranked.words_found,
-  count(*) OVER () AS found,
+  (SELECT count(*) FROM ranked) AS found,
   messages.created_at,
   messages.source_name,
   author.display_name AS author_name,
@@ -115,7 +118,7 @@ SELECT
   topic.title AS topic_title,
   messages.content,
   messages.source_url
-FROM search_ranked(words, false) AS ranked
+FROM ranked
 JOIN messages ON messages.id = ranked.id
 LEFT JOIN message_senders AS sender ON sender.message_id = ranked.id
 LEFT JOIN author_people AS author ON author.author_id = messages.author_id
@@ -123,7 +126,10 @@ LEFT JOIN conversation_topics AS topic ON topic.group_id = messages.group_id
 ORDER BY ranked.score DESC, messages.created_at DESC, ranked.id;
 
 CREATE OR REPLACE MACRO conversation_search(words) AS TABLE
-WITH written AS (
+WITH ranked AS MATERIALIZED (
+  FROM search_ranked(words, true)
+),
+written AS (
   SELECT group_id, count(*) AS messages, min(created_at) AS first_message_at, max(created_at) AS last_message_at
   FROM messages
   WHERE deleted_at IS NULL
@@ -133,14 +139,14 @@ SELECT
   ranked.id AS group_id,
   ranked.score,
   ranked.words_found,
-  count(*) OVER () AS found,
+  (SELECT count(*) FROM ranked) AS found,
   groups.title,
   topic.topic_id,
   topic.title AS topic_title,
   written.messages,
   written.first_message_at,
   written.last_message_at
-FROM search_ranked(words, true) AS ranked
+FROM ranked
 JOIN written ON written.group_id = ranked.id
 LEFT JOIN groups ON groups.id = ranked.id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = ranked.id
