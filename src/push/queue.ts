@@ -238,7 +238,7 @@ export class ChangeJournal {
     const newer = new Map<string, Change>();
     for (const { line, value } of this.#guard(() => this.#file.lines())) {
       const { data: change, error } = changeLine.safeParse(value);
-      if (error) this.#warn(line, value === undefined ? 'is not JSON' : problemOf(error));
+      if (error) this.#warn(line, value === undefined ? 'cannot be read' : problemOf(error));
       else {
         const known = changes.get(change.id)?.revision ?? 0;
         // Of two lines of one revision the last is valid: the first may be of a write that failed.

@@ -55,14 +55,14 @@ describe('Queue', () => {
     const { queuedAt: _, ...incomplete } = added;
     const lines = [{ ...incomplete, revision: 9 }, { id: 'c', revision: 1 }, 7, { ...added, status: 'lost' }];
     for (const line of lines) appendFileSync(journalPath(dataDir), `${JSON.stringify(line)}\n`);
-    appendFileSync(journalPath(dataDir), `not JSON\n{"id": "cut o\n`);
+    appendFileSync(journalPath(dataDir), `not JSON\n{"id": "cut o`);
     const warnings: string[] = [];
     const log = pino({ level: 'warn' }, { write: (text) => void warnings.push(text) });
     const again = await Queue.open(warehouse, { dataDir }, systemClock, log);
     const [next] = again.add([wish('t2')]) as [Change];
     expect(await readQueue(null, { dataDir }, log)).toEqual([added, next]);
     expect(warnings.map((text) => JSON.parse(text))).toMatchObject(
-      [/^queuedAt: /, /^entityType: /, /^is not an object$/, /^status: /, /^is not JSON$/].map(
+      [/^queuedAt: /, /^entityType: /, /^is not an object$/, /^status: /, /^cannot be read$/].map(
         (problem, index) => ({
           path: journalPath(dataDir),
           line: index + 2,
