@@ -317,7 +317,7 @@ function stripRejection(
   const body = typeof row.body === 'string' ? row.body : 'null';
   const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
   if (stripped) set('body', stripped.body);
-  if (id !== '') set('id', documentId(forgotten, endpoint, id, parentId));
+  if (id !== '') set('id', documentId(forgotten, { endpoint, id, parentId }));
 }
 
 /** A path of a request without the ids of what was forgotten. */

@@ -51,11 +51,11 @@ export function stripBatch(
       documents,
       removed: batch.removed.map((key) => ({
         ...key,
-        id: documentId(forgotten, key.endpoint, key.id, key.parentId),
+        id: documentId(forgotten, key),
       })),
       sets: batch.sets.map((set) => ({
         ...set,
-        ids: set.ids.map((id) => documentId(forgotten, set.endpoint, id, set.parentId)),
+        ids: set.ids.map((id) => documentId(forgotten, { ...set, id })),
       })),
       rejections: batch.rejections.map((rejection) => strippedRejection(forgotten, rejection)),
       drift: batch.drift.map((drift) => strippedDrift(forgotten, drift, touched)),
