@@ -1,7 +1,7 @@
 import { millisecondsOf } from '../../contract/fields.js';
 import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
-import { entities, learnedFrom } from './entities.js';
+import { entities, learnFrom } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { documentId, type Expired, mayConcern, stripConcerned, stripRejected } from './strip.js';
 
@@ -30,9 +30,7 @@ export function stripBatch(
       (document) => mayConcern(forgotten, document) || (tooOld && isTooOld(tooOld, document)),
     ),
   );
-  const learned = [...concerned].flatMap((document) =>
-    learnedFrom(forgotten, document).filter((row) => forgotten.add(row)),
-  );
+  const learned = [...concerned].flatMap((document) => learnFrom(forgotten, document));
   /** The kinds of documents of which one was stripped: an example of their drift may be of somebody who was forgotten. */
   const touched = new Set<string>();
   const documents = batch.documents.map((document) => {

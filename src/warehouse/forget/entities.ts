@@ -188,19 +188,26 @@ const partsOfKind: Readonly<Record<Named, Partial<Record<Kind, readonly Part[]>>
   },
 };
 
+/** The kinds of the columns of each table of the schema main. */
+export function tablesOfEntities() {
+  return Object.entries(kindsOfColumns().tables).filter(([table]) => !table.includes('.'));
+}
+
+/** The column that says which person or company a row is about. */
+export function idColumn(type: Named, kinds: Readonly<Record<string, Kind>>): string | undefined {
+  return ['id', `${type}_id`].find((name) => kinds[name] === `${type}_id`);
+}
+
 /** The personal columns of the tables that have a person or company by its id. */
 export function ownColumns(type: Named): OwnColumns[] {
-  const { tables } = kindsOfColumns();
-  return Object.entries(tables).flatMap(([table, kinds]) => {
-    const id = ['id', `${type}_id`].find((name) => kinds[name] === `${type}_id`);
+  return tablesOfEntities().flatMap(([table, kinds]) => {
+    const id = idColumn(type, kinds);
     const columns = Object.entries(kinds).flatMap(([name, kind]) =>
       classOf(kind) === 'personal' && (kind.startsWith(`${type}_`) || kind === 'account_name')
         ? { name, kind }
         : [],
     );
-    return id === undefined || table.includes('.') || columns.length === 0
-      ? []
-      : { of: type, table, id, columns };
+    return id === undefined || columns.length === 0 ? [] : { of: type, table, id, columns };
   });
 }
 
@@ -234,9 +241,10 @@ export function storedOf(type: Named): string {
 
 /**
  * What a document that `mayConcern` shows of somebody who was forgotten and comes under another id: a further account, the authors of an
- * account, the messages of a conversation, and the people or companies that they were merged with.
+ * account, the messages of a conversation, and the people or companies that they were merged with. It is added to
+ * `forgotten`; returns what is new.
  */
-export function learnedFrom(
+export function learnFrom(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
 ): Fingerprint[] {
@@ -246,9 +254,8 @@ export function learnedFrom(
   const item: unknown = JSON.parse(document.body);
   if (!isObject(item)) return [];
   return learn(forgotten, item, document).flatMap(([part, value]) => {
-    if (typeof value !== 'string' || value === '') return [];
-    const fingerprint = forgotten.of(part, value);
-    return fingerprint ? [fingerprint] : [];
+    const fingerprint = typeof value === 'string' && value !== '' ? forgotten.of(part, value) : null;
+    return fingerprint && forgotten.add(fingerprint) ? [fingerprint] : [];
   });
 }
 

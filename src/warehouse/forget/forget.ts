@@ -3,12 +3,10 @@ import type { Models } from '../load/models.js';
 import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import {
-  countHeld,
-  countOther,
-  type Findings,
+  countFound,
+  type Found,
   findDocuments,
   findOtherRows,
-  type OtherRow,
   type RowCounts,
   replaceDocuments,
   replaceOtherRows,
@@ -49,14 +47,7 @@ export interface ForgetPlan {
   /** How many names and addresses somebody else has too: they are only removed where it is clear whose they are. */
   readonly shared: number;
   readonly fingerprints: readonly Fingerprint[];
-  /** What is to be replaced, as it was found; it holds until something else is written. */
   readonly found: Found;
-}
-
-/** The documents and the other rows with something to remove. */
-interface Found {
-  readonly findings: Findings;
-  readonly others: readonly OtherRow[];
 }
 
 /** Finds who is meant and what is held of them. Writes nothing. */
@@ -93,8 +84,7 @@ export async function planForget(
       if (value.includes('@')) addPart(trial, 'identity', `email:${value}`);
     }
   }
-  const findings = await findEverywhere(session, trial);
-  const others = await findOtherRows(session, models, trial);
+  const found = await findEverywhere(session, models, trial);
   return {
     type,
     ids,
@@ -102,10 +92,10 @@ export async function planForget(
     merged: ids.length - named.length,
     unknown,
     inAdvance: inAdvance ? unknown.length : 0,
-    held: { ...(await countHeld(session, models, findings)), ...countOther(others) },
+    held: await countFound(session, models, found),
     shared,
     fingerprints: trial.rows().filter(({ fingerprint }) => !known.has(fingerprint)),
-    found: { findings, others },
+    found,
   };
 }
 
@@ -155,16 +145,17 @@ async function authorsWith(
 }
 
 /**
- * Finds the documents with something to remove. They may show that others are the same people or companies: then the names
- * and addresses of these are looked for, too.
+ * Finds the documents and other rows with something to remove. Documents may show that others are the same people or
+ * companies: then the names and addresses of these are looked for, too.
  */
-async function findEverywhere(session: Statements, forgotten: Fingerprints): Promise<Findings> {
+async function findEverywhere(session: Statements, models: Models, forgotten: Fingerprints): Promise<Found> {
   const learned = await addStored(session, forgotten);
-  for (;;) {
-    const found = await findDocuments(session, forgotten);
-    if (found.learned.length === 0) return { documents: found.documents, learned };
+  let found = await findDocuments(session, forgotten);
+  while (found.learned.length > 0) {
     learned.push(...found.learned, ...(await addStored(session, forgotten)));
+    found = await findDocuments(session, forgotten);
   }
+  return { documents: found.documents, learned, others: await findOtherRows(session, models, forgotten) };
 }
 
 /** Adds the fingerprints of those that were forgotten by their ids and are still stored with anything personal. Returns the new ones. */
@@ -280,22 +271,21 @@ export async function removeAll(
   options: {
     readonly record?: AuditRecord;
     /** What follows; without a record, of the latest request, and only where something was changed. */
-    readonly pending?: readonly Step[];
+    readonly pending: readonly Step[];
     /** Fingerprints that are not stored yet. */
     readonly added?: readonly Fingerprint[];
     /** What was found just before; otherwise everything is read. */
     readonly found?: Found | undefined;
-  } = {},
+  },
 ): Promise<RowCounts> {
-  const { found, record, pending = [], added = [] } = options;
-  const findings = found?.findings ?? (await findEverywhere(session, forgotten));
-  const others = found?.others ?? (await findOtherRows(session, models, forgotten));
+  const { record, pending, added = [] } = options;
+  const found = options.found ?? (await findEverywhere(session, models, forgotten));
   return session.transaction(async (tx) => {
     const held = {
-      ...(await replaceDocuments(tx, models, findings)),
-      ...(await replaceOtherRows(tx, others)),
+      ...(await replaceDocuments(tx, models, found.documents)),
+      ...(await replaceOtherRows(tx, found.others)),
     };
-    await storeFingerprints(tx, forgotten.salt, [...added, ...findings.learned], record?.id ?? null);
+    await storeFingerprints(tx, forgotten.salt, [...added, ...found.learned], record?.id ?? null);
     if (record) await storeRecord(tx, { ...record, details: record.details ?? held }, pending);
     await settleLearned(tx, record || Object.keys(held).length === 0 ? [] : pending);
     return held;
@@ -344,11 +334,10 @@ export async function expireOld(
     ...entities().kindsOfPeople,
   });
   const rowIds = rows.map(({ rid }) => rid);
-  let findings: Findings;
-  do findings = await findDocuments(session, forgotten, { expired, rowIds });
-  while (findings.learned.length > 0);
+  let found = await findDocuments(session, forgotten, { expired, rowIds });
+  while (found.learned.length > 0) found = await findDocuments(session, forgotten, { expired, rowIds });
   return session.transaction(async (tx) => {
-    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, findings)) };
+    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, found.documents)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {
       if (!versions.has(table)) continue;
