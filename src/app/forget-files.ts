@@ -4,7 +4,7 @@ import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption.js';
 import { SignalhouseError, UsageError } from '../base/errors.js';
-import { isObject } from '../base/json.js';
+import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
@@ -84,12 +84,7 @@ export async function cleanFiles(
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
-    let stripped: string;
-    try {
-      stripped = stripJson(forgotten, text);
-    } catch {
-      stripped = forgotten.redact(text);
-    }
+    const stripped = stripJson(forgotten, text);
     if (stripped === text) continue;
     found.push(name);
     if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
@@ -125,17 +120,9 @@ export async function cleanFiles(
 
 /** A line of the journal without what was forgotten; values of a company that was forgotten are null. */
 function journalLine(forgotten: Fingerprints, line: string): string {
-  if (line.trim() === '') return line;
-  let change: unknown;
-  try {
-    change = JSON.parse(line);
-  } catch {
-    // A line that a kill cut off is no change.
-    return forgotten.redact(line);
-  }
-  if (!isObject(change)) return line;
-  const isTheirs = change.entityType === 'company' && forgotten.has('company', change.entityId);
-  if (!isTheirs) return stripJson(forgotten, line);
+  const change = jsonOf(line);
+  const isOfCompany = isObject(change) && change.entityType === 'company';
+  if (!isOfCompany || !forgotten.has('company', change.entityId)) return stripJson(forgotten, line);
   const values = ['wanted', 'base', 'remoteBefore', 'remoteAfter'].map((name) => {
     const value = change[name];
     return [name, isObject(value) ? JSON.parse(withoutStrings(JSON.stringify(value))) : value];

@@ -1,3 +1,4 @@
+import { jsonOf } from '../../base/json.js';
 import { millisecondsOf } from '../../contract/fields.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type About, type Entity, entities, entityNamed } from './entities.js';
@@ -85,9 +86,13 @@ export function documentId(forgotten: Fingerprints, { endpoint, id, parentId }: 
   return isForgotten ? `${platform}:${forgotten.pseudonym(id)}` : id;
 }
 
-/** JSON text of any kind without the names, addresses and quotes that were forgotten. */
+/**
+ * JSON text of any kind without the names, addresses and quotes that were forgotten. Text that is not JSON, such as a line of a
+ * journal that a kill cut off, is searched like a sentence.
+ */
 export function stripJson(forgotten: Fingerprints, text: string): string {
   if (!forgotten.mayTouch(text)) return text;
+  if (jsonOf(text) === undefined) return forgotten.redact(text);
   return stripDocument(forgotten, { endpoint: '', id: '', parentId: null, body: text })?.body ?? text;
 }
 
