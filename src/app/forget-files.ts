@@ -123,10 +123,10 @@ function journalLine(forgotten: Fingerprints, line: string): string {
   const change = jsonOf(line);
   const isOfCompany = isObject(change) && change.entityType === 'company';
   if (!isOfCompany || !forgotten.has('company', change.entityId)) return stripJson(forgotten, line);
-  const values = ['wanted', 'base', 'remoteBefore', 'remoteAfter'].map((name) => {
-    const value = change[name];
-    return [name, isObject(value) ? JSON.parse(withoutStrings(JSON.stringify(value))) : value];
-  });
+  const values = ['wanted', 'base', 'remoteBefore', 'remoteAfter'].map((name) => [
+    name,
+    withoutStrings(change[name]),
+  ]);
   const status = endedChange(String(change.status));
   const ended = status === null ? {} : { status, settledAt: new Date().toISOString() };
   return stripJson(

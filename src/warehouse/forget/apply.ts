@@ -7,7 +7,7 @@ import { databaseInUse, tablesOf, textsOf } from '../store/copy.js';
 import type { Session, Statements } from '../store/session.js';
 import { entities, learnFrom, type OwnColumns, ownColumnsIn } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
-import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
+import { type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
 
@@ -262,7 +262,7 @@ export async function findOtherRows(
   return found;
 }
 
-type TextRow = Readonly<Record<string, string | number | null>>;
+type TextRow = Readonly<Record<string, string | null>>;
 
 function strippedRow(
   forgotten: Fingerprints,
@@ -276,8 +276,8 @@ function strippedRow(
     if (row[name] !== value && row[name] !== undefined) values[name] = value;
   };
   for (const { name, type } of columns) {
-    const value = row[name];
-    if (typeof value !== 'string') continue;
+    const value = row[name] ?? null;
+    if (value === null) continue;
     if (type === 'JSON') set(name, stripJson(forgotten, value));
     else if (/(?:^|_)id$/.test(name)) set(name, forgotten.redactId(value));
     else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
@@ -285,20 +285,24 @@ function strippedRow(
   // The rows of versions that are about the entity itself.
   for (const { of, id, columns: fields } of own)
     if (forgotten.has(of, row[id])) for (const { name } of fields) set(name, null);
-  if (table === 'ops.rejected_records') stripRejection(forgotten, row, set);
-  if (table === 'ops.requests' || table === 'ops.change_attempts') {
-    if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
+  const { id, path } = row;
+  const endpoint = row.endpoint ?? '';
+  if (table === 'ops.rejected_records') {
+    const record = { endpoint, id: id ?? '', parentId: row.parent_id ?? null, body: row.body ?? 'null' };
+    const stripped = stripRejected(forgotten, record);
+    if (stripped) set('body', stripped.body);
+    if (stripped && id) set('id', stripped.id);
   }
+  if ((table === 'ops.requests' || table === 'ops.change_attempts') && path)
+    set('path', stripPath(forgotten, values.path ?? path));
   // Their examples may be of anybody, and nothing says of whom.
-  if (table === 'ops.schema_drift' && entities().personalKinds.has(String(row.endpoint)))
-    set('example', null);
+  if (table === 'ops.schema_drift' && entities().personalKinds.has(endpoint)) set('example', null);
   // A short hash of a name is in there.
-  if (table === 'ops.coverage' && entityParts.some((part) => forgotten.has(part, row.entity_id)))
-    set('counters', null);
+  if (table === 'ops.coverage' && isForgottenId(forgotten, row.entity_id)) set('counters', null);
   if (table === 'ops.changes' && forgotten.has('company', row.company_id)) {
     for (const field of ['wanted', 'base', 'remote_before', 'remote_after']) {
-      const value = row[field];
-      if (typeof value === 'string') set(field, withoutStrings(value));
+      const value = row[field] ?? null;
+      if (value !== null) set(field, JSON.stringify(withoutStrings(JSON.parse(value))));
     }
     set('body', null);
     const ended = endedChange(String(row.status));
@@ -307,33 +311,22 @@ function strippedRow(
   return values;
 }
 
-const entityParts = ['person', 'company', 'conversation'] as const;
-
-function stripRejection(
-  forgotten: Fingerprints,
-  row: TextRow,
-  set: (name: string, value: string | null) => void,
-): void {
-  const endpoint = String(row.endpoint);
-  const id = typeof row.id === 'string' ? row.id : '';
-  const parentId = typeof row.parent_id === 'string' ? row.parent_id : null;
-  const body = typeof row.body === 'string' ? row.body : 'null';
-  const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
-  if (stripped) set('body', stripped.body);
-  if (id !== '') set('id', documentId(forgotten, { endpoint, id, parentId }));
+/** Whether an id is that of something forgotten that has requests of its own. */
+function isForgottenId(forgotten: Fingerprints, id: unknown): boolean {
+  return (['person', 'company', 'conversation'] as const).some((part) => forgotten.has(part, id));
 }
 
 /** A path of a request without the ids of what was forgotten. */
 export function stripPath(forgotten: Fingerprints, path: string): string {
   if (!forgotten.mayTouch(path) && !forgotten.mayTouch(decoded(path))) return path;
+  const replaced = (found: string, id: string, place: string) =>
+    isForgottenId(forgotten, decoded(id)) ? `${place}forgotten` : found;
   return path
-    .replace(/\/(people|companies|groups)\/([^/?]+)/g, (found, list: string, id: string) =>
-      entityParts.some((part) => forgotten.has(part, decoded(id))) ? `/${list}/forgotten` : found,
+    .replace(/(\/(?:people|companies|groups)\/)([^/?]+)/g, (found, place: string, id: string) =>
+      replaced(found, id, place),
     )
-    .replace(/(personId|companyId)=([^&]+)/g, (found, name: string, id: string) =>
-      entityParts.some((part) => forgotten.has(part, decoded(id.replaceAll('+', ' '))))
-        ? `${name}=forgotten`
-        : found,
+    .replace(/((?:personId|companyId)=)([^&]+)/g, (found, place: string, id: string) =>
+      replaced(found, id.replaceAll('+', ' '), place),
     );
 }
 
@@ -354,14 +347,11 @@ export function endedChange(status: string): 'cancelled' | 'failed' | null {
   return ['queued', 'conflict', 'failed'].includes(status) ? 'cancelled' : null;
 }
 
-/** A JSON object whose values that are text are null. */
-export function withoutStrings(json: string): string {
-  const object: unknown = JSON.parse(json);
-  if (!isObject(object)) return json;
-  return JSON.stringify(
-    Object.fromEntries(
-      Object.entries(object).map(([name, value]) => [name, typeof value === 'string' ? null : value]),
-    ),
+/** An object whose values that are text are null; anything else as it is. */
+export function withoutStrings(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, typeof one === 'string' ? null : one]),
   );
 }
 

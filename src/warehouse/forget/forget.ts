@@ -61,22 +61,13 @@ export async function planForget(
   const { ids: named, unknown: notFound } = await findEntities(session, selection);
   const authors = type === 'person' ? await authorsWith(session, notFound) : [];
   const unknown = notFound.filter((one) => !authors.some(({ address }) => address === one));
-  const ids =
-    type === 'conversation'
-      ? named
-      : (await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids: named })).map(
-          ({ id }) => id,
-        );
+  const ids = type === 'conversation' ? named : await withMerged(session, type, named);
   const known = new Set(forgotten.rows().map(({ fingerprint }) => fingerprint));
   const trial = new Fingerprints(forgotten.salt, forgotten.rows());
+  const accounts = authors.map(({ id }) => id);
   const shared =
     (await addFingerprints(session, trial, type, ids)) +
-    (await addFingerprints(
-      session,
-      trial,
-      'account',
-      authors.map(({ id }) => id),
-    ));
+    (await addFingerprints(session, trial, 'account', accounts));
   if (inAdvance) {
     for (const value of unknown) {
       const parts: Part[] = value.includes('@') ? [type, 'email', 'text'] : [type];
@@ -105,29 +96,33 @@ async function findEntities(
   { type, ids, emails }: Selection,
 ): Promise<{ ids: string[]; unknown: string[] }> {
   const addresses = emails.map((one) => one.trim().toLowerCase());
-  if (type === 'person') {
-    const rows = await session.all<{ id: string; email: string | null }>(sqlFile('forget/find_person'), {
-      ids,
-      emails: addresses,
-    });
-    const found = rows.filter(
-      ({ id, email }) => ids.includes(id) || (email !== null && addresses.includes(email)),
-    );
-    return {
-      ids: [...new Set(found.map(({ id }) => id))],
-      unknown: [
-        ...ids.filter((one) => !found.some(({ id }) => id === one)),
-        ...addresses.filter((one) => !found.some(({ email }) => email === one)),
-      ],
-    };
-  }
   const table = type === 'company' ? 'companies' : 'groups';
-  const rows = await session.all<{ id: string }>(
-    `SELECT id FROM main.${table} WHERE id IN (SELECT unnest($ids::VARCHAR[]))`,
-    { ids },
+  const rows =
+    type === 'person'
+      ? await session.all<{ id: string; email: string | null }>(sqlFile('forget/find_person'), {
+          ids,
+          emails: addresses,
+        })
+      : await session.all<{ id: string; email: null }>(
+          `SELECT id, NULL AS email FROM main.${table} WHERE id IN (SELECT unnest($ids::VARCHAR[]))`,
+          { ids },
+        );
+  const found = rows.filter(
+    ({ id, email }) => ids.includes(id) || (email !== null && addresses.includes(email)),
   );
-  const found = rows.map(({ id }) => id);
-  return { ids: found, unknown: ids.filter((one) => !found.includes(one)) };
+  return {
+    ids: [...new Set(found.map(({ id }) => id))],
+    unknown: [
+      ...ids.filter((one) => !found.some(({ id }) => id === one)),
+      ...addresses.filter((one) => !found.some(({ email }) => email === one)),
+    ],
+  };
+}
+
+/** These entities, and those that were merged with them. */
+async function withMerged(session: Statements, type: Forgettable, ids: readonly string[]): Promise<string[]> {
+  const rows = await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids });
+  return rows.map(({ id }) => id);
 }
 
 /** The accounts with one of these addresses. */

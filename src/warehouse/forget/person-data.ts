@@ -275,16 +275,10 @@ class Showing {
   }
 
   #withoutOthers(label: string, column: string, value: unknown): unknown {
-    const plain = this.#deep(value);
-    if (JSON.stringify(plain) !== JSON.stringify(value)) this.#leave(label, column, reasons.mention);
+    const json = JSON.stringify(value);
+    const plain: unknown = JSON.parse(json, (_, one) => (typeof one === 'string' ? this.#plain(one) : one));
+    if (JSON.stringify(plain) !== json) this.#leave(label, column, reasons.mention);
     return plain;
-  }
-
-  #deep(value: unknown): unknown {
-    if (typeof value === 'string') return this.#plain(value);
-    if (Array.isArray(value)) return value.map((one) => this.#deep(one));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#deep(one)]));
   }
 
   #plain(text: string): string {
