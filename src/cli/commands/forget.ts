@@ -162,7 +162,7 @@ function exitCodeOf(reports: readonly ForgetReport[], inAdvance: boolean): ExitC
 
 function entitiesText(type: ForgetReport['type'], number: number): string {
   const plural = { person: 'people', conversation: 'conversations', company: 'companies' }[type];
-  return number === 1 ? `1 ${type}` : `${count(number)} ${plural}`;
+  return counted(number, type, plural);
 }
 
 function sharedLines(shared: number): string[] {
@@ -173,7 +173,7 @@ function sharedLines(shared: number): string[] {
 }
 
 function heldLines({ type, entities, merged, rows, files, unknown }: ForgetReport): string[] {
-  const also = merged > 0 ? `, ${counted(merged, 'of them', 'of them')} merged with what you named` : '';
+  const also = merged > 0 ? `, ${count(merged)} of them merged with what you named` : '';
   return [
     `${entitiesText(type, entities)}${also}`,
     ...(Object.keys(rows).length > 0 ? ['', countsTable('table', 'rows', rows)] : []),

@@ -7,7 +7,7 @@ import { databaseInUse, tablesOf, textsOf } from '../store/copy.js';
 import type { Session, Statements } from '../store/session.js';
 import { entities, learnFrom, type OwnColumns, ownColumnsIn } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
-import { type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
+import { type Expired, mayConcern, stripDocument, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
 
@@ -48,7 +48,7 @@ export async function findDocuments(
     for (const row of rows) {
       if (!expired && !mayConcern(forgotten, row)) continue;
       learned.push(...learnFrom(forgotten, row));
-      const stripped = stripConcerned(forgotten, row, expired);
+      const stripped = stripDocument(forgotten, row, expired);
       if (stripped) documents.push({ ...row, newId: stripped.id, body: stripped.body });
     }
   }

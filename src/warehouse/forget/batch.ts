@@ -3,7 +3,7 @@ import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
 import { entities, learnFrom } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
-import { documentId, type Expired, mayConcern, stripConcerned, stripRejected } from './strip.js';
+import { documentId, type Expired, mayConcern, stripDocument, stripRejected } from './strip.js';
 
 /** What is too old to be stored (retention.messagesMonths, retention.peopleMonths). */
 export interface TooOld {
@@ -36,7 +36,7 @@ export function stripBatch(
   const documents = batch.documents.map((document) => {
     const stripped =
       concerned.has(document) || (learned.length > 0 && mayConcern(forgotten, document))
-        ? stripConcerned(forgotten, document, expired)
+        ? stripDocument(forgotten, document, expired)
         : null;
     if (!stripped) return document;
     touched.add(document.endpoint);
@@ -99,10 +99,8 @@ function isTooOld(
 }
 
 function strippedRejection(forgotten: Fingerprints, rejection: Rejection): Rejection {
-  const { endpoint, parentId, body } = rejection;
-  const id = rejection.id ?? '';
+  const stripped = stripRejected(forgotten, { ...rejection, id: rejection.id ?? '' });
   const reason = forgotten.redact(rejection.reason);
-  const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
   if (!stripped) return { ...rejection, reason };
   return { ...rejection, reason, id: rejection.id === null ? null : stripped.id, body: stripped.body };
 }

@@ -70,6 +70,8 @@ function readEntities(): Entities {
   const mergesOfPeople = children.flatMap(({ name, answer }) =>
     answer.form === 'history' && about.get(name)?.parent === 'person' ? answer.merges.kind : [],
   );
+  const kindsWith = (matches: (fields: readonly Field[]) => boolean) =>
+    new Set([...documents].flatMap(([kind, fields]) => (matches(fields) ? kind : [])));
   const kindsWhere = (matches: (one: About) => boolean): string[] =>
     [...about].flatMap(([kind, one]) => (matches(one) ? kind : []));
   const objects = [
@@ -81,18 +83,14 @@ function readEntities(): Entities {
     ofMember: membersIn(objects),
     kept: new Map(all.map((entity) => [entity, stayingOf(entity, ownIds[entity], objects)])),
     keptOfDeleted: stayingOf('message', [...ownIds.message, 'source_id', 'source_url'], objects),
-    nameFields: new Set(
-      objects.flatMap(({ fields }) => fields.flatMap((one) => (isName(one) ? one.name : []))),
-    ),
-    personalKinds: new Set([...documents].flatMap(([kind, fields]) => (fields.some(isPersonal) ? kind : []))),
+    nameFields: new Set(objects.flatMap(({ fields }) => fields.filter(isName).map(({ name }) => name))),
+    personalKinds: kindsWith((fields) => fields.some(isPersonal)),
     kindsOfPeople: {
       own: [...kindsWhere(({ entity }) => entity === 'person'), ...mergesOfPeople],
       within: kindsWhere(({ parent }) => parent === 'person'),
     },
-    ofLastSeen: new Set(
-      [...documents].flatMap(([kind, fields]) =>
-        entityOf(fields) === 'person' && fields.some(({ name }) => name === 'lastSeenAt') ? kind : [],
-      ),
+    ofLastSeen: kindsWith(
+      (fields) => entityOf(fields) === 'person' && fields.some(({ name }) => name === 'lastSeenAt'),
     ),
   };
 }

@@ -42,14 +42,17 @@ export function mayConcern(
 }
 
 /**
- * The document without what was forgotten; null where nothing of it is in there. Its id changes where that is an account
- * of a person: an id in its place is the same each time.
+ * A document that `mayConcern`, without what was forgotten and what has `expired`; null where nothing of it is in there. Its id
+ * changes where that is an account of a person: an id in its place is the same each time.
  */
 export function stripDocument(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
+  expired?: Expired,
 ): Stripped | null {
-  return mayConcern(forgotten, document) ? stripConcerned(forgotten, document) : null;
+  const body = new Stripping(forgotten, document, expired).run();
+  const id = documentId(forgotten, document);
+  return body === document.body && id === document.id ? null : { id, body };
 }
 
 /**
@@ -61,19 +64,8 @@ export function stripRejected(
   document: DocumentKey & { readonly body: string },
 ): Stripped | null {
   if (!mayConcern(forgotten, document)) return null;
-  if (!document.body.trimStart().startsWith('"')) return stripConcerned(forgotten, document);
+  if (!document.body.trimStart().startsWith('"')) return stripDocument(forgotten, document);
   return { id: documentId(forgotten, document), body: JSON.stringify(removed) };
-}
-
-/** `stripDocument` of a document that `mayConcern`; also without what has `expired`. */
-export function stripConcerned(
-  forgotten: Fingerprints,
-  document: DocumentKey & { readonly body: string },
-  expired?: Expired,
-): Stripped | null {
-  const body = new Stripping(forgotten, document, expired).run();
-  const id = documentId(forgotten, document);
-  return body === document.body && id === document.id ? null : { id, body };
 }
 
 /** The id of a document: that of an account is replaced where its person or company was forgotten, or is named in it. */
