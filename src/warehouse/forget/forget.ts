@@ -62,7 +62,6 @@ export async function planForget(
   const authors = type === 'person' ? await authorsWith(session, notFound) : [];
   const unknown = notFound.filter((one) => !authors.some(({ address }) => address === one));
   const ids = type === 'conversation' ? named : await withMerged(session, type, named);
-  const known = new Set(forgotten.rows().map(({ fingerprint }) => fingerprint));
   const trial = new Fingerprints(forgotten.salt, forgotten.rows());
   const accounts = authors.map(({ id }) => id);
   const shared =
@@ -85,7 +84,7 @@ export async function planForget(
     inAdvance: inAdvance ? unknown.length : 0,
     held: await countFound(session, models, found),
     shared,
-    fingerprints: trial.rows().filter(({ fingerprint }) => !known.has(fingerprint)),
+    fingerprints: trial.rows().slice(forgotten.rows().length),
     found,
   };
 }
