@@ -6,8 +6,7 @@ import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { documentId, type Expired, mayConcern, stripDocument, stripRejected } from './strip.js';
 
 /** What is too old to be stored (retention.messagesMonths, retention.peopleMonths). */
-export interface TooOld {
-  readonly messagesBefore: number | undefined;
+export interface TooOld extends Expired {
   readonly peopleBefore: number | undefined;
   /** The people whom nobody has seen since: what names them need not say so. Answers that say otherwise change it. */
   readonly people: Set<string>;
@@ -24,7 +23,7 @@ export function stripBatch(
   tooOld?: TooOld,
 ): { readonly batch: Batch; readonly learned: readonly Fingerprint[] } {
   if (forgotten.isEmpty && !tooOld) return { batch, learned: [] };
-  const expired = tooOld && expiredIn(tooOld, batch);
+  if (tooOld) noteLastSeen(tooOld, batch);
   const concerned = new Set(
     batch.documents.filter(
       (document) => mayConcern(forgotten, document) || (tooOld && isTooOld(tooOld, document)),
@@ -36,7 +35,7 @@ export function stripBatch(
   const documents = batch.documents.map((document) => {
     const stripped =
       concerned.has(document) || (learned.length > 0 && mayConcern(forgotten, document))
-        ? stripDocument(forgotten, document, expired)
+        ? stripDocument(forgotten, document, tooOld)
         : null;
     if (!stripped) return document;
     touched.add(document.endpoint);
@@ -70,16 +69,16 @@ export function stripBatch(
   };
 }
 
-/** What has expired, after what the batch says of when people were last seen. */
-function expiredIn({ messagesBefore, peopleBefore, people }: TooOld, batch: Batch): Expired {
+/** Changes who is too old by what the batch says of when people were last seen. */
+function noteLastSeen({ peopleBefore, people }: TooOld, batch: Batch): void {
+  if (peopleBefore === undefined) return;
   const { ofLastSeen } = entities();
-  for (const { endpoint, id, body } of peopleBefore === undefined ? [] : batch.documents) {
+  for (const { endpoint, id, body } of batch.documents) {
     const seenAt = ofLastSeen.has(endpoint) ? lastSeen.exec(body)?.[1] : undefined;
     if (seenAt === undefined) continue;
-    if (millisecondsOf(seenAt) < (peopleBefore ?? 0)) people.add(id);
+    if (millisecondsOf(seenAt) < peopleBefore) people.add(id);
     else people.delete(id);
   }
-  return { people, messages: new Set(), messagesBefore };
 }
 
 /** Times as the API writes them; in a text, quotation marks have a backslash before them. */

@@ -21,7 +21,7 @@ export const referringFields: Readonly<Record<string, { readonly id: string; rea
 /** What is removed besides what has a fingerprint, by its age: entities that the API deleted or that are old, by their ids. */
 export interface Expired {
   readonly people: ReadonlySet<string>;
-  readonly messages: ReadonlySet<string>;
+  readonly messages?: ReadonlySet<string>;
   /** Messages that were written before this time (milliseconds), whatever their id. */
   readonly messagesBefore?: number | undefined;
 }
