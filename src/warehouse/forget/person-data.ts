@@ -264,7 +264,7 @@ class Showing {
 
   /** Whether a member that would go as a whole holds another entity, or anything: a message that was answered, for example. */
   #isOfAnother(name: string, value: unknown): boolean {
-    if (name in referringFields) return !this.person.has('source_id', value);
+    if (referringFields.has(name)) return !this.person.has('source_id', value);
     if (name === 'metadata' || Array.isArray(value))
       return Array.isArray(value) ? value.some(isObject) : true;
     if (!isObject(value)) return false;

@@ -13,10 +13,10 @@ import { type Fingerprints, isPseudonym, removed } from './fingerprints.js';
  */
 
 /** The fields of a message that name another one in its source, beside its id and the copy of it. */
-export const referringFields: Readonly<Record<string, { readonly id: string; readonly copy: string }>> = {
-  sourceReplyToId: { id: 'replyToId', copy: 'replyTo' },
-  sourceThreadId: { id: 'threadId', copy: 'thread' },
-};
+export const referringFields: ReadonlyMap<string, { readonly id: string; readonly copy: string }> = new Map([
+  ['sourceReplyToId', { id: 'replyToId', copy: 'replyTo' }],
+  ['sourceThreadId', { id: 'threadId', copy: 'thread' }],
+]);
 
 /** What is removed besides what has a fingerprint, by its age: entities that the API deleted or that are old, by their ids. */
 export interface Expired {
@@ -103,10 +103,10 @@ interface Inside {
 const nowhere: Inside = { entity: undefined, ofForgotten: false, withoutTexts: false, isFreeForm: false };
 
 /** The fields with the id of an account, and the field beside each that names its platform. */
-const platformFields: Readonly<Record<string, string>> = {
-  platformId: 'platform',
-  sourceAuthorId: 'sourceName',
-};
+const platformFields: ReadonlyMap<string, string> = new Map([
+  ['platformId', 'platform'],
+  ['sourceAuthorId', 'sourceName'],
+]);
 
 /**
  * Changes the text of a document without writing the rest of it again: it stays what the API sent (numbers beyond 2^53, the
@@ -199,7 +199,7 @@ class Stripping {
   #stripMember(node: JsonObject, name: string, value: JsonNode, around: Inside): void {
     const { entity, ofForgotten, withoutTexts, isFreeForm } = around;
     const isRoot = node === this.#root;
-    const platform = platformFields[name];
+    const platform = platformFields.get(name);
     if (platform !== undefined && value.kind !== 'string' && ofForgotten) {
       this.#replace(value, null);
       return;
@@ -272,7 +272,7 @@ class Stripping {
 
   /** Whether a member is the id of a message in its source, where that message was forgotten. */
   #refersToForgotten(node: JsonObject, name: string): boolean {
-    const of = referringFields[name];
+    const of = referringFields.get(name);
     if (!of) return false;
     const copy = memberOf(node, of.copy);
     return (
