@@ -37,24 +37,19 @@ export interface ReadRecord {
 
 /** Records an export. A data directory that cannot be written to is warned of; the export is done all the same. */
 export function recordExport(setup: Setup, details: ExportRecord, requestedBy?: string): void {
-  record(setup, 'export', details, requestedBy, (error) =>
-    setup.log.warn({ err: error }, 'the export could not be recorded in audit.journal'),
-  );
+  record(setup, 'export', details, requestedBy);
 }
 
 /** Records that somebody read. Who may only read the data directory leaves no record: there is nowhere to write it. */
 export function recordRead(setup: Setup, details: ReadRecord, requestedBy?: string): void {
-  record(setup, 'read', details, requestedBy, (error) =>
-    setup.log.debug({ err: error }, 'what was read could not be recorded in audit.journal'),
-  );
+  record(setup, 'read', details, requestedBy);
 }
 
 function record(
-  { config, clock = systemClock }: Setup,
+  { config, clock = systemClock, log }: Setup,
   action: 'export' | 'read',
   details: unknown,
   requestedBy = osUser(),
-  onFailure: (error: unknown) => void,
 ): void {
   const now = new Date(clock.now());
   const line: AuditRecord = {
@@ -64,7 +59,8 @@ function record(
   try {
     new Journal(auditPath(config.dataDir)).append([line]);
   } catch (error) {
-    onFailure(error);
+    if (action === 'export') log.warn({ err: error }, 'the export could not be recorded in audit.journal');
+    else log.debug({ err: error }, 'what was read could not be recorded in audit.journal');
   }
 }
 

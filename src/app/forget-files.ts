@@ -4,7 +4,7 @@ import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption.js';
 import { SignalhouseError, UsageError } from '../base/errors.js';
-import { isObject } from '../base/json.js';
+import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
@@ -14,6 +14,7 @@ import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
 import { endedChange, stripPath, withoutStrings } from '../warehouse/forget/apply.js';
 import { type Fingerprints, unescaped } from '../warehouse/forget/fingerprints.js';
+import type { Step } from '../warehouse/forget/records.js';
 import { stripJson } from '../warehouse/forget/strip.js';
 import { foreignLogs } from '../warehouse/publish.js';
 import { filesOf } from '../warehouse/store/engine.js';
@@ -22,10 +23,10 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { attributeFiles } from './attributes.js';
 import type { Setup } from './setup.js';
 
+/** What has to follow a request to forget once the tables are done: the files of the data directory. */
+
 /** How a folder begins with what was in a data directory before a restore. */
 export const movedAsidePrefix = 'before-restore-';
-
-/** What has to follow a request to forget once the tables are done: the files of the data directory. */
 
 /**
  * Does what has to follow a request to forget, of this process or of one that was killed: files, the live file without free
@@ -39,23 +40,23 @@ export async function finishForgetting(
   const { config, clock = systemClock, log } = setup;
   const waiting = await warehouse.pendingSteps();
   const hasLake = lakePlace(config.lake) !== null;
+  const complete = (step: Step) => warehouse.completeStep(step, new Date(clock.now()));
   // Before the snapshot, which shows what is still to do.
-  if (!hasLake && waiting.includes('lake')) await warehouse.completeStep('lake', new Date(clock.now()));
+  if (!hasLake && waiting.includes('lake')) await complete('lake');
   for (const step of waiting.filter((one) => hasLake || one !== 'lake')) {
     if (step === 'files') await cleanFiles(config, warehouse.forgotten, log, { dryRun: false });
     if (step === 'compact') await warehouse.compactNow();
     if (step === 'publish') await warehouse.publish({ keepReplaced: false });
     if (step === 'lake' && !(await isDone(forgetInLake, log))) continue;
-    await warehouse.completeStep(step, new Date(clock.now()));
+    await complete(step);
   }
 }
 
 /** Whether the work was there and succeeded; a failure of the lake is logged. */
 async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promise<boolean> {
-  if (!work) return false;
   try {
-    await work();
-    return true;
+    await work?.();
+    return work !== undefined;
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;
     log.warn({ err: error }, 'the lake still has what was forgotten; signalhouse lake publish tries again');
@@ -76,20 +77,14 @@ export async function cleanFiles(
 ): Promise<string[]> {
   const { dataDir, encryptionKey } = folder;
   const found: string[] = [];
-  const journal = new ChangeJournal(folder, log);
-  if (journal.rewrite((line) => journalLine(forgotten, line), { dryRun }) > 0)
-    found.push(basename(journalPath(dataDir)));
-  if (new MergeJournal(folder).rewrite((line) => stripJson(forgotten, line), { dryRun }) > 0)
-    found.push(basename(mergeJournalPath(dataDir)));
+  const changes = new ChangeJournal(folder, log).rewrite((line) => changeLine(forgotten, line), { dryRun });
+  if (changes > 0) found.push(basename(journalPath(dataDir)));
+  const merges = new MergeJournal(folder).rewrite((line) => stripJson(forgotten, line), { dryRun });
+  if (merges > 0) found.push(basename(mergeJournalPath(dataDir)));
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
-    let stripped: string;
-    try {
-      stripped = stripJson(forgotten, text);
-    } catch {
-      stripped = forgotten.redact(text);
-    }
+    const stripped = stripJson(forgotten, text);
     if (stripped === text) continue;
     found.push(name);
     if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
@@ -123,29 +118,17 @@ export async function cleanFiles(
   return [...new Set(found)].sort();
 }
 
-/** A line of the journal without what was forgotten; values of a company that was forgotten are null. */
-function journalLine(forgotten: Fingerprints, line: string): string {
-  if (line.trim() === '') return line;
-  let change: unknown;
-  try {
-    change = JSON.parse(line);
-  } catch {
-    // A line that a kill cut off is no change.
-    return forgotten.redact(line);
-  }
-  if (!isObject(change)) return line;
-  const isTheirs = change.entityType === 'company' && forgotten.has('company', change.entityId);
-  if (!isTheirs) return stripJson(forgotten, line);
-  const values = ['wanted', 'base', 'remoteBefore', 'remoteAfter'].map((name) => {
-    const value = change[name];
-    return [name, isObject(value) ? JSON.parse(withoutStrings(JSON.stringify(value))) : value];
-  });
+/** A line of the journal of changes without what was forgotten; values of a company that was forgotten are null. */
+function changeLine(forgotten: Fingerprints, line: string): string {
+  const change = jsonOf(line);
+  const isOfCompany = isObject(change) && change.entityType === 'company';
+  if (!isOfCompany || !forgotten.has('company', change.entityId)) return stripJson(forgotten, line);
+  const left: Record<string, unknown> = { ...change, body: null };
+  for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])
+    left[name] = withoutStrings(left[name]);
   const status = endedChange(String(change.status));
-  const ended = status === null ? {} : { status, settledAt: new Date().toISOString() };
-  return stripJson(
-    forgotten,
-    JSON.stringify({ ...change, ...Object.fromEntries(values), ...ended, body: null }),
-  );
+  if (status !== null) Object.assign(left, { status, settledAt: new Date().toISOString() });
+  return stripJson(forgotten, JSON.stringify(left));
 }
 
 function namesIn(folder: string): string[] {

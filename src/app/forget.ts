@@ -14,11 +14,6 @@ import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
 
-export interface ForgetPreview extends Omit<ForgetPlan, 'fingerprints' | 'found'> {
-  /** Files of the data directory that would be changed or deleted, relative to it. */
-  readonly files: readonly string[];
-}
-
 export interface ForgetReport {
   readonly outcome: 'forgotten' | 'declined' | 'nothing_held' | 'preview';
   readonly type: ForgetPlan['type'];
@@ -35,31 +30,31 @@ export interface ForgetReport {
   readonly notReached: readonly string[];
 }
 
-/** Previews, asks through `confirm`, and forgets. Without `confirm` it goes ahead; with `dryRun` it only previews. */
+/**
+ * Previews, asks through `confirm`, and forgets. Without `confirm` it goes ahead; with `dryRun` it only previews. `shared` is
+ * how many names and addresses somebody else has too: they are only removed where it is clear whose they are.
+ */
 export async function forget(
   setup: Setup & Partial<Pick<LakeAccess, 'lake'>>,
   selection: Selection,
   request: Request,
   options: WorkerOptions & { readonly dryRun: boolean },
-  confirm?: (preview: ForgetPreview) => Promise<boolean>,
+  confirm?: (preview: ForgetReport, shared: number) => Promise<boolean>,
 ): Promise<ForgetReport> {
   const { config, clock = systemClock, log } = setup;
   return withWarehouse(setup, options, async (warehouse) => {
     const plan = await warehouse.planForget(selection);
-    const { fingerprints, found: _, ...shown } = plan;
+    const { type, merged, unknown, held: rows, shared } = plan;
     const { salt } = warehouse.forgotten;
-    const trial = new Fingerprints(salt, [...warehouse.forgotten.rows(), ...fingerprints]);
-    const files = await cleanFiles(config, trial, log, { dryRun: true });
-    const { type, merged, unknown, held: rows } = plan;
-    const report = {
-      ...{ type, merged, unknown, rows, files, pending: [] },
-      entities: plan.ids.length + plan.accounts,
-      notReached: await placesNotReached(config, trial),
+    const trial = new Fingerprints(salt, [...warehouse.forgotten.rows(), ...plan.fingerprints]);
+    const report: ForgetReport = {
+      ...{ outcome: 'preview', type, entities: plan.ids.length + plan.accounts, merged, unknown, rows },
+      files: await cleanFiles(config, trial, log, { dryRun: true }),
+      ...{ pending: [], notReached: await placesNotReached(config, trial) },
     };
-    const isNothing = report.entities === 0 && !(selection.inAdvance && plan.unknown.length > 0);
-    if (isNothing) return { ...report, outcome: 'nothing_held' };
-    if (options.dryRun) return { ...report, outcome: 'preview' };
-    if (confirm && !(await confirm({ ...shown, files }))) return { ...report, outcome: 'declined' };
+    if (report.entities + plan.inAdvance === 0) return { ...report, outcome: 'nothing_held' };
+    if (options.dryRun) return report;
+    if (confirm && !(await confirm(report, shared))) return { ...report, outcome: 'declined' };
     const removed = await warehouse.forget(plan, request, new Date(clock.now()));
     const { lake } = setup;
     const notReached = [...report.notReached];

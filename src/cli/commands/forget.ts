@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
+import type { ForgetReport } from '../../app/forget.js';
 import type { LakeAccess } from '../../app/lake.js';
 import type { Setup } from '../../app/setup.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
@@ -53,16 +53,15 @@ export const forget = command({
     const request = { requestedBy: by ?? osUser(), reason: reason ?? null };
     if (isAll) return forgetInAll(context, selection, request, { wait, dryRun, yes });
     let isShown = false;
-    const confirm = async (preview: ForgetPreview) => {
-      const entities = preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0);
-      if (!context.json) print(previewText(preview));
+    const confirm = async (preview: ForgetReport, shared: number) => {
+      const entities = preview.entities + (inAdvance ? preview.unknown.length : 0);
+      if (!context.json) print([...heldLines(preview), ...sharedLines(shared)].join('\n'));
       isShown = true;
-      const what = `forget ${entitiesText(type, entities)}`;
-      return confirmed(context, what, 'Remove all of this? It cannot be undone.', howToForget);
+      return isAgreed(context, `forget ${entitiesText(type, entities)}`);
     };
     const setup = await setUpWithLake(context);
     const report = await run(setup, selection, request, { wait, dryRun }, yes ? undefined : confirm);
-    const exitCode = exitCodeOf(report, inAdvance);
+    const exitCode = exitCodeOf([report], inAdvance);
     return answer(context, report, () => reportText(report, isShown, inAdvance), exitCode);
   },
 });
@@ -91,29 +90,26 @@ async function forgetInAll(
   };
   const previews = await forEach(contexts, forgetIn(true));
   const held = previews.filter(({ report }) => report?.outcome === 'preview').map((one) => one.organization);
+  let outcomes = previews;
   let isShown = false;
-  const text = (report: ForgetReport) => reportText(report, isShown, inAdvance);
-  const outcomes = await (async () => {
-    if (dryRun || held.length === 0) return previews;
-    if (!yes) {
-      if (!context.json) print(shownAll(previews));
-      isShown = true;
-      const what = `forget this in ${held.join(', ')}`;
-      const question = 'Remove all of this? It cannot be undone.';
-      if (!(await confirmed(context, what, question, howToForget)))
-        return previews.map((one) => {
-          return { ...one, report: one.report && { ...one.report, outcome: 'declined' as const } };
-        });
+  if (!dryRun && held.length > 0) {
+    if (!yes && !context.json) print(shownAll(previews));
+    isShown = !yes;
+    if (yes || (await isAgreed(context, `forget this in ${held.join(', ')}`))) {
+      const rest = contexts.filter(({ organization }) => held.includes(organization));
+      const done = new Map((await forEach(rest, forgetIn(false))).map((one) => [one.organization, one]));
+      outcomes = previews.map((one) => done.get(one.organization) ?? one);
+    } else {
+      const declined = (report: ForgetReport) => ({ ...report, outcome: 'declined' as const });
+      outcomes = previews.map((one) => ({ ...one, report: one.report && declined(one.report) }));
     }
-    const done = await forEach(
-      contexts.filter(({ organization }) => held.includes(organization)),
-      forgetIn(false),
-    );
-    return previews.map((one) => done.find(({ organization }) => organization === one.organization) ?? one);
-  })();
-  const exitCode = answerAll(context, outcomes, text);
+  }
+  const exitCode = answerAll(context, outcomes, (report: ForgetReport) =>
+    reportText(report, isShown, inAdvance),
+  );
   if (exitCode !== ExitCode.done) return exitCode;
-  const code = allCode(outcomes, inAdvance);
+  const reports = outcomes.flatMap(({ report }) => report ?? []);
+  const code = exitCodeOf(reports, inAdvance);
   process.exitCode = code;
   return code;
 }
@@ -126,16 +122,6 @@ function shownAll(previews: readonly Outcome<ForgetReport>[]): string {
     .join('\n');
 }
 
-/** When no organization failed: whether what was named is held anywhere, and all of it. */
-function allCode(outcomes: readonly Outcome<ForgetReport>[], inAdvance: boolean): ExitCode {
-  const reports = outcomes.flatMap(({ report }) => report ?? []);
-  if (reports.every(({ outcome }) => outcome === 'nothing_held')) return ExitCode.failed;
-  const [first] = reports;
-  const isUnknown = (id: string) => reports.every(({ unknown }) => unknown.includes(id));
-  const isIncomplete = reports.some(({ outcome }) => outcome === 'declined');
-  return isIncomplete || (!inAdvance && first?.unknown.some(isUnknown)) ? ExitCode.incomplete : ExitCode.done;
-}
-
 function nothing({ type, ids, emails }: Selection): ForgetReport {
   return {
     ...{ outcome: 'nothing_held', type, entities: 0, merged: 0, unknown: [...ids, ...emails] },
@@ -143,8 +129,11 @@ function nothing({ type, ids, emails }: Selection): ForgetReport {
   };
 }
 
-const howToForget =
-  'Nothing was removed. Pass --yes to go ahead without a question, or --dry-run for the preview only.';
+function isAgreed(context: Context, what: string): Promise<boolean> {
+  const how = 'Pass --yes to go ahead without a question, or --dry-run for the preview only.';
+  const question = 'Remove all of this? It cannot be undone.';
+  return confirmed(context, what, question, `Nothing was removed. ${how}`);
+}
 
 /** With the secrets of the lake where one is set. */
 async function setUpWithLake(context: Context): Promise<CommandSetup<Setup> & Partial<LakeAccess>> {
@@ -161,33 +150,30 @@ function refuseNothing(type: string, ids: readonly string[], emails: readonly st
   if (problems.length > 0) throw new UsageError('Cannot tell what to forget.', problems);
 }
 
-function exitCodeOf({ outcome, unknown, pending }: ForgetReport, inAdvance: boolean): ExitCode {
-  if (outcome === 'nothing_held') return ExitCode.failed;
-  const isIncomplete = (unknown.length > 0 && !inAdvance) || pending.length > 0;
-  return isIncomplete || outcome === 'declined' ? ExitCode.incomplete : ExitCode.done;
+/** Of one organization or several: whether what was named is held anywhere, and all of it is forgotten. */
+function exitCodeOf(reports: readonly ForgetReport[], inAdvance: boolean): ExitCode {
+  if (reports.every(({ outcome }) => outcome === 'nothing_held')) return ExitCode.failed;
+  const isUnknown = (id: string) => reports.every(({ unknown }) => unknown.includes(id));
+  const isIncomplete =
+    reports.some(({ outcome, pending }) => outcome === 'declined' || pending.length > 0) ||
+    (!inAdvance && reports[0]?.unknown.some(isUnknown));
+  return isIncomplete ? ExitCode.incomplete : ExitCode.done;
 }
 
 function entitiesText(type: ForgetReport['type'], number: number): string {
   const plural = { person: 'people', conversation: 'conversations', company: 'companies' }[type];
-  return number === 1 ? `1 ${type}` : `${count(number)} ${plural}`;
+  return counted(number, type, plural);
 }
 
-type Shown = Pick<ForgetReport, 'type' | 'unknown' | 'files' | 'rows' | 'merged'> & {
-  readonly entities: number;
-};
-
-function previewText({ held, ids, accounts, ...preview }: ForgetPreview): string {
-  const shared =
-    preview.shared === 0
-      ? []
-      : [
-          `${counted(preview.shared, 'name or address', 'names or addresses')} somebody else has too: removed only where it is clear whose ${preview.shared === 1 ? 'it is' : 'they are'}.`,
-        ];
-  return [...heldLines({ ...preview, rows: held, entities: ids.length + accounts }), ...shared].join('\n');
+function sharedLines(shared: number): string[] {
+  if (shared === 0) return [];
+  const names = counted(shared, 'name or address', 'names or addresses');
+  const whose = shared === 1 ? 'it is' : 'they are';
+  return [`${names} somebody else has too: removed only where it is clear whose ${whose}.`];
 }
 
-function heldLines({ type, entities, merged, rows, files, unknown }: Shown): string[] {
-  const also = merged > 0 ? `, ${counted(merged, 'of them', 'of them')} merged with what you named` : '';
+function heldLines({ type, entities, merged, rows, files, unknown }: ForgetReport): string[] {
+  const also = merged > 0 ? `, ${count(merged)} of them merged with what you named` : '';
   return [
     `${entitiesText(type, entities)}${also}`,
     ...(Object.keys(rows).length > 0 ? ['', countsTable('table', 'rows', rows)] : []),

@@ -1,13 +1,13 @@
-import { groupBy, portions } from '../../base/group-by.js';
+import { countBy, groupBy, portions } from '../../base/group-by.js';
 import { isObject } from '../../base/json.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type DocumentModel, type Models, projection, storedDocuments } from '../load/models.js';
 import { identifier, literals, relationLabel } from '../sql.js';
 import { databaseInUse, tablesOf, textsOf } from '../store/copy.js';
 import type { Session, Statements } from '../store/session.js';
-import { entities, learnedFrom, type OwnColumns, ownColumnsIn } from './entities.js';
+import { entities, learnFrom, type OwnColumns, ownColumnsIn } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
-import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
+import { type Expired, mayConcern, stripDocument, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
 
@@ -20,24 +20,26 @@ interface StrippedRow extends DocumentKey {
   readonly body: string;
 }
 
-/** What is stored of the forgotten, by table; the rows that would change. */
+/** How many rows of each table have something to remove; tables without any are missing. */
 export type RowCounts = Readonly<Record<string, number>>;
 
-/** The stored documents to replace, and what they show besides of whom to forget. */
-export interface Findings {
+/** What has something to remove, as it was found; it holds until something else is written. */
+export interface Found {
   readonly documents: readonly StrippedRow[];
+  readonly others: readonly OtherRow[];
+  /** What the documents show besides of whom to forget. */
   readonly learned: readonly Fingerprint[];
 }
 
 /**
- * Reads every document, or those with these row ids, and finds those with something to remove. What they show of other ids
- * and accounts of the same people is added to `forgotten`: where anything is, documents before may have it as well.
+ * Reads every document, or those that may have `expired`, and finds those with something to remove. What they show of other
+ * ids and accounts of the same people is added to `forgotten`: where anything is, documents before may have it as well.
  */
 export async function findDocuments(
   session: Statements,
   forgotten: Fingerprints,
   { expired, rowIds }: { readonly expired?: Expired; readonly rowIds?: readonly number[] } = {},
-): Promise<Findings> {
+): Promise<Omit<Found, 'others'>> {
   const documents: StrippedRow[] = [];
   const learned: Fingerprint[] = [];
   const columns = 'endpoint, id, parent_id AS "parentId", body::VARCHAR AS body';
@@ -45,8 +47,8 @@ export async function findDocuments(
   for await (const rows of portionsOf<Row>(session, columns, 'raw.documents', rowsAtOnce, rowIds)) {
     for (const row of rows) {
       if (!expired && !mayConcern(forgotten, row)) continue;
-      learned.push(...learnedFrom(forgotten, row).filter((found) => forgotten.add(found)));
-      const stripped = stripConcerned(forgotten, row, expired);
+      learned.push(...learnFrom(forgotten, row));
+      const stripped = stripDocument(forgotten, row, expired);
       if (stripped) documents.push({ ...row, newId: stripped.id, body: stripped.body });
     }
   }
@@ -72,15 +74,15 @@ async function* portionsOf<Row>(
     yield rows(`rowid >= ${first} AND rowid < ${first + atOnce}`);
 }
 
-/** Replaces the documents that were found, and recomputes the rows of their entities. */
+/** Replaces the documents that were found, and recomputes the rows of their entities. Returns the rows that it concerned. */
 export async function replaceDocuments(
   tx: Statements,
   models: Models,
-  { documents }: Findings,
+  documents: Found['documents'],
 ): Promise<RowCounts> {
-  const changed: Record<string, number> = {};
-  if (documents.length === 0) return changed;
+  if (documents.length === 0) return {};
   await stageDocuments(tx, documents);
+  const changed = await countStaged(tx, models, documents);
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE stripped_documents AS
       SELECT d.* REPLACE (
@@ -88,11 +90,7 @@ export async function replaceDocuments(
         FROM raw.documents d JOIN stripped s ON s.rid = d.rowid;
     DELETE FROM raw.documents WHERE rowid IN (SELECT rid FROM stripped);
     INSERT INTO raw.documents BY NAME FROM stripped_documents`);
-  changed['raw.documents'] = documents.length;
-  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
-  for (const model of models.documents) {
-    if (!model.documents.some((kind) => kinds.has(kind))) continue;
-    changed[model.table] = await countConcerned(tx, model);
+  for (const model of concerned(models, documents)) {
     const table = `main.${identifier(model.table)}`;
     const scopes = scopesSql(model);
     await tx.run(`DELETE FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes})`);
@@ -108,27 +106,23 @@ export async function replaceDocuments(
     await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, '')}`);
   }
   await tx.run('DROP TABLE temp.stripped_documents; DROP TABLE temp.stripped');
-  return nonZero(changed);
+  return changed;
 }
 
-/** How many rows of each table the documents concern. Writes nothing but temporary tables. */
-export async function countHeld(
+/** How many rows of each table were found. Writes nothing but temporary tables. */
+export async function countFound(
   session: Session,
   models: Models,
-  { documents }: Findings,
+  { documents, others }: Found,
 ): Promise<RowCounts> {
-  const held: Record<string, number> = { 'raw.documents': documents.length };
   await stageDocuments(session, documents);
-  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
-  for (const model of models.documents) {
-    if (model.documents.some((kind) => kinds.has(kind)))
-      held[model.table] = await countConcerned(session, model);
-  }
+  const held = await countStaged(session, models, documents);
   await session.run('DROP TABLE temp.stripped');
-  return nonZero(held);
+  return { ...held, ...countOther(others) };
 }
 
-async function stageDocuments(tx: Statements, documents: readonly StrippedRow[]): Promise<void> {
+/** Puts the documents into a temporary table, which the conditions below name. */
+async function stageDocuments(tx: Statements, documents: Found['documents']): Promise<void> {
   await tx.run(`CREATE OR REPLACE TEMP TABLE stripped
     (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, new_id VARCHAR, body VARCHAR)`);
   await tx.append(
@@ -137,19 +131,35 @@ async function stageDocuments(tx: Statements, documents: readonly StrippedRow[])
   );
 }
 
-function kindsSql({ documents }: DocumentModel): string {
-  return `endpoint IN (${literals(documents)})`;
+async function countStaged(
+  tx: Statements,
+  models: Models,
+  documents: Found['documents'],
+): Promise<RowCounts> {
+  const counts: Record<string, number> = {};
+  for (const { label, from, where } of stagedIn(models, documents)) {
+    const [row] = await tx.all<{ found: number }>(`SELECT count(*) AS found FROM ${from} WHERE ${where}`);
+    if (row && row.found > 0) counts[label] = row.found;
+  }
+  return counts;
 }
 
-function scopesSql(model: DocumentModel): string {
-  return `SELECT ${model.scope.document} FROM stripped WHERE ${kindsSql(model)}`;
+/** The tables with rows that the staged documents concern, as SQL. */
+function stagedIn(models: Models, documents: Found['documents']) {
+  return [
+    { label: 'raw.documents', from: 'raw.documents', where: 'rowid IN (SELECT rid FROM stripped)' },
+    ...concerned(models, documents).map((model) => ({
+      label: model.table,
+      from: `main.${identifier(model.table)}`,
+      where: concernedSql(model),
+    })),
+  ];
 }
 
-async function countConcerned(tx: Statements, model: DocumentModel): Promise<number> {
-  const [counted] = await tx.all<{ rows: number }>(
-    `SELECT count(*) AS rows FROM main.${identifier(model.table)} WHERE ${concernedSql(model)}`,
-  );
-  return counted?.rows ?? 0;
+/** The models of such documents. */
+function concerned(models: Models, documents: Found['documents']): DocumentModel[] {
+  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
+  return models.documents.filter((model) => model.documents.some((kind) => kinds.has(kind)));
 }
 
 /** Which rows of a table the staged documents concern. */
@@ -158,8 +168,12 @@ function concernedSql(model: DocumentModel): string {
   const isMember = model.scope.document === 'parent_id' && second !== undefined && more.length === 0;
   return isMember
     ? `(${identifier(model.scope.column)}, ${identifier(second)}) IN (
-        SELECT (parent_id, id) FROM stripped WHERE ${kindsSql(model)})`
+        SELECT (parent_id, id) FROM stripped WHERE endpoint IN (${literals(model.documents)}))`
     : `${identifier(model.scope.column)} IN (${scopesSql(model)})`;
+}
+
+function scopesSql({ scope, documents }: DocumentModel): string {
+  return `SELECT ${scope.document} FROM stripped WHERE endpoint IN (${literals(documents)})`;
 }
 
 /** A stored row; JSON, lists and times as JSON has them. */
@@ -170,33 +184,22 @@ export interface HeldRow {
   readonly row: StoredValues;
 }
 
-/** The rows that `countHeld` and `countOther` count, by table. Writes nothing but temporary tables. */
-export async function readHeld(
+/** The rows that `countFound` counts, by table. Writes nothing but temporary tables. */
+export async function readFound(
   session: Session,
   models: Models,
-  { documents }: Findings,
-  others: readonly OtherRow[],
+  { documents, others }: Found,
 ): Promise<Map<string, HeldRow[]>> {
   const held = new Map<string, HeldRow[]>();
-  const add = async (label: string, from: string, where: string) => {
-    const rows = await rowsAsJson(session, from, where);
-    if (rows.length > 0) held.set(label, [...(held.get(label) ?? []), ...rows]);
-  };
   await stageDocuments(session, documents);
-  await add('raw.documents', 'raw.documents', 'rowid IN (SELECT rid FROM stripped)');
-  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
-  for (const model of models.documents) {
-    if (model.documents.some((kind) => kinds.has(kind)))
-      await add(model.table, `main.${identifier(model.table)}`, concernedSql(model));
-  }
+  for (const { label, from, where } of stagedIn(models, documents))
+    held.set(label, await rowsAsJson(session, from, where));
   await session.run('DROP TABLE temp.stripped');
-  const tables = groupBy(others, ({ schema, table }) => relationLabel(schema, table));
-  for (const [label, rows] of tables) {
-    const [{ schema, table }] = rows;
-    const ids = rows.map(({ rid }) => rid).join(', ');
-    await add(label, `${identifier(schema)}.${identifier(table)}`, `rowid IN (${ids})`);
+  for (const [label, [first, ...more]] of groupBy(others, (one) => one.label)) {
+    const ids = [first, ...more].map(({ rid }) => rid).join(', ');
+    held.set(label, await rowsAsJson(session, first.from, `rowid IN (${ids})`));
   }
-  return held;
+  return new Map([...held].filter(([, rows]) => rows.length > 0));
 }
 
 /** Rows of a table (SQL) that a condition (SQL) names. */
@@ -215,8 +218,10 @@ export async function rowsAsJson(
 
 /** What the other tables have: versions, and what the worker keeps of its own. */
 export interface OtherRow {
-  readonly schema: string;
-  readonly table: string;
+  /** The table, as people name it: `ops.requests`, `topic_versions`. */
+  readonly label: string;
+  /** The same, as SQL. */
+  readonly from: string;
   readonly rid: number;
   /** The new values, by column; text, or null. */
   readonly values: Readonly<Record<string, string | null>>;
@@ -237,29 +242,27 @@ export async function findOtherRows(
   models: Models,
   forgotten: Fingerprints,
 ): Promise<OtherRow[]> {
-  const projected = new Set([...models.documents, ...models.derived].map(({ table }) => `main.${table}`));
+  const projected = new Set([...models.documents, ...models.derived].map(({ table }) => table));
   const found: OtherRow[] = [];
-  for (const { schema, table, columns: all } of await tablesOf(session, await databaseInUse(session))) {
-    const name = `${schema}.${table}`;
-    const texts = textsOf({ columns: all });
-    if (!['main', 'ops'].includes(schema) || projected.has(name) || withoutTexts.has(name)) continue;
-    if (texts.length === 0) continue;
-    const own = schema === 'main' ? ownColumnsIn(table) : [];
-    const columns = texts
-      .map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`)
-      .join(', ');
-    const from = `${identifier(schema)}.${identifier(table)}`;
-    for await (const rows of portionsOf<TextRow>(session, columns, from, rowsAtOnce * 10)) {
+  for (const one of await tablesOf(session, await databaseInUse(session))) {
+    const label = relationLabel(one.schema, one.table);
+    const columns = textsOf(one);
+    if (!['main', 'ops'].includes(one.schema) || projected.has(label) || withoutTexts.has(label)) continue;
+    if (columns.length === 0) continue;
+    const own = ownColumnsIn(label);
+    const texts = columns.map(({ name }) => `${identifier(name)}::VARCHAR AS ${identifier(name)}`);
+    const from = `${identifier(one.schema)}.${identifier(one.table)}`;
+    for await (const rows of portionsOf<TextRow>(session, texts.join(', '), from, rowsAtOnce * 10)) {
       for (const row of rows) {
-        const values = strippedRow(forgotten, name, texts, own, row);
-        if (Object.keys(values).length > 0) found.push({ schema, table, rid: Number(row.rid), values });
+        const values = strippedRow(forgotten, label, columns, own, row);
+        if (Object.keys(values).length > 0) found.push({ label, from, rid: Number(row.rid), values });
       }
     }
   }
   return found;
 }
 
-type TextRow = Readonly<Record<string, string | number | null>>;
+type TextRow = Readonly<Record<string, string | null>>;
 
 function strippedRow(
   forgotten: Fingerprints,
@@ -273,8 +276,8 @@ function strippedRow(
     if (row[name] !== value && row[name] !== undefined) values[name] = value;
   };
   for (const { name, type } of columns) {
-    const value = row[name];
-    if (typeof value !== 'string') continue;
+    const value = row[name] ?? null;
+    if (value === null) continue;
     if (type === 'JSON') set(name, stripJson(forgotten, value));
     else if (/(?:^|_)id$/.test(name)) set(name, forgotten.redactId(value));
     else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
@@ -282,20 +285,24 @@ function strippedRow(
   // The rows of versions that are about the entity itself.
   for (const { of, id, columns: fields } of own)
     if (forgotten.has(of, row[id])) for (const { name } of fields) set(name, null);
-  if (table === 'ops.rejected_records') stripRejection(forgotten, row, set);
-  if (table === 'ops.requests' || table === 'ops.change_attempts') {
-    if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
+  const { id, path } = row;
+  const endpoint = row.endpoint ?? '';
+  if (table === 'ops.rejected_records') {
+    const record = { endpoint, id: id ?? '', parentId: row.parent_id ?? null, body: row.body ?? 'null' };
+    const stripped = stripRejected(forgotten, record);
+    if (stripped) set('body', stripped.body);
+    if (stripped && id) set('id', stripped.id);
   }
+  if ((table === 'ops.requests' || table === 'ops.change_attempts') && path)
+    set('path', stripPath(forgotten, values.path ?? path));
   // Their examples may be of anybody, and nothing says of whom.
-  if (table === 'ops.schema_drift' && entities().personalKinds.has(String(row.endpoint)))
-    set('example', null);
+  if (table === 'ops.schema_drift' && entities().personalKinds.has(endpoint)) set('example', null);
   // A short hash of a name is in there.
-  if (table === 'ops.coverage' && entityParts.some((part) => forgotten.has(part, row.entity_id)))
-    set('counters', null);
+  if (table === 'ops.coverage' && isForgottenId(forgotten, row.entity_id)) set('counters', null);
   if (table === 'ops.changes' && forgotten.has('company', row.company_id)) {
     for (const field of ['wanted', 'base', 'remote_before', 'remote_after']) {
-      const value = row[field];
-      if (typeof value === 'string') set(field, withoutStrings(value));
+      const value = row[field] ?? null;
+      if (value !== null) set(field, JSON.stringify(withoutStrings(JSON.parse(value))));
     }
     set('body', null);
     const ended = endedChange(String(row.status));
@@ -304,33 +311,22 @@ function strippedRow(
   return values;
 }
 
-const entityParts = ['person', 'company', 'conversation'] as const;
-
-function stripRejection(
-  forgotten: Fingerprints,
-  row: TextRow,
-  set: (name: string, value: string | null) => void,
-): void {
-  const endpoint = String(row.endpoint);
-  const id = typeof row.id === 'string' ? row.id : '';
-  const parentId = typeof row.parent_id === 'string' ? row.parent_id : null;
-  const body = typeof row.body === 'string' ? row.body : 'null';
-  const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
-  if (stripped) set('body', stripped.body);
-  if (id !== '') set('id', documentId(forgotten, endpoint, id, parentId));
+/** Whether an id is that of something forgotten that has requests of its own. */
+function isForgottenId(forgotten: Fingerprints, id: unknown): boolean {
+  return (['person', 'company', 'conversation'] as const).some((part) => forgotten.has(part, id));
 }
 
 /** A path of a request without the ids of what was forgotten. */
 export function stripPath(forgotten: Fingerprints, path: string): string {
   if (!forgotten.mayTouch(path) && !forgotten.mayTouch(decoded(path))) return path;
+  const replaced = (found: string, id: string, place: string) =>
+    isForgottenId(forgotten, decoded(id)) ? `${place}forgotten` : found;
   return path
-    .replace(/\/(people|companies|groups)\/([^/?]+)/g, (found, list: string, id: string) =>
-      entityParts.some((part) => forgotten.has(part, decoded(id))) ? `/${list}/forgotten` : found,
+    .replace(/(\/(?:people|companies|groups)\/)([^/?]+)/g, (found, place: string, id: string) =>
+      replaced(found, id, place),
     )
-    .replace(/(personId|companyId)=([^&]+)/g, (found, name: string, id: string) =>
-      entityParts.some((part) => forgotten.has(part, decoded(id.replaceAll('+', ' '))))
-        ? `${name}=forgotten`
-        : found,
+    .replace(/((?:personId|companyId)=)([^&]+)/g, (found, place: string, id: string) =>
+      replaced(found, id.replaceAll('+', ' '), place),
     );
 }
 
@@ -351,40 +347,27 @@ export function endedChange(status: string): 'cancelled' | 'failed' | null {
   return ['queued', 'conflict', 'failed'].includes(status) ? 'cancelled' : null;
 }
 
-/** A JSON object whose values that are text are null. */
-export function withoutStrings(json: string): string {
-  const object: unknown = JSON.parse(json);
-  if (!isObject(object)) return json;
-  return JSON.stringify(
-    Object.fromEntries(
-      Object.entries(object).map(([name, value]) => [name, typeof value === 'string' ? null : value]),
-    ),
+/** An object whose values that are text are null; anything else as it is. */
+export function withoutStrings(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, typeof one === 'string' ? null : one]),
   );
 }
 
 /** Writes the new values of other tables' rows; returns how many rows of each table. */
-export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<RowCounts> {
-  for (const { schema, table, rid, values } of rows) {
+export async function replaceOtherRows(tx: Statements, rows: Found['others']): Promise<RowCounts> {
+  for (const { from, rid, values } of rows) {
     const names = Object.keys(values);
     const set = names.map((column, index) => `${identifier(column)} = $${index + 1}`).join(', ');
     await tx.run(
-      `UPDATE ${identifier(schema)}.${identifier(table)} SET ${set} WHERE rowid = ${rid}`,
+      `UPDATE ${from} SET ${set} WHERE rowid = ${rid}`,
       names.map((column) => values[column] ?? null),
     );
   }
   return countOther(rows);
 }
 
-/** How many rows of each table the other rows are. */
-export function countOther(rows: readonly OtherRow[]): RowCounts {
-  const counts: Record<string, number> = {};
-  for (const { schema, table } of rows) {
-    const name = relationLabel(schema, table);
-    counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
-}
-
-function nonZero(counts: Record<string, number>): RowCounts {
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+function countOther(rows: Found['others']): RowCounts {
+  return countBy(rows, ({ label }) => label) as RowCounts;
 }

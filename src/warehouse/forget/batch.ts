@@ -1,13 +1,12 @@
 import { millisecondsOf } from '../../contract/fields.js';
 import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
-import { entities, learnedFrom } from './entities.js';
+import { entities, learnFrom } from './entities.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
-import { documentId, type Expired, mayConcern, stripConcerned, stripRejected } from './strip.js';
+import { documentId, type Expired, mayConcern, stripDocument, stripRejected } from './strip.js';
 
 /** What is too old to be stored (retention.messagesMonths, retention.peopleMonths). */
-export interface TooOld {
-  readonly messagesBefore: number | undefined;
+export interface TooOld extends Expired {
   readonly peopleBefore: number | undefined;
   /** The people whom nobody has seen since: what names them need not say so. Answers that say otherwise change it. */
   readonly people: Set<string>;
@@ -24,21 +23,19 @@ export function stripBatch(
   tooOld?: TooOld,
 ): { readonly batch: Batch; readonly learned: readonly Fingerprint[] } {
   if (forgotten.isEmpty && !tooOld) return { batch, learned: [] };
-  const expired = tooOld && expiredIn(tooOld, batch);
+  if (tooOld) noteLastSeen(tooOld, batch);
   const concerned = new Set(
     batch.documents.filter(
       (document) => mayConcern(forgotten, document) || (tooOld && isTooOld(tooOld, document)),
     ),
   );
-  const learned = [...concerned].flatMap((document) =>
-    learnedFrom(forgotten, document).filter((row) => forgotten.add(row)),
-  );
+  const learned = [...concerned].flatMap((document) => learnFrom(forgotten, document));
   /** The kinds of documents of which one was stripped: an example of their drift may be of somebody who was forgotten. */
   const touched = new Set<string>();
   const documents = batch.documents.map((document) => {
     const stripped =
       concerned.has(document) || (learned.length > 0 && mayConcern(forgotten, document))
-        ? stripConcerned(forgotten, document, expired)
+        ? stripDocument(forgotten, document, tooOld)
         : null;
     if (!stripped) return document;
     touched.add(document.endpoint);
@@ -51,11 +48,11 @@ export function stripBatch(
       documents,
       removed: batch.removed.map((key) => ({
         ...key,
-        id: documentId(forgotten, key.endpoint, key.id, key.parentId),
+        id: documentId(forgotten, key),
       })),
       sets: batch.sets.map((set) => ({
         ...set,
-        ids: set.ids.map((id) => documentId(forgotten, set.endpoint, id, set.parentId)),
+        ids: set.ids.map((id) => documentId(forgotten, { ...set, id })),
       })),
       rejections: batch.rejections.map((rejection) => strippedRejection(forgotten, rejection)),
       drift: batch.drift.map((drift) => strippedDrift(forgotten, drift, touched)),
@@ -72,16 +69,16 @@ export function stripBatch(
   };
 }
 
-/** What has expired, after what the batch says of when people were last seen. */
-function expiredIn({ messagesBefore, peopleBefore, people }: TooOld, batch: Batch): Expired {
+/** Changes who is too old by what the batch says of when people were last seen. */
+function noteLastSeen({ peopleBefore, people }: TooOld, batch: Batch): void {
+  if (peopleBefore === undefined) return;
   const { ofLastSeen } = entities();
-  for (const { endpoint, id, body } of peopleBefore === undefined ? [] : batch.documents) {
+  for (const { endpoint, id, body } of batch.documents) {
     const seenAt = ofLastSeen.has(endpoint) ? lastSeen.exec(body)?.[1] : undefined;
     if (seenAt === undefined) continue;
-    if (millisecondsOf(seenAt) < (peopleBefore ?? 0)) people.add(id);
+    if (millisecondsOf(seenAt) < peopleBefore) people.add(id);
     else people.delete(id);
   }
-  return { people, messages: new Set(), messagesBefore };
 }
 
 /** Times as the API writes them; in a text, quotation marks have a backslash before them. */
@@ -101,10 +98,8 @@ function isTooOld(
 }
 
 function strippedRejection(forgotten: Fingerprints, rejection: Rejection): Rejection {
-  const { endpoint, parentId, body } = rejection;
-  const id = rejection.id ?? '';
+  const stripped = stripRejected(forgotten, { ...rejection, id: rejection.id ?? '' });
   const reason = forgotten.redact(rejection.reason);
-  const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
   if (!stripped) return { ...rejection, reason };
   return { ...rejection, reason, id: rejection.id === null ? null : stripped.id, body: stripped.body };
 }

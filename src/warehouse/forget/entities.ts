@@ -70,6 +70,8 @@ function readEntities(): Entities {
   const mergesOfPeople = children.flatMap(({ name, answer }) =>
     answer.form === 'history' && about.get(name)?.parent === 'person' ? answer.merges.kind : [],
   );
+  const kindsWith = (matches: (fields: readonly Field[]) => boolean) =>
+    new Set([...documents].flatMap(([kind, fields]) => (matches(fields) ? kind : [])));
   const kindsWhere = (matches: (one: About) => boolean): string[] =>
     [...about].flatMap(([kind, one]) => (matches(one) ? kind : []));
   const objects = [
@@ -81,18 +83,14 @@ function readEntities(): Entities {
     ofMember: membersIn(objects),
     kept: new Map(all.map((entity) => [entity, stayingOf(entity, ownIds[entity], objects)])),
     keptOfDeleted: stayingOf('message', [...ownIds.message, 'source_id', 'source_url'], objects),
-    nameFields: new Set(
-      objects.flatMap(({ fields }) => fields.flatMap((one) => (isName(one) ? one.name : []))),
-    ),
-    personalKinds: new Set([...documents].flatMap(([kind, fields]) => (fields.some(isPersonal) ? kind : []))),
+    nameFields: new Set(objects.flatMap(({ fields }) => fields.filter(isName).map(({ name }) => name))),
+    personalKinds: kindsWith((fields) => fields.some(isPersonal)),
     kindsOfPeople: {
       own: [...kindsWhere(({ entity }) => entity === 'person'), ...mergesOfPeople],
       within: kindsWhere(({ parent }) => parent === 'person'),
     },
-    ofLastSeen: new Set(
-      [...documents].flatMap(([kind, fields]) =>
-        entityOf(fields) === 'person' && fields.some(({ name }) => name === 'lastSeenAt') ? kind : [],
-      ),
+    ofLastSeen: kindsWith(
+      (fields) => entityOf(fields) === 'person' && fields.some(({ name }) => name === 'lastSeenAt'),
     ),
   };
 }
@@ -188,19 +186,26 @@ const partsOfKind: Readonly<Record<Named, Partial<Record<Kind, readonly Part[]>>
   },
 };
 
+/** The kinds of the columns of each table of the schema main. */
+export function tablesOfEntities() {
+  return Object.entries(kindsOfColumns().tables).filter(([table]) => !table.includes('.'));
+}
+
+/** The column that says which person or company a row is about. */
+export function idColumn(type: Named, kinds: Readonly<Record<string, Kind>>): string | undefined {
+  return ['id', `${type}_id`].find((name) => kinds[name] === `${type}_id`);
+}
+
 /** The personal columns of the tables that have a person or company by its id. */
 export function ownColumns(type: Named): OwnColumns[] {
-  const { tables } = kindsOfColumns();
-  return Object.entries(tables).flatMap(([table, kinds]) => {
-    const id = ['id', `${type}_id`].find((name) => kinds[name] === `${type}_id`);
+  return tablesOfEntities().flatMap(([table, kinds]) => {
+    const id = idColumn(type, kinds);
     const columns = Object.entries(kinds).flatMap(([name, kind]) =>
       classOf(kind) === 'personal' && (kind.startsWith(`${type}_`) || kind === 'account_name')
         ? { name, kind }
         : [],
     );
-    return id === undefined || table.includes('.') || columns.length === 0
-      ? []
-      : { of: type, table, id, columns };
+    return id === undefined || columns.length === 0 ? [] : { of: type, table, id, columns };
   });
 }
 
@@ -234,9 +239,10 @@ export function storedOf(type: Named): string {
 
 /**
  * What a document that `mayConcern` shows of somebody who was forgotten and comes under another id: a further account, the authors of an
- * account, the messages of a conversation, and the people or companies that they were merged with.
+ * account, the messages of a conversation, and the people or companies that they were merged with. It is added to
+ * `forgotten`; returns what is new.
  */
-export function learnedFrom(
+export function learnFrom(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
 ): Fingerprint[] {
@@ -246,9 +252,8 @@ export function learnedFrom(
   const item: unknown = JSON.parse(document.body);
   if (!isObject(item)) return [];
   return learn(forgotten, item, document).flatMap(([part, value]) => {
-    if (typeof value !== 'string' || value === '') return [];
-    const fingerprint = forgotten.of(part, value);
-    return fingerprint ? [fingerprint] : [];
+    const fingerprint = typeof value === 'string' && value !== '' ? forgotten.of(part, value) : null;
+    return fingerprint && forgotten.add(fingerprint) ? [fingerprint] : [];
   });
 }
 

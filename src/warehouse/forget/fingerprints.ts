@@ -56,20 +56,17 @@ const prefixWords = 3;
 
 /** Recognizes the things of a list of fingerprints, all made with the same salt. */
 export class Fingerprints {
-  readonly #salt: string;
   readonly #seed: number;
   readonly #known = new Map<string, Fingerprint>();
   readonly #byPrefix = new Map<number, Map<string, Fingerprint>>();
   readonly #parts = new Set<Part>();
 
-  constructor(salt: string, rows: Iterable<Fingerprint> = []) {
-    this.#salt = salt;
+  constructor(
+    readonly salt: string,
+    rows: Iterable<Fingerprint> = [],
+  ) {
     this.#seed = Number.parseInt(createHash('sha256').update(salt).digest('hex').slice(0, 8), 16);
     for (const row of rows) this.add(row);
-  }
-
-  get salt(): string {
-    return this.#salt;
   }
 
   get isEmpty(): boolean {
@@ -194,7 +191,7 @@ export class Fingerprints {
   }
 
   #digest(what: string, value: string): string {
-    return createHash('sha256').update(`${this.#salt}\n${what}\n${value}`).digest('hex');
+    return createHash('sha256').update(`${this.salt}\n${what}\n${value}`).digest('hex');
   }
 
   #hashOf(word: string): number {

@@ -3,12 +3,10 @@ import type { Models } from '../load/models.js';
 import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import {
-  countHeld,
-  countOther,
-  type Findings,
+  countFound,
+  type Found,
   findDocuments,
   findOtherRows,
-  type OtherRow,
   type RowCounts,
   replaceDocuments,
   replaceOtherRows,
@@ -49,14 +47,7 @@ export interface ForgetPlan {
   /** How many names and addresses somebody else has too: they are only removed where it is clear whose they are. */
   readonly shared: number;
   readonly fingerprints: readonly Fingerprint[];
-  /** What is to be replaced, as it was found; it holds until something else is written. */
   readonly found: Found;
-}
-
-/** The documents and the other rows with something to remove. */
-interface Found {
-  readonly findings: Findings;
-  readonly others: readonly OtherRow[];
 }
 
 /** Finds who is meant and what is held of them. Writes nothing. */
@@ -70,22 +61,12 @@ export async function planForget(
   const { ids: named, unknown: notFound } = await findEntities(session, selection);
   const authors = type === 'person' ? await authorsWith(session, notFound) : [];
   const unknown = notFound.filter((one) => !authors.some(({ address }) => address === one));
-  const ids =
-    type === 'conversation'
-      ? named
-      : (await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids: named })).map(
-          ({ id }) => id,
-        );
-  const known = new Set(forgotten.rows().map(({ fingerprint }) => fingerprint));
+  const ids = type === 'conversation' ? named : await withMerged(session, type, named);
   const trial = new Fingerprints(forgotten.salt, forgotten.rows());
+  const accounts = authors.map(({ id }) => id);
   const shared =
     (await addFingerprints(session, trial, type, ids)) +
-    (await addFingerprints(
-      session,
-      trial,
-      'account',
-      authors.map(({ id }) => id),
-    ));
+    (await addFingerprints(session, trial, 'account', accounts));
   if (inAdvance) {
     for (const value of unknown) {
       const parts: Part[] = value.includes('@') ? [type, 'email', 'text'] : [type];
@@ -93,8 +74,7 @@ export async function planForget(
       if (value.includes('@')) addPart(trial, 'identity', `email:${value}`);
     }
   }
-  const findings = await findEverywhere(session, trial);
-  const others = await findOtherRows(session, models, trial);
+  const found = await findEverywhere(session, models, trial);
   return {
     type,
     ids,
@@ -102,10 +82,10 @@ export async function planForget(
     merged: ids.length - named.length,
     unknown,
     inAdvance: inAdvance ? unknown.length : 0,
-    held: { ...(await countHeld(session, models, findings)), ...countOther(others) },
+    held: await countFound(session, models, found),
     shared,
-    fingerprints: trial.rows().filter(({ fingerprint }) => !known.has(fingerprint)),
-    found: { findings, others },
+    fingerprints: trial.rows().slice(forgotten.rows().length),
+    found,
   };
 }
 
@@ -115,29 +95,33 @@ async function findEntities(
   { type, ids, emails }: Selection,
 ): Promise<{ ids: string[]; unknown: string[] }> {
   const addresses = emails.map((one) => one.trim().toLowerCase());
-  if (type === 'person') {
-    const rows = await session.all<{ id: string; email: string | null }>(sqlFile('forget/find_person'), {
-      ids,
-      emails: addresses,
-    });
-    const found = rows.filter(
-      ({ id, email }) => ids.includes(id) || (email !== null && addresses.includes(email)),
-    );
-    return {
-      ids: [...new Set(found.map(({ id }) => id))],
-      unknown: [
-        ...ids.filter((one) => !found.some(({ id }) => id === one)),
-        ...addresses.filter((one) => !found.some(({ email }) => email === one)),
-      ],
-    };
-  }
   const table = type === 'company' ? 'companies' : 'groups';
-  const rows = await session.all<{ id: string }>(
-    `SELECT id FROM main.${table} WHERE id IN (SELECT unnest($ids::VARCHAR[]))`,
-    { ids },
+  const rows =
+    type === 'person'
+      ? await session.all<{ id: string; email: string | null }>(sqlFile('forget/find_person'), {
+          ids,
+          emails: addresses,
+        })
+      : await session.all<{ id: string; email: null }>(
+          `SELECT id, NULL AS email FROM main.${table} WHERE id IN (SELECT unnest($ids::VARCHAR[]))`,
+          { ids },
+        );
+  const found = rows.filter(
+    ({ id, email }) => ids.includes(id) || (email !== null && addresses.includes(email)),
   );
-  const found = rows.map(({ id }) => id);
-  return { ids: found, unknown: ids.filter((one) => !found.includes(one)) };
+  return {
+    ids: [...new Set(found.map(({ id }) => id))],
+    unknown: [
+      ...ids.filter((one) => !found.some(({ id }) => id === one)),
+      ...addresses.filter((one) => !found.some(({ email }) => email === one)),
+    ],
+  };
+}
+
+/** These entities, and those that were merged with them. */
+async function withMerged(session: Statements, type: Forgettable, ids: readonly string[]): Promise<string[]> {
+  const rows = await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids });
+  return rows.map(({ id }) => id);
 }
 
 /** The accounts with one of these addresses. */
@@ -155,16 +139,17 @@ async function authorsWith(
 }
 
 /**
- * Finds the documents with something to remove. They may show that others are the same people or companies: then the names
- * and addresses of these are looked for, too.
+ * Finds the documents and other rows with something to remove. Documents may show that others are the same people or
+ * companies: then the names and addresses of these are looked for, too.
  */
-async function findEverywhere(session: Statements, forgotten: Fingerprints): Promise<Findings> {
+async function findEverywhere(session: Statements, models: Models, forgotten: Fingerprints): Promise<Found> {
   const learned = await addStored(session, forgotten);
-  for (;;) {
-    const found = await findDocuments(session, forgotten);
-    if (found.learned.length === 0) return { documents: found.documents, learned };
+  let found = await findDocuments(session, forgotten);
+  while (found.learned.length > 0) {
     learned.push(...found.learned, ...(await addStored(session, forgotten)));
+    found = await findDocuments(session, forgotten);
   }
+  return { documents: found.documents, learned, others: await findOtherRows(session, models, forgotten) };
 }
 
 /** Adds the fingerprints of those that were forgotten by their ids and are still stored with anything personal. Returns the new ones. */
@@ -280,22 +265,21 @@ export async function removeAll(
   options: {
     readonly record?: AuditRecord;
     /** What follows; without a record, of the latest request, and only where something was changed. */
-    readonly pending?: readonly Step[];
+    readonly pending: readonly Step[];
     /** Fingerprints that are not stored yet. */
     readonly added?: readonly Fingerprint[];
     /** What was found just before; otherwise everything is read. */
     readonly found?: Found | undefined;
-  } = {},
+  },
 ): Promise<RowCounts> {
-  const { found, record, pending = [], added = [] } = options;
-  const findings = found?.findings ?? (await findEverywhere(session, forgotten));
-  const others = found?.others ?? (await findOtherRows(session, models, forgotten));
+  const { record, pending, added = [] } = options;
+  const found = options.found ?? (await findEverywhere(session, models, forgotten));
   return session.transaction(async (tx) => {
     const held = {
-      ...(await replaceDocuments(tx, models, findings)),
-      ...(await replaceOtherRows(tx, others)),
+      ...(await replaceDocuments(tx, models, found.documents)),
+      ...(await replaceOtherRows(tx, found.others)),
     };
-    await storeFingerprints(tx, forgotten.salt, [...added, ...findings.learned], record?.id ?? null);
+    await storeFingerprints(tx, forgotten.salt, [...added, ...found.learned], record?.id ?? null);
     if (record) await storeRecord(tx, { ...record, details: record.details ?? held }, pending);
     await settleLearned(tx, record || Object.keys(held).length === 0 ? [] : pending);
     return held;
@@ -344,11 +328,10 @@ export async function expireOld(
     ...entities().kindsOfPeople,
   });
   const rowIds = rows.map(({ rid }) => rid);
-  let findings: Findings;
-  do findings = await findDocuments(session, forgotten, { expired, rowIds });
-  while (findings.learned.length > 0);
+  let found = await findDocuments(session, forgotten, { expired, rowIds });
+  while (found.learned.length > 0) found = await findDocuments(session, forgotten, { expired, rowIds });
   return session.transaction(async (tx) => {
-    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, findings)) };
+    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, found.documents)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {
       if (!versions.has(table)) continue;

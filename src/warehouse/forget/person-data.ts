@@ -3,17 +3,10 @@ import { isObject } from '../../base/json.js';
 import { classOf, type Kind } from '../../contract/privacy.js';
 import type { Models } from '../load/models.js';
 import { kindsOfColumns } from '../privacy/policy.js';
-import { identifier, relationLabel } from '../sql.js';
+import { identifier } from '../sql.js';
 import type { Session } from '../store/session.js';
-import {
-  type HeldRow,
-  type OtherRow,
-  type RowCounts,
-  readHeld,
-  rowsAsJson,
-  type StoredValues,
-} from './apply.js';
-import { entities, ownColumnsIn, recognizedBy } from './entities.js';
+import { type HeldRow, type RowCounts, readFound, rowsAsJson, type StoredValues } from './apply.js';
+import { entities, idColumn, recognizedBy, tablesOfEntities } from './entities.js';
 import { Fingerprints, isPseudonym, removed } from './fingerprints.js';
 import { addText, planForget } from './forget.js';
 import { referringFields, stripJson } from './strip.js';
@@ -75,10 +68,9 @@ export async function collectPerson(
   const person = new Fingerprints(forgotten.salt, plan.fingerprints);
   const others = await othersThan(session, plan.ids, person);
   const showing = new Showing(person, others);
-  const { findings, others: otherRows } = plan.found;
-  const held = await readHeld(session, models, findings, otherRows);
-  const bodies = new Map(findings.documents.map(({ rid, body }) => [rid, body]));
-  const changed = groupBy(otherRows, ({ schema, table }) => relationLabel(schema, table));
+  const held = await readFound(session, models, plan.found);
+  const bodies = new Map(plan.found.documents.map(({ rid, body }) => [rid, body]));
+  const changed = groupBy(plan.found.others, ({ label }) => label);
   const tables: Record<string, ShownRow[]> = {};
   for (const [label, rows] of held) {
     const values = new Map((changed.get(label) ?? []).map((one) => [one.rid, one.values]));
@@ -104,9 +96,9 @@ async function keptRows(
   showing: Showing,
 ): Promise<Record<string, StoredValues[]>> {
   const kept: Record<string, StoredValues[]> = {};
-  for (const [table, kinds] of Object.entries(kindsOfColumns().tables)) {
-    const column = personColumn(kinds);
-    if (column === undefined || table.includes('.')) continue;
+  for (const [table, kinds] of tablesOfEntities()) {
+    const column = idColumn('person', kinds);
+    if (column === undefined) continue;
     const known = new Set((held.get(table) ?? []).map(({ rid }) => rid));
     const where = `${identifier(column)} IN (SELECT unnest($ids::VARCHAR[]))`;
     const rows = await rowsAsJson(session, `main.${identifier(table)}`, where, { ids: [...ids] });
@@ -114,13 +106,6 @@ async function keptRows(
     if (more.length > 0) kept[table] = more.map((one) => showing.row(table, one).values);
   }
   return kept;
-}
-
-type Kinds = Readonly<Record<string, Kind>>;
-
-/** The column that says whose row it is. */
-function personColumn(kinds: Kinds): string | undefined {
-  return ['id', 'person_id'].find((name) => kinds[name] === 'person_id');
 }
 
 /** The names and addresses of everybody else, by which they are recognized in what the person wrote. */
@@ -135,8 +120,7 @@ async function othersThan(
     { ids: [...ids] },
   );
   const known = new Set(own.map(({ value }) => value));
-  for (const [table, kinds] of Object.entries(kindsOfColumns().tables)) {
-    if (table.includes('.')) continue;
+  for (const [table, kinds] of tablesOfEntities()) {
     for (const column of Object.keys(kinds).filter((name) => namesPeople.has(kinds[name] as Kind))) {
       const rows = await session.all<{ value: string }>(
         `SELECT DISTINCT ${identifier(column)}::VARCHAR AS value FROM main.${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`,
@@ -179,7 +163,7 @@ const reasons = {
 const hiddenMark = '[left out]';
 
 class Showing {
-  readonly #left = new Map<string, { table: string; column: string; rows: number; why: string }>();
+  readonly #left = new Map<string, LeftOut>();
 
   constructor(
     private readonly person: Fingerprints,
@@ -193,34 +177,25 @@ class Showing {
   }
 
   /** A row of a table; `stripped` has the values that forgetting would leave, where they are known. */
-  row(label: string, { row }: HeldRow, stripped: OtherRow['values'] = {}): ShownRow {
+  row(label: string, { row }: HeldRow, stripped: Readonly<Record<string, string | null>> = {}): ShownRow {
     const kinds = kindsOfColumns().tables[label] ?? {};
     const isOwn = this.#isOwn(kinds, row);
-    const own = new Set(
-      ownColumnsIn(label).flatMap((one) => (one.of === 'person' ? one.columns.map(({ name }) => name) : [])),
-    );
     const values: Record<string, unknown> = {};
     const named: { where: string; what: unknown }[] = [];
     for (const [column, value] of Object.entries(row)) {
       if (value === null) continue;
       const kind = kinds[column] ?? 'document';
       const isReference = kind === 'source_id' && column !== 'source_message_id';
-      if (isOwn && isReference && !this.person.has('source_id', value)) {
+      const isUser = kind === 'user_id' || column.startsWith('user_');
+      if (isOwn && isReference && !this.person.has('source_id', value))
         this.#leave(label, column, reasons.reference);
-        continue;
-      }
-      if (isOwn ? isShown(kind, column, own) : isKey(kind, column)) {
+      else if (isOwn ? isShown(kind, column) : isKey(kind, column))
         values[column] =
           ownContent.has(kind) || kind === 'person_about' ? this.#withoutOthers(label, column, value) : value;
-        continue;
+      else {
+        named.push(...this.#namedIn(column, value, stripped[column]));
+        if (isOwn) this.#leave(label, column, isUser ? reasons.user : reasons.content);
       }
-      named.push(...this.#namedIn(column, value, stripped[column]));
-      if (isOwn)
-        this.#leave(
-          label,
-          column,
-          kind === 'user_id' || column.startsWith('user_') ? reasons.user : reasons.content,
-        );
     }
     if (!isOwn) this.#leave(label, '(all others)', reasons.row);
     return { isOwn, values, named };
@@ -245,8 +220,8 @@ class Showing {
   }
 
   /** Whose row it is, by the columns with ids. */
-  #isOwn(kinds: Kinds, row: StoredValues): boolean {
-    const column = personColumn(kinds);
+  #isOwn(kinds: Readonly<Record<string, Kind>>, row: StoredValues): boolean {
+    const column = idColumn('person', kinds);
     if (column !== undefined) return this.person.has('person', row[column]);
     // What the worker keeps of its own about a person, such as when it was fetched.
     if (row.entity_type === undefined && kinds.entity_id === 'entity_id')
@@ -260,16 +235,10 @@ class Showing {
 
   /** What names the person in a value that is not shown as a whole. */
   #namedIn(column: string, value: unknown, stripped: string | null | undefined): ShownRow['named'] {
-    if (typeof value === 'string') {
-      const after = stripped === undefined ? this.person.redact(value) : stripped;
-      return after === value ? [] : this.#removed(column, value, after);
-    }
-    if (typeof value !== 'object') return [];
-    return this.#removed(
-      column,
-      value,
-      JSON.parse(stripped ?? stripJson(this.person, JSON.stringify(value))),
-    );
+    if (typeof value === 'string')
+      return this.#removed(column, value, stripped === undefined ? this.person.redact(value) : stripped);
+    const json = stripped ?? stripJson(this.person, JSON.stringify(value));
+    return this.#removed(column, value, JSON.parse(json));
   }
 
   /** What is in `before` and not in `after`, without what is about another entity. */
@@ -295,7 +264,7 @@ class Showing {
 
   /** Whether a member that would go as a whole holds another entity, or anything: a message that was answered, for example. */
   #isOfAnother(name: string, value: unknown): boolean {
-    if (name in referringFields) return !this.person.has('source_id', value);
+    if (referringFields.has(name)) return !this.person.has('source_id', value);
     if (name === 'metadata' || Array.isArray(value))
       return Array.isArray(value) ? value.some(isObject) : true;
     if (!isObject(value)) return false;
@@ -306,16 +275,10 @@ class Showing {
   }
 
   #withoutOthers(label: string, column: string, value: unknown): unknown {
-    const plain = this.#deep(value);
-    if (JSON.stringify(plain) !== JSON.stringify(value)) this.#leave(label, column, reasons.mention);
+    const json = JSON.stringify(value);
+    const plain: unknown = JSON.parse(json, (_, one) => (typeof one === 'string' ? this.#plain(one) : one));
+    if (JSON.stringify(plain) !== json) this.#leave(label, column, reasons.mention);
     return plain;
-  }
-
-  #deep(value: unknown): unknown {
-    if (typeof value === 'string') return this.#plain(value);
-    if (Array.isArray(value)) return value.map((one) => this.#deep(one));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#deep(one)]));
   }
 
   #plain(text: string): string {
@@ -332,26 +295,10 @@ class Showing {
 /** Objects that belong to what they are in. */
 const entityless: ReadonlySet<string> = new Set(['connections', 'changes', 'previousValues']);
 
-/** Whether a column of the person's own row is shown as it is. */
-function isShown(kind: Kind, column: string, own: ReadonlySet<string>): boolean {
-  if (column.startsWith('user_')) return false;
-  switch (classOf(kind)) {
-    case 'none':
-      return true;
-    case 'identifier':
-      return kind !== 'request_path';
-    case 'personal':
-      // In a row of the person, a company is the employer.
-      return (
-        own.has(column) ||
-        kind.startsWith('person_') ||
-        kind.startsWith('company_') ||
-        kind === 'account_name' ||
-        kind === 'entity_name'
-      );
-    default:
-      return ownContent.has(kind);
-  }
+/** Whether a column of the person's own row is shown as it is. A company in it is the employer. */
+function isShown(kind: Kind, column: string): boolean {
+  if (column.startsWith('user_') || kind === 'request_path') return false;
+  return classOf(kind) !== 'content' || ownContent.has(kind);
 }
 
 /** Whether a column says which row of others it is. */

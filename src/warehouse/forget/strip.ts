@@ -1,7 +1,8 @@
+import { jsonOf } from '../../base/json.js';
 import { millisecondsOf } from '../../contract/fields.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type About, type Entity, entities, entityNamed } from './entities.js';
-import { type Fingerprints, isPseudonym, removed, type TextOptions } from './fingerprints.js';
+import { type Fingerprints, isPseudonym, removed } from './fingerprints.js';
 
 /**
  * Takes what was forgotten out of a document, wherever it is embedded: the document of the person itself, the people of a
@@ -12,15 +13,15 @@ import { type Fingerprints, isPseudonym, removed, type TextOptions } from './fin
  */
 
 /** The fields of a message that name another one in its source, beside its id and the copy of it. */
-export const referringFields: Readonly<Record<string, { readonly id: string; readonly copy: string }>> = {
-  sourceReplyToId: { id: 'replyToId', copy: 'replyTo' },
-  sourceThreadId: { id: 'threadId', copy: 'thread' },
-};
+export const referringFields: ReadonlyMap<string, { readonly id: string; readonly copy: string }> = new Map([
+  ['sourceReplyToId', { id: 'replyToId', copy: 'replyTo' }],
+  ['sourceThreadId', { id: 'threadId', copy: 'thread' }],
+]);
 
 /** What is removed besides what has a fingerprint, by its age: entities that the API deleted or that are old, by their ids. */
 export interface Expired {
   readonly people: ReadonlySet<string>;
-  readonly messages: ReadonlySet<string>;
+  readonly messages?: ReadonlySet<string>;
   /** Messages that were written before this time (milliseconds), whatever their id. */
   readonly messagesBefore?: number | undefined;
 }
@@ -41,14 +42,17 @@ export function mayConcern(
 }
 
 /**
- * The document without what was forgotten; null where nothing of it is in there. Its id changes where that is an account
- * of a person: an id in its place is the same each time.
+ * A document that `mayConcern`, without what was forgotten and what has `expired`; null where nothing of it is in there. Its id
+ * changes where that is an account of a person: an id in its place is the same each time.
  */
 export function stripDocument(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
+  expired?: Expired,
 ): Stripped | null {
-  return mayConcern(forgotten, document) ? stripConcerned(forgotten, document) : null;
+  const body = new Stripping(forgotten, document, expired).run();
+  const id = documentId(forgotten, document);
+  return body === document.body && id === document.id ? null : { id, body };
 }
 
 /**
@@ -60,47 +64,33 @@ export function stripRejected(
   document: DocumentKey & { readonly body: string },
 ): Stripped | null {
   if (!mayConcern(forgotten, document)) return null;
-  const { endpoint, id, parentId, body } = document;
-  if (!body.trimStart().startsWith('"')) return stripConcerned(forgotten, document);
-  return { id: documentId(forgotten, endpoint, id, parentId), body: JSON.stringify(removed) };
-}
-
-/** `stripDocument` of a document that `mayConcern`; also without what has `expired`. */
-export function stripConcerned(
-  forgotten: Fingerprints,
-  document: DocumentKey & { readonly body: string },
-  expired?: Expired,
-): Stripped | null {
-  const { endpoint, id, parentId, body } = document;
-  const stripped = new Stripping(forgotten, document, expired).run();
-  const newId = documentId(forgotten, endpoint, id, parentId);
-  return stripped === body && newId === id ? null : { id: newId, body: stripped };
+  if (!document.body.trimStart().startsWith('"')) return stripDocument(forgotten, document);
+  return { id: documentId(forgotten, document), body: JSON.stringify(removed) };
 }
 
 /** The id of a document: that of an account is replaced where its person or company was forgotten, or is named in it. */
-export function documentId(
-  forgotten: Fingerprints,
-  endpoint: string,
-  id: string,
-  parentId: string | null,
-): string {
+export function documentId(forgotten: Fingerprints, { endpoint, id, parentId }: DocumentKey): string {
   const { entity, parent } = entities().about.get(endpoint) ?? {};
-  if (entity !== 'identity' || parent === undefined) return id;
-  const colon = id.indexOf(':');
-  if (colon < 0 || isPseudonym(id.slice(colon + 1))) return id;
-  const isForgotten =
-    forgotten.has(parent, parentId) || forgotten.redactId(id.slice(colon + 1)) !== id.slice(colon + 1);
-  return isForgotten ? `${id.slice(0, colon)}:${forgotten.pseudonym(id)}` : id;
+  const [, platform, account] = /^([^:]*):(.*)$/s.exec(id) ?? [];
+  if (entity !== 'identity' || parent === undefined || account === undefined || isPseudonym(account))
+    return id;
+  const isForgotten = forgotten.has(parent, parentId) || forgotten.redactId(account) !== account;
+  return isForgotten ? `${platform}:${forgotten.pseudonym(id)}` : id;
 }
 
-/** JSON text of any kind without the names, addresses and quotes that were forgotten. */
+/**
+ * JSON text of any kind without the names, addresses and quotes that were forgotten. Text that is not JSON, such as a line of a
+ * journal that a kill cut off, is searched like a sentence.
+ */
 export function stripJson(forgotten: Fingerprints, text: string): string {
   if (!forgotten.mayTouch(text)) return text;
+  if (jsonOf(text) === undefined) return forgotten.redact(text);
   return stripDocument(forgotten, { endpoint: '', id: '', parentId: null, body: text })?.body ?? text;
 }
 
-/** Where an object is found in a document. */
+/** Where a value is found in a document. */
 interface Inside {
+  /** What an object is; of a text, what it belongs to. */
   readonly entity: Entity | undefined;
   /** Whether the entity around it was forgotten: the accounts of a person are. */
   readonly ofForgotten: boolean;
@@ -112,10 +102,22 @@ interface Inside {
 
 const nowhere: Inside = { entity: undefined, ofForgotten: false, withoutTexts: false, isFreeForm: false };
 
+/** The fields with the id of an account, and the field beside each that names its platform. */
+const platformFields: ReadonlyMap<string, string> = new Map([
+  ['platformId', 'platform'],
+  ['sourceAuthorId', 'sourceName'],
+]);
+
+/**
+ * Changes the text of a document without writing the rest of it again: it stays what the API sent (numbers beyond 2^53, the
+ * order of keys, white space), except for what is taken out.
+ */
 class Stripping {
   readonly #root: JsonNode;
   readonly #about: About;
   readonly #parentForgotten: boolean;
+  /** What takes the place of parts of the text, in their order. */
+  readonly #edits: (Place & { readonly text: string })[] = [];
 
   constructor(
     private readonly forgotten: Fingerprints,
@@ -132,119 +134,106 @@ class Stripping {
   }
 
   run(): string {
-    const { entity } = this.#about;
-    return this.#write(this.#root, { ...nowhere, entity, ofForgotten: this.#parentForgotten }, '');
+    const { body } = this.document;
+    this.#strip(
+      this.#root,
+      { ...nowhere, entity: this.#about.entity, ofForgotten: this.#parentForgotten },
+      '',
+    );
+    let text = '';
+    let at = 0;
+    for (const edit of this.#edits) {
+      text += body.slice(at, edit.from) + edit.text;
+      at = edit.to;
+    }
+    return text + body.slice(at);
   }
 
-  #write(node: JsonNode, inside: Inside, field: string): string {
-    switch (node.kind) {
-      case 'string':
-        return this.#writeText(node.value, this.#source(node), inside, field);
-      case 'array':
-        return this.#writeAll(
-          node,
-          node.items,
-          (item) => this.#write(item, inside, field),
-          (item) => [item.from, item.to],
-        );
-      case 'object':
-        return this.#writeObject(node, inside);
-      default:
-        return this.#source(node);
-    }
+  #strip(node: JsonNode, inside: Inside, field: string): void {
+    if (node.kind === 'string') this.#replace(node, this.#textWithout(node.value, inside, field));
+    if (node.kind === 'array') for (const item of node.items) this.#strip(item, inside, field);
+    if (node.kind === 'object') this.#stripObject(node, inside);
   }
 
-  #writeText(value: string, source: string, inside: Inside, field: string): string {
-    if (inside.withoutTexts) return 'null';
-    if (!inside.isFreeForm && /^id$|Ids?$/.test(field)) {
-      const id = this.forgotten.redactId(value);
-      return id === value ? source : JSON.stringify(id);
-    }
-    const options: TextOptions = {
-      isName: entities().nameFields.has(field) && inside.entity !== undefined,
-      isWhole: (field === 'content' || field === 'title') && inside.entity === 'message',
+  #replace(node: JsonNode, value: string | null): void {
+    if (node.kind === 'string' && node.value === value) return;
+    this.#edits.push({ from: node.from, to: node.to, text: JSON.stringify(value) });
+  }
+
+  #textWithout(text: string, { entity, withoutTexts, isFreeForm }: Inside, field: string): string | null {
+    if (withoutTexts) return null;
+    if (!isFreeForm && /^id$|Ids?$/.test(field)) return this.forgotten.redactId(text);
+    return this.forgotten.redact(text, {
+      isName: entities().nameFields.has(field) && entity !== undefined,
+      isWhole: (field === 'content' || field === 'title') && entity === 'message',
       conversation: this.document.endpoint === 'messages' ? (this.document.parentId ?? '') : '',
-    };
-    const redacted = this.forgotten.redact(value, options);
-    return redacted === value ? source : JSON.stringify(redacted);
-  }
-
-  #writeObject(node: JsonObject, inside: Inside): string {
-    const entity = inside.entity ?? entityNamed(textOf(node, 'type') ?? '');
-    const isExpired = entity === 'message' && this.#isExpiredMessage(node);
-    const isGone = entity !== undefined && this.#isForgotten(node, entity, inside);
-    const isForgotten = isGone || isExpired;
-    const isRoot = node === this.#root;
-    const { kept, keptOfDeleted } = entities();
-    const members = node.members.filter(({ name }) => {
-      if (isForgotten) return (isGone ? kept.get(entity) : keptOfDeleted)?.has(name);
-      // The id of a message in its source, where that message was forgotten.
-      const of = referringFields[name];
-      if (!of) return true;
-      const copy = objectOf(node, of.copy);
-      return (
-        !this.#isForgottenMessage(this.#idIn(node, of.id)) &&
-        !(copy && this.#isForgotten(copy, 'message', nowhere))
-      );
     });
-    // Without an id, nothing says that a name is that of somebody else.
-    const hasId = this.#idIn(node) !== undefined || (isRoot && this.document.id !== '');
-    const around = { entity, hasId, isForgotten, isRoot, inside };
-    const write = (member: (typeof members)[number]): string => {
-      const { name, key, value } = member;
-      const text = this.#writeMember(node, name, value, around);
-      const redacted = this.forgotten.redact(name);
-      const written = redacted === name ? this.#source(key) : JSON.stringify(redacted);
-      return written + this.#source({ from: key.to, to: value.from }) + text;
-    };
-    if (members.length < node.members.length) return `{${members.map(write).join(',')}}`;
-    return this.#writeAll(node, members, write, ({ key, value }) => [key.from, value.to]);
   }
 
-  #writeMember(
-    node: JsonObject,
-    name: string,
-    value: JsonNode,
-    around: {
-      readonly entity: Entity | undefined;
-      readonly hasId: boolean;
-      readonly isForgotten: boolean;
-      readonly isRoot: boolean;
-      readonly inside: Inside;
-    },
-  ): string {
-    const { entity, hasId, isForgotten, isRoot, inside } = around;
-    const platform = { platformId: 'platform', sourceAuthorId: 'sourceName' }[name];
-    if (platform !== undefined && value.kind !== 'string' && isForgotten) return 'null';
+  #stripObject(node: JsonObject, inside: Inside): void {
+    const entity = inside.entity ?? entityNamed(textOf(node, 'type') ?? '');
+    const isGone = entity !== undefined && this.#isForgotten(node, entity, inside);
+    const isForgotten = isGone || (entity === 'message' && this.#isExpiredMessage(node));
+    const { kept, keptOfDeleted } = entities();
+    const staying = isGone ? kept.get(entity) : keptOfDeleted;
+    const stays = (name: string) => (isForgotten ? staying?.has(name) : !this.#refersToForgotten(node, name));
+    // Where the text goes on that stays: behind the last member that does.
+    let from = node.from + 1;
+    let isCut = false;
+    for (const { key, value } of node.members) {
+      if (!stays(key.value)) {
+        isCut = true;
+        continue;
+      }
+      const comma = from === node.from + 1 ? '' : ',';
+      if (isCut) this.#edits.push({ from, to: key.from, text: comma });
+      isCut = false;
+      from = value.to;
+      this.#replace(key, this.forgotten.redact(key.value));
+      this.#stripMember(node, key.value, value, { ...inside, entity, ofForgotten: isForgotten });
+    }
+    if (isCut) this.#edits.push({ from, to: node.to - 1, text: '' });
+  }
+
+  /** `around` is about the object that the member is in. */
+  #stripMember(node: JsonObject, name: string, value: JsonNode, around: Inside): void {
+    const { entity, ofForgotten, withoutTexts, isFreeForm } = around;
+    const isRoot = node === this.#root;
+    const platform = platformFields.get(name);
+    if (platform !== undefined && value.kind !== 'string' && ofForgotten) {
+      this.#replace(value, null);
+      return;
+    }
     if (platform !== undefined && value.kind === 'string') {
       // An account of somebody else may name what was forgotten: an address at the domain of a company.
       const isNamed = this.forgotten.redactId(value.value) !== value.value;
-      return isForgotten || isNamed
-        ? this.#account(textOf(node, platform), value.value)
-        : this.#source(value);
+      if ((ofForgotten || isNamed) && !isPseudonym(value.value))
+        this.#replace(value, this.forgotten.pseudonym(`${textOf(node, platform) ?? ''}:${value.value}`));
+      return;
     }
     // A quote of what was forgotten keeps its place and its confidence.
-    if (name === 'quoteHighlights' && isForgotten)
-      return this.#write(value, { ...nowhere, withoutTexts: true }, name);
-    const isHistory = this.document.endpoint.endsWith('_history') && isRoot && this.#parentForgotten;
-    if (isHistory && (name === 'changes' || name === 'previousValues'))
-      return this.#write(value, { ...nowhere, withoutTexts: true }, name);
-    const isEntity = value.kind === 'object' || value.kind === 'array';
-    const next: Inside = isEntity
-      ? {
-          entity: entities().ofMember.get(name),
-          ofForgotten: name === 'identities' && isForgotten,
-          withoutTexts: inside.withoutTexts,
-          isFreeForm: inside.isFreeForm || name === 'metadata',
-        }
-      : { ...inside, entity: hasId ? entity : undefined };
+    const isQuote = name === 'quoteHighlights' && ofForgotten;
+    const isOfHistory = name === 'changes' || name === 'previousValues';
+    const isHistory = isOfHistory && this.document.endpoint.endsWith('_history') && isRoot;
+    if (isQuote || (isHistory && this.#parentForgotten)) {
+      this.#strip(value, { ...nowhere, withoutTexts: true }, name);
+      return;
+    }
+    if (value.kind === 'object' || value.kind === 'array') {
+      const next = {
+        entity: entities().ofMember.get(name),
+        ofForgotten: name === 'identities' && ofForgotten,
+        withoutTexts,
+        isFreeForm: isFreeForm || name === 'metadata',
+      };
+      this.#strip(value, next, name);
+      return;
+    }
     // Accounts, dates and ids of what was forgotten are what `kept` says; they are not searched for words.
-    if (isForgotten && value.kind === 'string') return this.#source(value);
-    return this.#write(value, next, name);
-  }
-
-  #account(platform = '', id: string): string {
-    return JSON.stringify(isPseudonym(id) ? id : this.forgotten.pseudonym(`${platform}:${id}`));
+    if (ofForgotten) return;
+    // Without an id, nothing says that a name is that of somebody else.
+    const hasId = this.#idIn(node) !== undefined || (isRoot && this.document.id !== '');
+    this.#strip(value, { ...around, entity: hasId ? entity : undefined }, name);
   }
 
   #isForgotten(node: JsonObject, entity: Entity, { ofForgotten }: Inside): boolean {
@@ -271,26 +260,33 @@ class Stripping {
         );
       }
       case 'message': {
-        if (this.#isForgottenMessage(id)) return true;
+        if (has.has('message', id)) return true;
         if (isRoot && endpoint === 'messages' && has.has('conversation', parentId)) return true;
-        const author = objectOf(node, 'author');
-        return author !== undefined && this.#isForgotten(author, 'author', nowhere);
+        const author = memberOf(node, 'author');
+        return author?.kind === 'object' && this.#isForgotten(author, 'author', nowhere);
       }
       default:
         return has.has(entity, id);
     }
   }
 
-  /** The id of an object; in a record that was rejected, it may be a number. */
-  #idIn({ members }: JsonObject, name = 'id'): string | undefined {
-    const value = members.find((member) => member.name === name)?.value;
-    if (value?.kind === 'string') return value.value;
-    const source = value?.kind === 'other' ? this.#source(value) : '';
-    return /^\d+$/.test(source) ? source : undefined;
+  /** Whether a member is the id of a message in its source, where that message was forgotten. */
+  #refersToForgotten(node: JsonObject, name: string): boolean {
+    const of = referringFields.get(name);
+    if (!of) return false;
+    const copy = memberOf(node, of.copy);
+    return (
+      this.forgotten.has('message', this.#idIn(node, of.id)) ||
+      (copy?.kind === 'object' && this.#isForgotten(copy, 'message', nowhere))
+    );
   }
 
-  #isForgottenMessage(id = ''): boolean {
-    return this.forgotten.has('message', id);
+  /** The id of an object; in a record that was rejected, it may be a number. */
+  #idIn(node: JsonObject, name = 'id'): string | undefined {
+    const value = memberOf(node, name);
+    if (value?.kind === 'string') return value.value;
+    const source = value?.kind === 'other' ? this.document.body.slice(value.from, value.to) : '';
+    return /^\d+$/.test(source) ? source : undefined;
   }
 
   #isExpiredMessage(node: JsonObject): boolean {
@@ -302,55 +298,12 @@ class Stripping {
     if (writtenAt !== undefined && millisecondsOf(writtenAt) < (messagesBefore ?? 0)) return true;
     return messages?.has(this.#idIn(node) ?? (isRoot ? id : '')) === true;
   }
-
-  /** Writes parts of a list or object; the text between them stays. */
-  #writeAll<T>(
-    whole: { readonly from: number; readonly to: number },
-    parts: readonly T[],
-    write: (part: T) => string,
-    place: (part: T) => [number, number],
-  ): string {
-    const { body } = this.document;
-    let text = '';
-    let from = whole.from;
-    for (const part of parts) {
-      const [partFrom, partTo] = place(part);
-      text += body.slice(from, partFrom) + write(part);
-      from = partTo;
-    }
-    return text + body.slice(from, whole.to);
-  }
-
-  #source({ from, to }: { readonly from: number; readonly to: number }): string {
-    return this.document.body.slice(from, to);
-  }
 }
 
-/**
- * Changes JSON text without writing the rest of it again: a document stays what the API sent (numbers beyond 2^53, the
- * order of keys, white space), except for what is taken out.
- */
-
+/** Where something is in JSON text. */
 interface Place {
   readonly from: number;
   readonly to: number;
-}
-
-interface JsonObject extends Place {
-  readonly kind: 'object';
-  readonly members: readonly JsonMember[];
-}
-
-interface JsonMember {
-  readonly name: string;
-  /** The text of the name, with its quotation marks. */
-  readonly key: Place;
-  readonly value: JsonNode;
-}
-
-interface JsonArray extends Place {
-  readonly kind: 'array';
-  readonly items: readonly JsonNode[];
 }
 
 interface JsonString extends Place {
@@ -358,84 +311,73 @@ interface JsonString extends Place {
   readonly value: string;
 }
 
-type JsonNode = JsonObject | JsonArray | JsonString | (Place & { readonly kind: 'other' });
+interface JsonObject extends Place {
+  readonly kind: 'object';
+  readonly members: readonly { readonly key: JsonString; readonly value: JsonNode }[];
+}
 
-/** Parses JSON text into nodes that know their places. @throws SyntaxError */
-function parseJson(text: string): JsonNode {
-  // Everything below may then rely on it that the text is JSON.
-  JSON.parse(text);
-  return node({ text, at: 0 });
+type JsonNode =
+  | JsonString
+  | JsonObject
+  | (Place & { readonly kind: 'array'; readonly items: readonly JsonNode[] })
+  | (Place & { readonly kind: 'other' });
+
+function memberOf({ members }: JsonObject, name: string): JsonNode | undefined {
+  return members.find(({ key }) => key.value === name)?.value;
 }
 
 /** The value of a member that is text; undefined for anything else. */
 function textOf(object: JsonObject, name: string): string | undefined {
-  const value = object.members.find((member) => member.name === name)?.value;
+  const value = memberOf(object, name);
   return value?.kind === 'string' ? value.value : undefined;
 }
 
-/** The member of that name when it is an object. */
-function objectOf(object: JsonObject, name: string): JsonObject | undefined {
-  const value = object.members.find((member) => member.name === name)?.value;
-  return value?.kind === 'object' ? value : undefined;
-}
-
-interface State {
-  readonly text: string;
-  at: number;
-}
-
-function node(state: State): JsonNode {
-  skipSpace(state);
-  const from = state.at;
-  switch (state.text[from]) {
-    case '{': {
-      const members: JsonMember[] = [];
-      each(state, '}', () => {
-        const keyFrom = state.at;
-        const name = string(state);
-        const key = { from: keyFrom, to: state.at };
-        skipSpace(state);
-        state.at += 1;
-        members.push({ name, key, value: node(state) });
-      });
-      return { kind: 'object', members, from, to: state.at };
+/** Parses JSON text into values that know their places. @throws SyntaxError */
+function parseJson(text: string): JsonNode {
+  // What follows may then rely on it that the text is JSON.
+  JSON.parse(text);
+  let at = 0;
+  const pass = (characters: RegExp) => {
+    characters.lastIndex = at;
+    characters.test(text);
+    at = characters.lastIndex;
+  };
+  const string = (): JsonString => {
+    pass(separators);
+    const from = at;
+    for (at += 1; text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
+    at += 1;
+    return { kind: 'string', value: JSON.parse(text.slice(from, at)) as string, from, to: at };
+  };
+  const all = <T>(end: string, read: () => T): T[] => {
+    const found: T[] = [];
+    at += 1;
+    for (pass(separators); text[at] !== end; pass(separators)) found.push(read());
+    at += 1;
+    return found;
+  };
+  const value = (): JsonNode => {
+    pass(separators);
+    const from = at;
+    switch (text[from]) {
+      case '"':
+        return string();
+      case '{': {
+        const members = all('}', () => ({ key: string(), value: value() }));
+        return { kind: 'object', members, from, to: at };
+      }
+      case '[': {
+        const items = all(']', value);
+        return { kind: 'array', items, from, to: at };
+      }
+      default:
+        pass(literal);
+        return { kind: 'other', from, to: at };
     }
-    case '[': {
-      const items: JsonNode[] = [];
-      each(state, ']', () => void items.push(node(state)));
-      return { kind: 'array', items, from, to: state.at };
-    }
-    case '"':
-      return { kind: 'string', value: string(state), from, to: state.at };
-    default:
-      while (state.at < state.text.length && !/[\s,\]}]/.test(state.text[state.at] ?? '')) state.at += 1;
-      return { kind: 'other', from, to: state.at };
-  }
+  };
+  return value();
 }
 
-function each(state: State, end: string, one: () => void): void {
-  state.at += 1;
-  for (;;) {
-    skipSpace(state);
-    const next = state.text[state.at];
-    if (next === end) {
-      state.at += 1;
-      return;
-    }
-    if (next === ',') state.at += 1;
-    skipSpace(state);
-    one();
-  }
-}
-
-function string(state: State): string {
-  const from = state.at;
-  state.at += 1;
-  while (state.text[state.at] !== '"') state.at += state.text[state.at] === '\\' ? 2 : 1;
-  state.at += 1;
-  return JSON.parse(state.text.slice(from, state.at)) as string;
-}
-
-function skipSpace(state: State): void {
-  while (/\s/.test(state.text[state.at] ?? '')) state.at += 1;
-}
+/** Between values and names, and of a number, true, false or null. */
+const separators = /[\s,:]*/y;
+const literal = /[^\s,\]}]*/y;

@@ -4,7 +4,15 @@ import { copyTables, named, type Table, tablesOf } from '../store/copy.js';
 import type { Session } from '../store/session.js';
 import { problemOf } from '../user-views.js';
 import { createList } from '../views.js';
-import { dropNames, findNames, type MaskedColumn, saltVariable, selectList, useSalt } from './masks.js';
+import {
+  dropNames,
+  findNames,
+  type MaskedColumn,
+  type RedactText,
+  saltVariable,
+  selectList,
+  useSalt,
+} from './masks.js';
 import { columnsByName, type Policy } from './policy.js';
 
 /** What a published file does not show, and what became of the views. */
@@ -43,50 +51,44 @@ export async function fillMasked(
   salt: string,
   sources: readonly string[],
 ): Promise<{ readonly tables: number } & Omit<FileFacts, 'file'>> {
-  const here = await maskedTables(session, source, policy);
-  const tables = here.filter(({ kept }) => kept.length > 0);
-  const { viewsExcluded, ...views } = await removeExcluded(session, target, here, policy, sources);
+  // What is not merged yet is in no snapshot.
+  const all = (await tablesOf(session, source)).filter(({ schema }) => schema !== 'appended');
   await session.run(useSalt(salt, policy));
   try {
-    const redact = await findNames(session, source, policy, here);
-    const selects = new Map(
-      tables.map((table) => {
-        const list = selectList(policy, table.label, table.columns, redact) ?? [];
-        return [table, list.map(({ expression }) => expression)];
-      }),
-    );
+    const redact = await findNames(session, source, policy, all);
+    const tables = all.map((table) => maskedTable(policy, table, redact));
+    await removeExcluded(session, target, tables, policy);
+    const { viewsExcluded, ...views } = await fitViews(session, definitionsIn(sources), tables, policy);
+    const filled = tables.filter(({ kept }) => kept.length > 0);
+    const selects = new Map(filled.map((table) => [table, table.kept.map(({ expression }) => expression)]));
     // The order of the rows would join them to those of another file.
     await copyTables(session, source, target, selects, { sorted: policy.profile === 'strict' });
+    const excluded = tables.flatMap(({ schema, label, kept, dropped }) =>
+      kept.length === 0
+        ? [policy.excludesRelation(schema) ? schema : label]
+        : dropped.map(({ name }) => `${label}.${name}`),
+    );
+    const masked = filled.flatMap(({ label, kept }) =>
+      kept.flatMap(({ name, isMasked }) =>
+        isMasked ? [`${label}.${name}: ${policy.methodOf(label, name) ?? 'by row'}`] : [],
+      ),
+    );
+    return {
+      ...{ tables: filled.length, profile: policy.profile, masked, ...views },
+      excluded: [...new Set(excluded), ...viewsExcluded],
+    };
   } finally {
     // Fails when an error has invalidated the whole database.
     await session.run(`RESET VARIABLE ${saltVariable}`).catch(() => undefined);
     await dropNames(session).catch(() => undefined);
   }
-  const excluded = here.flatMap(({ schema, label, kept, dropped }) =>
-    kept.length === 0
-      ? [policy.excludesRelation(schema) ? schema : label]
-      : dropped.map(({ name }) => `${label}.${name}`),
-  );
-  const masked = tables.flatMap(({ label, kept }) =>
-    kept.flatMap(({ name, isMasked }) =>
-      isMasked ? [`${label}.${name}: ${policy.methodOf(label, name) ?? 'by row'}`] : [],
-    ),
-  );
-  return {
-    ...{ tables: tables.length, profile: policy.profile, masked, ...views },
-    excluded: [...new Set(excluded), ...viewsExcluded],
-  };
 }
 
-async function maskedTables(session: Session, source: string, policy: Policy): Promise<MaskedTable[]> {
-  // What is not merged yet is in no snapshot.
-  const tables = (await tablesOf(session, source)).filter(({ schema }) => schema !== 'appended');
-  return tables.map((table) => {
-    const label = relationLabel(table.schema, table.table);
-    const kept = selectList(policy, label, table.columns) ?? [];
-    const names = new Set(kept.map(({ name }) => name));
-    return { ...table, label, kept, dropped: table.columns.filter(({ name }) => !names.has(name)) };
-  });
+function maskedTable(policy: Policy, table: Table, redact: RedactText | undefined): MaskedTable {
+  const label = relationLabel(table.schema, table.table);
+  const kept = selectList(policy, label, table.columns, redact) ?? [];
+  const names = new Set(kept.map(({ name }) => name));
+  return { ...table, label, kept, dropped: table.columns.filter(({ name }) => !names.has(name)) };
 }
 
 /** A view or table macro of a snapshot. */
@@ -103,14 +105,13 @@ interface Definition {
 /** The macro of the raw schema that views use; a masked file has it in the schema main. */
 const moment = 'raw.moment';
 
-/** Removes what a policy leaves out from an empty copy of a snapshot; adapts or removes the views that need it. */
+/** Removes what a policy leaves out from an empty copy of a snapshot, whose views then may not fit. */
 async function removeExcluded(
   session: Session,
   target: string,
   tables: readonly MaskedTable[],
   policy: Policy,
-  sources: readonly string[],
-): Promise<FittedViews> {
+): Promise<void> {
   const [macro] = await session.all<{ parameter: string; definition: string }>(
     `SELECT parameters[1] AS parameter, macro_definition AS definition FROM duckdb_functions()
       WHERE database_name = $1 AND schema_name = 'raw' AND function_name = 'moment'`,
@@ -125,7 +126,6 @@ async function removeExcluded(
   await session.run(`DROP SCHEMA ${target}.raw CASCADE`);
   if (policy.excludesRelation('ops')) await session.run(`DROP SCHEMA ${target}.ops CASCADE`);
   if (macro) await session.run(`CREATE MACRO moment(${identifier(macro.parameter)}) AS ${macro.definition}`);
-  return fitViews(session, definitionsIn(sources), tables, policy);
 }
 
 /** What became of the views. */
@@ -142,9 +142,10 @@ async function fitViews(
 ): Promise<FittedViews> {
   const viewsAdapted: string[] = [];
   const drop = ({ kind, name }: Definition) => session.run(`DROP ${kind} ${identifier(name)}`);
-  const isExcluded = ({ name }: Definition) => policy.excludesRelation(name);
-  for (const one of definitions.filter(isExcluded)) await drop(one);
-  let pending = definitions.filter((one) => !isExcluded(one)).map((one) => ({ one, reason: '' }));
+  const excluded = definitions.filter(({ name }) => policy.excludesRelation(name));
+  for (const one of excluded) await drop(one);
+  const viewsExcluded = excluded.map(({ name }) => name);
+  let pending = definitions.flatMap((one) => (excluded.includes(one) ? [] : { one, reason: '' }));
   // A view that reads others fits when these do: they are in no particular order.
   for (let before = -1; pending.length !== before; ) {
     before = pending.length;
@@ -161,7 +162,7 @@ async function fitViews(
     ...tables.flatMap(({ label, kept, dropped }) =>
       kept.length === 0 ? [label] : dropped.map(({ name }) => name),
     ),
-    ...definitions.filter(isExcluded).map(({ name }) => name),
+    ...viewsExcluded,
     ...pending.map(({ one }) => one.name),
   ];
   const viewsLeftOut = pending.map(({ one, reason }) => {
@@ -171,11 +172,7 @@ async function fitViews(
     );
     return `${one.name}: ${needed.length > 0 ? `needs ${needed.join(', ')}` : reason}`;
   });
-  return {
-    viewsAdapted,
-    viewsLeftOut,
-    viewsExcluded: definitions.filter(isExcluded).map(({ name }) => name),
-  };
+  return { viewsAdapted, viewsLeftOut, viewsExcluded };
 }
 
 /** Makes a view fit the tables that are left; returns why it does not, where that is not possible. */

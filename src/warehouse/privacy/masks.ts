@@ -17,13 +17,6 @@ import {
   type RowKinds,
 } from './policy.js';
 
-/** A column of a table, as duckdb_columns() describes it. */
-export interface TableColumn {
-  readonly name: string;
-  /** In DuckDB's form: `VARCHAR`, `VARCHAR[]`, `JSON`. */
-  readonly type: string;
-}
-
 /** A column of a masked table. */
 export interface MaskedColumn {
   readonly name: string;
@@ -52,7 +45,7 @@ export const saltVariable = 'signalhouse_salt';
 export function selectList(
   policy: Policy,
   relation: string,
-  columns: readonly TableColumn[],
+  columns: Table['columns'],
   redact?: RedactText,
 ): MaskedColumn[] | null {
   if (policy.isFull)
@@ -66,20 +59,20 @@ export function selectList(
 function maskedColumn(
   policy: Policy,
   relation: string,
-  column: TableColumn,
+  { name, type }: Table['columns'][number],
   redact: RedactText | undefined,
 ): MaskedColumn {
-  const { name, type } = column;
   const plain = identifier(name);
+  const label = `${relation}.${name}`;
+  const { mixed, ordered } = classesFile();
   const method = policy.methodOf(relation, name);
-  const mixed = classesFile().mixed[`${relation}.${name}`];
-  const expression =
-    method === undefined && mixed
-      ? byRow(mixed, (kind) => maskExpression(policy.methodOfKind(kind), plain, type, redact), plain)
-      : method === 'fields'
-        ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? 'document', plain, redact)
-        : maskExpression(method, plain, type, redact) +
-          (method === 'day' ? inOrder(classesFile().ordered[`${relation}.${name}`], plain) : '');
+  const masked = (method: Method | undefined) => maskExpression(method, plain, type, redact);
+  let expression = masked(method);
+  if (method === undefined && mixed[label])
+    expression = byRow(mixed[label], (kind) => masked(policy.methodOfKind(kind)), plain);
+  if (method === 'fields')
+    expression = allowedFields(policy, columnsByName().get(label)?.kind ?? 'document', plain, redact);
+  if (method === 'day') expression += inOrder(ordered[label], plain);
   return { name, expression, isMasked: expression !== plain };
 }
 
@@ -176,10 +169,7 @@ function ofText(method: Exclude<Method, 'null' | 'fields'>, value: string): stri
   }
 }
 
-/** A table with the columns that a masked file takes from it. */
-interface SourceTable extends Pick<Table, 'schema' | 'table'> {
-  readonly columns: readonly TableColumn[];
-}
+type SourceTable = Pick<Table, 'schema' | 'table' | 'columns'>;
 
 /** Scripts that put no blank between words: two neighbouring characters stand for a word. */
 const dense = String.raw`\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Thai}`;

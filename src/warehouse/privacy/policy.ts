@@ -42,13 +42,12 @@ const everything: Policy = {
 export function policyOf(settings: PrivacySettings): Policy {
   const { profile, exclude, mask } = settings;
   if (profile === 'none' && exclude.length === 0 && Object.keys(mask).length === 0) return everything;
-  const columns = columnsByName();
   const excluded = new Set([
     'raw',
     // Fingerprints of what was forgotten, with their salt.
     'ops.forgotten',
     ...(profile === 'none' ? [] : classesFile().profiles[profile]),
-    ...exclude.map((name) => columnCalled(name) ?? relationCalled(name) ?? name.toLowerCase()),
+    ...exclude.map((name) => columnCalled(name)?.name ?? relationCalled(name) ?? name.toLowerCase()),
   ]);
   const { ofColumn, ofKind } = methodsOf(settings, excluded);
   return {
@@ -59,7 +58,7 @@ export function policyOf(settings: PrivacySettings): Policy {
     methodOf: (relation, column) => {
       const name = `${relation}.${column}`;
       // A column that nobody has classed yet may hold anything.
-      const kind = columns.get(name)?.kind ?? 'document';
+      const kind = columnsByName().get(name)?.kind ?? 'document';
       return ofColumn.get(name) ?? ofKind.get(kind);
     },
     methodOfKind: (kind) => ofKind.get(kind),
@@ -71,7 +70,6 @@ function methodsOf(
   excluded: ReadonlySet<string>,
 ): { ofColumn: Map<string, Method>; ofKind: Map<Kind, Method> } {
   const { kinds } = classesFile();
-  const columns = columnsByName();
   const ofKind = new Map<Kind, Method>();
   const ofColumn = new Map<string, Method>();
   const chosen = new Set<Kind>();
@@ -83,21 +81,19 @@ function methodsOf(
     if (method) ofKind.set(name, method);
   }
   for (const [given, text] of Object.entries(mask)) {
-    const name = columnCalled(given);
-    const column = name === undefined ? undefined : columns.get(name);
+    const column = columnCalled(given);
     const method = methodCalled(text);
-    if (name === undefined || column === undefined || method === undefined) continue;
-    ofColumn.set(name, method);
+    if (column === undefined || method === undefined) continue;
+    ofColumn.set(column.name, method);
     if (kinds[column.kind].apart || column.class === 'none') partly.add(column.kind);
     else if (!chosen.has(column.kind) || method === 'null') ofKind.set(column.kind, method);
     chosen.add(column.kind);
   }
   // The columns that copy one that is left out.
   for (const name of excluded) {
-    const column = columns.get(name);
-    const kind = column && kinds[column.kind];
-    if (!column || !kind || kind.joins || column.class === 'none') continue;
-    if (kind.apart) partly.add(column.kind);
+    const column = columnsByName().get(name);
+    if (!column || kinds[column.kind].joins || column.class === 'none') continue;
+    if (kinds[column.kind].apart) partly.add(column.kind);
     else ofKind.set(column.kind, 'null');
   }
   const isMasked = (kind: Kind) => ofKind.has(kind) || partly.has(kind);
@@ -115,35 +111,29 @@ function methodsOf(
 
 /** What is wrong with the settings of one file; `at` names a setting as the user gave it, e.g. `publish.mask`. */
 export function privacyProblems(
-  settings: Pick<PrivacySettings, 'exclude' | 'mask'>,
+  { exclude, mask }: Pick<PrivacySettings, 'exclude' | 'mask'>,
   at: (path: string) => string,
 ): Problem[] {
-  if (settings.exclude.length === 0 && Object.keys(settings.mask).length === 0) return [];
-  return [
-    ...settings.exclude.flatMap((name) => {
-      const problem = excludeProblem(name);
-      return problem === undefined ? [] : [{ setting: at('exclude'), problem: `${name} ${problem}` }];
-    }),
-    ...Object.entries(settings.mask).flatMap(([name, method]) => {
-      const problem = maskProblem(name, method);
-      return problem === undefined ? [] : [{ setting: `${at('mask')}.${name}`, problem }];
-    }),
+  const problems = [
+    ...exclude.map((name) => ({ setting: at('exclude'), problem: excludeProblem(name) })),
+    ...Object.entries(mask).map(([name, method]) => ({
+      setting: `${at('mask')}.${name}`,
+      problem: maskProblem(name, method),
+    })),
   ];
+  return problems.flatMap(({ setting, problem }) => (problem === undefined ? [] : { setting, problem }));
 }
-
-/** The methods that settings may name. */
-const methods = 'null, hash, domain, initials, or truncate:N';
 
 function excludeProblem(name: string): string | undefined {
   if (['raw', 'ops', 'attributes'].includes(name.toLowerCase()) || relationCalled(name) !== undefined)
     return undefined;
-  const column = columnsByName().get(columnCalled(name) ?? '');
-  if (!column) return unknown(name);
-  return isView(column) ? 'is in a view: leave out the view, or columns of its tables' : undefined;
+  const column = columnCalled(name);
+  if (!column) return `${name} ${unknown(name)}`;
+  return isView(column) ? `${name} is in a view: leave out the view, or columns of its tables` : undefined;
 }
 
 function maskProblem(name: string, text: string): string | undefined {
-  const column = columnsByName().get(columnCalled(name) ?? '');
+  const column = columnCalled(name);
   if (!column) {
     const relation = relationCalled(name);
     return relation === undefined
@@ -151,14 +141,14 @@ function maskProblem(name: string, text: string): string | undefined {
       : `is a table; name one of its columns: ${columnsOf(relation)}`;
   }
   const method = methodCalled(text);
-  if (method === undefined) return `must be ${methods}, not ${text}`;
-  const { kind, class: ofClass } = column;
+  if (method === undefined) return `must be null, hash, domain, initials, or truncate:N, not ${text}`;
   if (isView(column)) return 'is in a view: mask the columns of the tables that it reads';
+  const { kind } = column;
   if (classesFile().kinds[kind].joins && method !== 'hash')
     return `is a key that rows are joined by: mask it with hash, or leave it out with exclude`;
   if (['document', 'history_values', 'change_values'].includes(kind) && method !== 'null')
     return 'is JSON with anything in it: mask it with null, or leave it out with exclude';
-  if (ofClass === 'none' && method !== 'null')
+  if (column.class === 'none' && method !== 'null')
     return `says nothing about a person (class none): mask it with null, or leave it out with exclude`;
   return undefined;
 }
@@ -172,29 +162,30 @@ function unknown(name: string): string {
   const relation = relationCalled(parts.slice(0, -1).join('.'));
   if (relation !== undefined)
     return `is not a column: ${relation} has no ${parts.at(-1)}. It has ${columnsOf(relation)}`;
-  return `is not a schema, table or column. There are the schemas raw and ops, and the tables and views ${relations().join(', ')}`;
+  const names = Object.keys(relations()).join(', ');
+  return `is not a schema, table or column. There are the schemas raw and ops, and the tables and views ${names}`;
 }
 
 function columnsOf(relation: string): string {
-  const { tables, views } = kindsOfColumns();
-  return Object.keys(tables[relation] ?? views[relation] ?? {}).join(', ');
+  return Object.keys(relations()[relation] ?? {}).join(', ');
 }
 
-function relations(): string[] {
+/** The kinds of the columns of every table and view. */
+function relations(): z.infer<typeof columnsShape> {
   const { tables, views } = kindsOfColumns();
-  return [...Object.keys(tables), ...Object.keys(views)];
+  return { ...tables, ...views };
 }
 
 /** A table or view as sql/columns.json names it; `main.` may stand in front. */
 function relationCalled(name: string): string | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
-  return relations().find((relation) => relation === bare);
+  return Object.hasOwn(relations(), bare) ? bare : undefined;
 }
 
-/** A column as `relation.column`. The API calls the name of a person displayName, and people may call it `name`. */
-function columnCalled(name: string): string | undefined {
+/** A column by `relation.column`. The API calls the name of a person displayName, and people may call it `name`. */
+function columnCalled(name: string): ColumnClass | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
-  return [bare, bare.replace(/\.name$/, '.display_name')].find((one) => columnsByName().has(one));
+  return columnsByName().get(bare) ?? columnsByName().get(bare.replace(/\.name$/, '.display_name'));
 }
 
 function schemaOf(relation: string): string {
@@ -264,6 +255,8 @@ export type Classes = z.infer<typeof privacyShape> & z.infer<typeof generatedSha
 
 /** A column of a table or view. */
 export interface ColumnClass {
+  /** `people.primary_email`, `ops.requests.path`. */
+  readonly name: string;
   /** The table or view, with the schema in front for `raw` and `ops`: `people`, `ops.requests`. */
   readonly relation: string;
   readonly column: string;
@@ -293,16 +286,18 @@ function textOf(file: string): string {
 
 /** Every column of every table and view with its class. */
 export function columnClasses(): readonly ColumnClass[] {
-  const { tables, views } = kindsOfColumns();
-  return Object.entries({ ...tables, ...views }).flatMap(([relation, columns]) =>
-    Object.entries(columns).map(([column, kind]) => ({ relation, column, kind, class: classOf(kind) })),
+  return Object.entries(relations()).flatMap(([relation, columns]) =>
+    Object.entries(columns).map(([column, kind]) => ({
+      ...{ name: `${relation}.${column}`, relation, column },
+      ...{ kind, class: classOf(kind) },
+    })),
   );
 }
 
 let byName: ReadonlyMap<string, ColumnClass> | undefined;
 
-/** The same by name: `people.primary_email`, `ops.requests.path`. */
+/** The same by name. */
 export function columnsByName(): ReadonlyMap<string, ColumnClass> {
-  byName ??= new Map(columnClasses().map((one) => [`${one.relation}.${one.column}`, one]));
+  byName ??= new Map(columnClasses().map((one) => [one.name, one]));
   return byName;
 }

@@ -80,3 +80,17 @@ test('JSON of the worker is rewritten, and is still JSON', async () => {
   await cleanFiles({ dataDir }, forgotten, silentLog, { dryRun: false });
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ lastError: 'no\n[forgotten]', runs: [1] });
 });
+
+it.each(['changes.journal', 'merges.journal'])(
+  'a line of %s that a kill cut off is redacted',
+  async (name) => {
+    const dataDir = testFolder();
+    const path = join(dataDir, name);
+    const whole = '{"id":"1","requestedBy":"José Castellanos"}';
+    writeFileSync(path, `${whole}\n{"id":"2","requestedBy":"José Castellanos","sta`);
+    expect(await cleanFiles({ dataDir }, forgotten, silentLog, { dryRun: false })).toEqual([name]);
+    expect(readFileSync(path, 'utf8')).toBe(
+      '{"id":"1","requestedBy":"[forgotten]"}\n{"id":"2","requestedBy":"[forgotten]","sta\n',
+    );
+  },
+);

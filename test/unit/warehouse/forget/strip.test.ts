@@ -150,3 +150,10 @@ test('around what is taken out, the text stays as the API sent it', () => {
   const stripped = stripDocument(made, { endpoint: 'people', id: '1', parentId: null, body });
   expect(stripped?.body).toBe(body.replace('Kim Castellanos', '[forgotten]'));
 });
+
+test('a member may have any name, also one that every object of JavaScript has', () => {
+  const metadata = { constructor: 'for Kim Castellanos', toString: 'Kim Castellanos', sourceReplyToId: 'x' };
+  const body = JSON.stringify({ id: 'm1', metadata });
+  const stripped = stripDocument(made, { endpoint: 'messages', id: 'm1', parentId: 'g1', body });
+  expect(stripped?.body).toBe(body.replaceAll('Kim Castellanos', '[forgotten]'));
+});

@@ -173,6 +173,13 @@ describe('what to select from a table', () => {
     expect(maskedIn(policy, 'messages', [{ name: 'thread', type: 'JSON' }])).toEqual(['thread']);
   });
 
+  test('words that were taken out of texts one by one go with the names and addresses in them', async () => {
+    const policy = policyOf({ ...none, mask: { 'people.primary_email': 'domain' } });
+    const list = selectList(policy, 'duplicate_pairs', [{ name: 'reasons', type: 'VARCHAR[]' }]) ?? [];
+    const pairs = "(VALUES (['rare words: ruth, walter, market', 'same company'])) AS t (reasons)";
+    expect(await rows(`SELECT ${list[0]?.expression} FROM ${pairs}`)).toEqual([[null]]);
+  });
+
   test('an account id may be an address, so that a mask of addresses hashes it', () => {
     const policy = { ...none, mask: { 'people.primary_email': 'domain' } };
     expect(maskedIn(policy, 'authors', [{ name: 'source_author_id', type: 'VARCHAR' }])).toEqual([
