@@ -1029,7 +1029,7 @@ FROM message_senders
 WHERE side = 'external' AND week IS NOT NULL
 GROUP BY week, source_name;
 
--- From sql/views/17_lifecycle_transitions.sql sha256:27d20636b260abb9
+-- From sql/views/17_lifecycle_transitions.sql sha256:1f8d4eed7786b672
 CREATE OR REPLACE VIEW lifecycle_transitions
 COMMENT 'How do topics move from open to done, who moves them, and how long does it take? One row per recorded change of a topic\'s lifecycle state; deleted topics are left out.'
 AS
@@ -1042,10 +1042,10 @@ WITH recorded AS (
     user_name,
     row_number() OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id) = 1 AS is_earliest,
     get_json_object(changes, '$.lifecycleState') AS to_state,
-    coalesce(
-      get_json_object(previous_values, '$.lifecycleState'),
-      lag(get_json_object(changes, '$.lifecycleState')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
-    ) AS from_state
+    CASE
+      WHEN array_contains(json_object_keys(previous_values), 'lifecycleState') THEN get_json_object(previous_values, '$.lifecycleState')
+      ELSE lag(get_json_object(changes, '$.lifecycleState')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
+    END AS from_state
   FROM history
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND coalesce(array_contains(json_object_keys(changes), 'lifecycleState'), false)
 ),
@@ -1073,7 +1073,7 @@ SELECT
     AS days_in_from_state
 FROM existing;
 
--- From sql/views/18_priority_transitions.sql sha256:e0e7f7d0e0dec893
+-- From sql/views/18_priority_transitions.sql sha256:a374725cc5f470b9
 CREATE OR REPLACE VIEW priority_transitions
 COMMENT 'Which topics got a higher or lower priority, when and from whom? One row per recorded change of a topic\'s priority; deleted topics are left out.'
 AS
@@ -1086,10 +1086,10 @@ WITH recorded AS (
     user_name,
     row_number() OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id) = 1 AS is_earliest,
     get_json_object(changes, '$.priority') AS to_priority,
-    coalesce(
-      get_json_object(previous_values, '$.priority'),
-      lag(get_json_object(changes, '$.priority')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
-    ) AS from_priority
+    CASE
+      WHEN array_contains(json_object_keys(previous_values), 'priority') THEN get_json_object(previous_values, '$.priority')
+      ELSE lag(get_json_object(changes, '$.priority')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
+    END AS from_priority
   FROM history
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND coalesce(array_contains(json_object_keys(changes), 'priority'), false)
 ),

@@ -270,6 +270,16 @@ describe('history', () => {
     ]);
   });
 
+  test('a previous value of null counts, also where the record that set it is missing', async () => {
+    await stand.insert('history', [
+      change('1', day(20), { lifecycleState: 'open' }, null),
+      change('2', day(10), { lifecycleState: 'open' }, { lifecycleState: null }),
+    ]);
+    expect(
+      await lines(stand, 'SELECT history_id, from_state, to_state FROM lifecycle_transitions ORDER BY 1'),
+    ).toEqual(['1 | - | open', '2 | - | open']);
+  });
+
   test('changes of the last sync, without rows whose time alone moved', async () => {
     await stand.insert('ops.runs', [
       { run_id: 'r1', command: 'sync', started_at: day(1) },
