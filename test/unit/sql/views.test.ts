@@ -317,6 +317,9 @@ describe('history', () => {
       by('ann', day(1, 1), { run_id: 'r2' }),
       by('ann', 5, { run_id: 'r2', edited_at: day(1) }),
       by('ann', 5, { run_id: 'r2', edited_at: day(2), deleted_at: day(1) }),
+      // A reaction to a message that is not new.
+      by('ann', 5, { run_id: 'r2' }),
+      by('ann', 5, { run_id: 'r2', edited_at: day(4) }),
     ]);
     const columns = 'entity_type, entity_id, name, change, details, changed_by';
     expect(await lines(stand, `SELECT ${columns} FROM recent_changes ORDER BY 1, 2, change`)).toEqual([
@@ -326,6 +329,7 @@ describe('history', () => {
       'topic | t | Title of t | messages | 2 | -',
       'topic | t | Title of t | messages deleted | 1 | -',
       'topic | t | Title of t | messages edited | 1 | -',
+      'topic | t | Title of t | older messages | 2 | -',
       'topic | t | Title of t | updated | archivedAt: nothing -> nothing, keywords: nothing -> ["a"], priority: low -> high | Ann',
     ]);
   });
