@@ -334,3 +334,19 @@ describe('history', () => {
     ]);
   });
 });
+
+test('the audit has the reason that was given with a change', async () => {
+  await stand.insert('ops.changes', [
+    {
+      id: 'c1',
+      entity_type: 'topic',
+      topic_id: 't',
+      status: 'queued',
+      wanted: { priority: 'high' },
+      requested_reason: 'Q4',
+    },
+  ]);
+  expect(await lines(stand, 'SELECT action, entity_id, reason, outcome FROM audit')).toEqual([
+    'change | t | Q4 | queued',
+  ]);
+});
