@@ -73,7 +73,7 @@ FROM merged
 LEFT JOIN targets ON targets.entity_type = merged.entity_type
 WHERE merged.merged_into_id IS NOT NULL;
 
--- From sql/views/03_person_roles.sql sha256:245948347314a18e
+-- From sql/views/03_person_roles.sql sha256:e52c23ff24a2e35a
 CREATE OR REPLACE VIEW person_roles
 COMMENT 'Who is staff, who is a bot, who is a VIP, and whose company is which? One row per person, without merged and deleted ones.'
 AS
@@ -84,8 +84,8 @@ WITH in_topics AS (
     max_by(is_staff, struct(synced_at, topic_id)) FILTER (WHERE is_staff IS NOT NULL) AS is_staff,
     max_by(is_bot, struct(synced_at, topic_id)) FILTER (WHERE is_bot IS NOT NULL) AS is_bot,
     max_by(is_vip, struct(synced_at, topic_id)) FILTER (WHERE is_vip IS NOT NULL) AS is_vip,
-    max_by(company_id, struct(synced_at, topic_id)) FILTER (WHERE company_id IS NOT NULL) AS company_id,
-    max_by(company_name, struct(synced_at, topic_id)) FILTER (WHERE company_name IS NOT NULL) AS company_name,
+    max_by(company_id, struct(synced_at, topic_id)) AS company_id,
+    max_by(company_name, struct(synced_at, topic_id)) AS company_name,
     coalesce(bool_or(company_is_org_company), false) AS is_of_org_company
   FROM topic_people
   GROUP BY person_id

@@ -96,12 +96,15 @@ describe('who is who', () => {
     ]);
     await stand.insert('topic_people', [
       { topic_id: 't', person_id: 'only-in-topic', is_staff: false, company_id: 'acme' },
+      // A topic that is not listed any more keeps the company that she has left.
+      { topic_id: 't', person_id: 'has-left', company_id: null, synced_at: day(1) },
+      { topic_id: 'superseded', person_id: 'has-left', company_id: 'acme', synced_at: day(9) },
     ]);
     const roles = `SELECT person_id, company_id, CASE WHEN is_staff THEN 'staff' END AS staff, CASE WHEN is_bot THEN 'bot' END AS bot,
       CASE WHEN is_vip THEN 'vip' END AS vip, CASE WHEN is_company_vip THEN 'of a vip' END AS of_vip FROM person_roles`;
     expect(await lines(stand, `${roles} ORDER BY person_id`)).toEqual([
       ...['ann | acme | - | - | - | of a vip', 'bob | beta | - | - | - | -', 'bot | - | - | bot | - | -'],
-      ...['colleague | us | staff | - | - | -', 'eve | - | - | - | - | -'],
+      ...['colleague | us | staff | - | - | -', 'eve | - | - | - | - | -', 'has-left | - | - | - | - | -'],
       ...['only-in-topic | acme | - | - | - | of a vip', 'staff | us | staff | - | - | -'],
       ...['taken-over | beta | - | - | - | -', 'vip | acme | - | - | vip | of a vip'],
     ]);
