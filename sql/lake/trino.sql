@@ -67,7 +67,7 @@ SELECT
 FROM targets
 CROSS JOIN UNNEST(targets.target_of) AS merge (id, merged_into_id);
 
--- From sql/views/03_person_roles.sql sha256:245948347314a18e
+-- From sql/views/03_person_roles.sql sha256:e52c23ff24a2e35a
 CREATE OR REPLACE VIEW person_roles
 COMMENT 'Who is staff, who is a bot, who is a VIP, and whose company is which? One row per person, without merged and deleted ones.'
 AS
@@ -78,8 +78,8 @@ WITH in_topics AS (
     max_by(is_staff, ROW(synced_at, topic_id)) FILTER (WHERE is_staff IS NOT NULL) AS is_staff,
     max_by(is_bot, ROW(synced_at, topic_id)) FILTER (WHERE is_bot IS NOT NULL) AS is_bot,
     max_by(is_vip, ROW(synced_at, topic_id)) FILTER (WHERE is_vip IS NOT NULL) AS is_vip,
-    max_by(company_id, ROW(synced_at, topic_id)) FILTER (WHERE company_id IS NOT NULL) AS company_id,
-    max_by(company_name, ROW(synced_at, topic_id)) FILTER (WHERE company_name IS NOT NULL) AS company_name,
+    max_by(company_id, ROW(synced_at, topic_id)) AS company_id,
+    max_by(company_name, ROW(synced_at, topic_id)) AS company_name,
     coalesce(bool_or(company_is_org_company), false) AS is_of_org_company
   FROM topic_people
   GROUP BY person_id
@@ -882,7 +882,7 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
--- From sql/views/14_company_health.sql sha256:9e482d4f25fd22d0
+-- From sql/views/14_company_health.sql sha256:f68153c98a9f684e
 CREATE OR REPLACE VIEW company_health
 COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
 AS
@@ -1043,7 +1043,7 @@ FROM message_senders
 WHERE side = 'external' AND week IS NOT NULL
 GROUP BY week, source_name;
 
--- From sql/views/17_lifecycle_transitions.sql sha256:27d20636b260abb9
+-- From sql/views/17_lifecycle_transitions.sql sha256:1f8d4eed7786b672
 CREATE OR REPLACE VIEW lifecycle_transitions
 COMMENT 'How do topics move from open to done, who moves them, and how long does it take? One row per recorded change of a topic''s lifecycle state; deleted topics are left out.'
 AS
@@ -1056,10 +1056,10 @@ WITH recorded AS (
     user_name,
     row_number() OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id) = 1 AS is_earliest,
     json_extract_scalar(changes, '$.lifecycleState') AS to_state,
-    coalesce(
-      json_extract_scalar(previous_values, '$.lifecycleState'),
-      lag(json_extract_scalar(changes, '$.lifecycleState')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
-    ) AS from_state
+    CASE
+      WHEN json_exists(previous_values, 'strict $.lifecycleState') THEN json_extract_scalar(previous_values, '$.lifecycleState')
+      ELSE lag(json_extract_scalar(changes, '$.lifecycleState')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
+    END AS from_state
   FROM history
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, 'strict $.lifecycleState')
 ),
@@ -1087,7 +1087,7 @@ SELECT
     AS days_in_from_state
 FROM existing;
 
--- From sql/views/18_priority_transitions.sql sha256:e0e7f7d0e0dec893
+-- From sql/views/18_priority_transitions.sql sha256:a374725cc5f470b9
 CREATE OR REPLACE VIEW priority_transitions
 COMMENT 'Which topics got a higher or lower priority, when and from whom? One row per recorded change of a topic''s priority; deleted topics are left out.'
 AS
@@ -1100,10 +1100,10 @@ WITH recorded AS (
     user_name,
     row_number() OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id) = 1 AS is_earliest,
     json_extract_scalar(changes, '$.priority') AS to_priority,
-    coalesce(
-      json_extract_scalar(previous_values, '$.priority'),
-      lag(json_extract_scalar(changes, '$.priority')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
-    ) AS from_priority
+    CASE
+      WHEN json_exists(previous_values, 'strict $.priority') THEN json_extract_scalar(previous_values, '$.priority')
+      ELSE lag(json_extract_scalar(changes, '$.priority')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
+    END AS from_priority
   FROM history
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, 'strict $.priority')
 ),

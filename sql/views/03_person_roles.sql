@@ -8,8 +8,9 @@ WITH in_topics AS (
     arg_max(is_staff, (synced_at, topic_id)) AS is_staff,
     arg_max(is_bot, (synced_at, topic_id)) AS is_bot,
     arg_max(is_vip, (synced_at, topic_id)) AS is_vip,
-    arg_max(company_id, (synced_at, topic_id)) AS company_id,
-    arg_max(company_name, (synced_at, topic_id)) AS company_name,
+    -- Also where the latest one says that there is none: topics that are not listed any more keep what they said.
+    arg_max_null(company_id, (synced_at, topic_id)) AS company_id,
+    arg_max_null(company_name, (synced_at, topic_id)) AS company_name,
     coalesce(bool_or(company_is_org_company), false) AS is_of_org_company
   FROM topic_people
   GROUP BY person_id

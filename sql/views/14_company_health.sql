@@ -93,4 +93,4 @@ COMMENT ON COLUMN company_health.last_staff_reply_at IS 'Latest message of staff
 COMMENT ON COLUMN company_health.open_topics IS 'Open topics (backlog) in which its people take part.';
 COMMENT ON COLUMN company_health.urgent_topics IS 'Open topics with priority high or very_high.';
 COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations in which its people wrote and staff never answered (unanswered_groups).';
-COMMENT ON COLUMN company_health.trend IS 'The last 28 days compared with the 28 before: growing or fading by half or more, otherwise steady. silent: no message in the last 28 days. new: none in the 28 before.';
+COMMENT ON COLUMN company_health.trend IS 'The last 28 days compared with the 28 before: growing to 1.5 times or more, fading to two thirds or less, otherwise steady. silent: no message in the last 28 days. new: none in the 28 before.';

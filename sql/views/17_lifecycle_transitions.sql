@@ -8,10 +8,11 @@ WITH recorded AS (
     user_name,
     row_number() OVER (PARTITION BY entity_id ORDER BY changed_at, id) = 1 AS is_earliest,
     changes ->> '$.lifecycleState' AS to_state,
-    coalesce(
-      previous_values ->> '$.lifecycleState',
-      lag(changes ->> '$.lifecycleState') OVER (PARTITION BY entity_id ORDER BY changed_at, id)
-    ) AS from_state
+    -- A record before it that is missing must not stand for what this one says was there.
+    CASE
+      WHEN json_exists(previous_values, '$.lifecycleState') THEN previous_values ->> '$.lifecycleState'
+      ELSE lag(changes ->> '$.lifecycleState') OVER (PARTITION BY entity_id ORDER BY changed_at, id)
+    END AS from_state
   FROM history
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, '$.lifecycleState')
 )

@@ -8,10 +8,11 @@ WITH recorded AS (
     user_name,
     row_number() OVER (PARTITION BY entity_id ORDER BY changed_at, id) = 1 AS is_earliest,
     changes ->> '$.priority' AS to_priority,
-    coalesce(
-      previous_values ->> '$.priority',
-      lag(changes ->> '$.priority') OVER (PARTITION BY entity_id ORDER BY changed_at, id)
-    ) AS from_priority
+    -- A record before it that is missing must not stand for what this one says was there.
+    CASE
+      WHEN json_exists(previous_values, '$.priority') THEN previous_values ->> '$.priority'
+      ELSE lag(changes ->> '$.priority') OVER (PARTITION BY entity_id ORDER BY changed_at, id)
+    END AS from_priority
   FROM history
   WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, '$.priority')
 ),

@@ -8,7 +8,7 @@ SELECT
   coalesce(topic_id, company_id) AS entity_id,
   1::BIGINT AS entities,
   requested_by,
-  NULL::VARCHAR AS reason,
+  requested_reason AS reason,
   status AS outcome,
   to_json(json_keys(wanted)) AS details,
   id AS audit_id
@@ -38,7 +38,7 @@ COMMENT ON COLUMN audit.entity_type IS 'topic or company for a change; person, c
 COMMENT ON COLUMN audit.entity_id IS 'The topic or company of a change. NULL for others: who was forgotten is not recorded.';
 COMMENT ON COLUMN audit.entities IS 'How many topics, people, companies, conversations or messages. NULL where that is not counted.';
 COMMENT ON COLUMN audit.requested_by IS 'Who requested it. NULL for what the worker does by itself.';
-COMMENT ON COLUMN audit.reason IS 'Why, as --reason said. NULL when nothing was said.';
+COMMENT ON COLUMN audit.reason IS 'Why, as --reason, or the column reason of a sheet, said. NULL when nothing was said.';
 COMMENT ON COLUMN audit.outcome IS 'Status of a change (ops.changes.status); merged or failed for a merge; done, or what is still to do, for others.';
 COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, the ids of who was merged (sourceId) and who stays (targetId), rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, or the tool of an assistant) and how many rows.';
 COMMENT ON COLUMN audit.audit_id IS 'The record (ops.changes.id or ops.audit.id).';

@@ -87,13 +87,15 @@ function kindOf(status: number): FailureKind {
   return status >= 500 || status === 408 ? 'server_error' : 'rejected';
 }
 
+const keySettings = 'SIGNALHOUSE_API_KEY, SIGNALHOUSE_API_KEY_FILE or api.keyFile';
+
 function hintFor(status: number, documented: boolean): string | undefined {
   if (status === 401) {
-    return 'The key is missing, invalid or expired: check SIGNALHOUSE_API_KEY or SIGNALHOUSE_API_KEY_FILE.';
+    return `The key is missing, invalid or expired: check ${keySettings}.`;
   }
   if (status === 403) {
     return documented
-      ? 'The key belongs to another organization, or this endpoint does not accept its type: check SIGNALHOUSE_API_KEY.'
+      ? `The key belongs to another organization, or this endpoint does not accept its type: check ${keySettings}.`
       : 'The answer does not come from the API: a firewall may block this address. Check SIGNALHOUSE_API_KEY and SIGNALHOUSE_BASE_URL.';
   }
   if (documented || status >= 500 || status === 429) return undefined;

@@ -292,7 +292,7 @@ function readCredentials(sources: Sources, read: Read): Credentials {
 /** A secret that was read again. */
 function usable(secret: string | Problem): string {
   if (typeof secret === 'string') return secret;
-  throw new UsageError('The API key cannot be read again.', [secret]);
+  throw new UsageError('The API key cannot be read.', [secret]);
 }
 
 /** The configuration that was read, unless something is wrong with it. */

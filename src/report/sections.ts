@@ -77,11 +77,14 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
 
 async function backlog(data: ReportData): Promise<Html> {
-  const { backlogWeeks: rows, totals } = data;
+  const { backlogWeeks: rows, totals, header } = data;
   if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
   const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
-  const weeks = everyWeek(rows.map(({ week }) => week));
-  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open; ${count(totals.urgent_topics)} of them have priority high or very high. In ${counted(weeks.length, 'week')}, ${count(sum('new'))} were new, ${count(sum('reopened'))} were opened again, and ${count(sum('closed'))} were closed.`;
+  const weeks = everyWeek(
+    rows.map(({ week }) => week),
+    header.as_of,
+  );
+  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed.`;
   return html`<p>${lead}</p>${await backlogOver(
     'Open topics at the end of each week, by priority',
     weeks,
@@ -253,8 +256,15 @@ async function responseTimes({ responseTimes: rows, totals }: ReportData): Promi
   })}`;
 }
 
-async function serviceLevels({ serviceLevels: rows, serviceLevelPeople: people }: ReportData): Promise<Html> {
-  const weeks = everyWeek(rows.map(({ week }) => week));
+async function serviceLevels({
+  header,
+  serviceLevels: rows,
+  serviceLevelPeople: people,
+}: ReportData): Promise<Html> {
+  const weeks = everyWeek(
+    rows.map(({ week }) => week),
+    header.as_of,
+  );
   const sum = (of: typeof rows, what: 'in_time' | 'late' | 'waiting') =>
     of.reduce((all, row) => all + row[what], 0);
   const weekly = (what: 'in_time' | 'late') =>
@@ -403,7 +413,7 @@ function duplicates({ duplicates: rows }: ReportData, topicLink: TopicLink): Htm
 /** A source of its own colour each; what is beyond them is one series. */
 const mostSources = 6;
 
-async function sources({ sources: rows }: ReportData): Promise<Html> {
+async function sources({ header, sources: rows }: ReportData): Promise<Html> {
   if (rows.length === 0) return quiet('There are no messages from outside in the last 26 weeks.');
   const named = rows.map((row) => ({ ...row, source: row.source ?? 'unknown' }));
   const sum = (of: typeof named) => of.reduce((total, { messages }) => total + messages, 0);
@@ -412,7 +422,10 @@ async function sources({ sources: rows }: ReportData): Promise<Html> {
   );
   const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
   const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
-  const weeks = everyWeek(rows.map(({ week }) => week));
+  const weeks = everyWeek(
+    rows.map(({ week }) => week),
+    header.as_of,
+  );
   const seriesOf = (name: string, index: number, isOf: (source: string) => boolean) => ({
     ...{ name, color: colorAt(index) },
     values: weeks.map((at) => sum(named.filter(({ week, source }) => week === at && isOf(source)))),

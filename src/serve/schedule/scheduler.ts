@@ -312,7 +312,7 @@ export class Scheduler {
     const next = madeRoom
       ? '; it made room for other organizations, and goes on after them'
       : retry && `; the next try is at ${moment(retry.at)}`;
-    const message = `${result.message}${next ?? ''}`;
+    const message = next === null ? result.message : `${result.message.replace(/\.$/, '')}${next}`;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
       ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
@@ -522,6 +522,9 @@ function thrown(error: unknown): JobResult {
   const { exitCode, hint } =
     error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
   const wrong = error instanceof UsageError ? error.problems.map(problemText) : [];
-  const message = [messageOf(error), ...wrong, ...(hint === undefined ? [] : [hint])].join(' ');
+  // One sentence after the other, in a notification as well.
+  const message = [messageOf(error), ...wrong, ...(hint === undefined ? [] : [hint])]
+    .map((text, at, { length }) => (at === length - 1 || /[.:]$/.test(text) ? text : `${text}.`))
+    .join(' ');
   return { outcome: 'failed', exitCode, message, endedByOutage: error instanceof OutageError };
 }

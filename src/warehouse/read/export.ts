@@ -224,6 +224,8 @@ type ExpressionOf = (column: string, type: string, safeCells: boolean) => string
 const expressions: Partial<Record<ExportFormat, ExpressionOf>> = {
   csv: csvExpression,
   parquet: parquetExpression,
+  json: jsonExpression,
+  ndjson: jsonExpression,
 };
 
 /** CSV has no lists: they are written as JSON, which other programs can read. */
@@ -232,6 +234,13 @@ function csvExpression(column: string, type: string, safeCells: boolean): string
   if (!safeCells || !/^(VARCHAR|ENUM)/.test(type)) return undefined;
   const text = `${column}::VARCHAR`;
   return `CASE WHEN regexp_matches(${text}, ${literal(formula)}) THEN '''' || ${text} ELSE ${text} END`;
+}
+
+/** JSON has no infinity and no NaN, as of a division by zero: they are text, as in the output of `sql --json`. */
+function jsonExpression(column: string, type: string): string | undefined {
+  if (type !== 'DOUBLE' && type !== 'FLOAT') return undefined;
+  return `CASE WHEN isnan(${column}) THEN '"NaN"' WHEN isinf(${column}) THEN if(${column} > 0, '"Infinity"', '"-Infinity"')
+    ELSE to_json(${column}) END::JSON`;
 }
 
 /**

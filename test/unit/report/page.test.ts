@@ -54,6 +54,12 @@ describe('the report', () => {
     expect(html).toMatch(/Of the questions that were answered\. The \d+ conversations that still wait, for /);
   });
 
+  it('shows the weeks up to that of the data, also those in which nobody wrote', async () => {
+    const data = someReport();
+    const { html } = await reportPage({ ...data, sources: data.sources.slice(0, 1) }, '1.2.3');
+    expect(html).toMatch(/ from outside in 26 weeks; /);
+  });
+
   it('links topics to the page for sheets where there is one', async () => {
     expect(html).not.toContain('/sheets');
     const { html: served } = await reportPage(someReport(), '1.2.3', true);

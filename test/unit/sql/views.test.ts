@@ -109,12 +109,15 @@ describe('who is who', () => {
     ]);
     await stand.insert('topic_people', [
       { topic_id: 't', person_id: 'only-in-topic', is_staff: false, company_id: 'acme' },
+      // A topic that is not listed any more keeps the company that she has left.
+      { topic_id: 't', person_id: 'has-left', company_id: null, synced_at: day(1) },
+      { topic_id: 'superseded', person_id: 'has-left', company_id: 'acme', synced_at: day(9) },
     ]);
     const roles = `SELECT person_id, company_id, CASE WHEN is_staff THEN 'staff' END AS staff, CASE WHEN is_bot THEN 'bot' END AS bot,
       CASE WHEN is_vip THEN 'vip' END AS vip, CASE WHEN is_company_vip THEN 'of a vip' END AS of_vip FROM person_roles`;
     expect(await lines(stand, `${roles} ORDER BY person_id`)).toEqual([
       ...['ann | acme | - | - | - | of a vip', 'bob | beta | - | - | - | -', 'bot | - | - | bot | - | -'],
-      ...['colleague | us | staff | - | - | -', 'eve | - | - | - | - | -'],
+      ...['colleague | us | staff | - | - | -', 'eve | - | - | - | - | -', 'has-left | - | - | - | - | -'],
       ...['only-in-topic | acme | - | - | - | of a vip', 'staff | us | staff | - | - | -'],
       ...['taken-over | beta | - | - | - | -', 'vip | acme | - | - | vip | of a vip'],
     ]);
@@ -283,6 +286,16 @@ describe('history', () => {
     ]);
   });
 
+  test('a previous value of null counts, also where the record that set it is missing', async () => {
+    await stand.insert('history', [
+      change('1', day(20), { lifecycleState: 'open' }, null),
+      change('2', day(10), { lifecycleState: 'open' }, { lifecycleState: null }),
+    ]);
+    expect(
+      await lines(stand, 'SELECT history_id, from_state, to_state FROM lifecycle_transitions ORDER BY 1'),
+    ).toEqual(['1 | - | open', '2 | - | open']);
+  });
+
   test('changes of the last sync, without rows whose time alone moved', async () => {
     await stand.insert('ops.runs', [
       { run_id: 'r1', command: 'sync', started_at: day(1) },
@@ -320,6 +333,9 @@ describe('history', () => {
       by('ann', day(1, 1), { run_id: 'r2' }),
       by('ann', 5, { run_id: 'r2', edited_at: day(1) }),
       by('ann', 5, { run_id: 'r2', edited_at: day(2), deleted_at: day(1) }),
+      // A reaction to a message that is not new.
+      by('ann', 5, { run_id: 'r2' }),
+      by('ann', 5, { run_id: 'r2', edited_at: day(4) }),
     ]);
     const columns = 'entity_type, entity_id, name, change, details, changed_by';
     expect(await lines(stand, `SELECT ${columns} FROM recent_changes ORDER BY 1, 2, change`)).toEqual([
@@ -329,7 +345,24 @@ describe('history', () => {
       'topic | t | Title of t | messages | 2 | -',
       'topic | t | Title of t | messages deleted | 1 | -',
       'topic | t | Title of t | messages edited | 1 | -',
+      'topic | t | Title of t | older messages | 2 | -',
       'topic | t | Title of t | updated | archivedAt: nothing -> nothing, keywords: nothing -> ["a"], priority: low -> high | Ann',
     ]);
   });
+});
+
+test('the audit has the reason that was given with a change', async () => {
+  await stand.insert('ops.changes', [
+    {
+      id: 'c1',
+      entity_type: 'topic',
+      topic_id: 't',
+      status: 'queued',
+      wanted: { priority: 'high' },
+      requested_reason: 'Q4',
+    },
+  ]);
+  expect(await lines(stand, 'SELECT action, entity_id, reason, outcome FROM audit')).toEqual([
+    'change | t | Q4 | queued',
+  ]);
 });

@@ -37,7 +37,7 @@ describe('at its time', () => {
   it('goes on after a job that failed, a listener that threw, and a memory that cannot be written', async () => {
     const clock = clockAt('2026-05-01T00:30:00Z');
     const run: RunJob = () =>
-      Promise.reject(new RefusedError('the key is refused.', { hint: 'Get another.' }));
+      Promise.reject(new RefusedError('the key is refused', { hint: 'Get another.' }));
     const memory = { load: () => Promise.resolve(null), save: () => Promise.reject(new Error('disk full')) };
     const heard: string[] = [];
     const onEnd = ({ message }: { message: string }) => {
@@ -54,7 +54,7 @@ describe('at its time', () => {
 });
 
 describe('a job that an outage of the API ended', () => {
-  const outage = new OutageError('the API has been unavailable for 30 min');
+  const outage = new OutageError('the API has been unavailable for 30 min', { hint: 'Run again later.' });
   const remembers = (due: string) => memoryStore({ jobs: { nightly: settled(due) }, history: [] });
 
   it('is tried again after pauses that double up to the longest, until it is due again', async () => {
@@ -73,7 +73,9 @@ describe('a job that an outage of the API ended', () => {
       'retry 05:15',
       'retry 06:15',
     ]);
-    expect(records[0]?.message).toBe(`${outage.message}; the next try is at 2026-05-01 03:05:00Z`);
+    expect(records[0]?.message).toBe(
+      `${outage.message}. Run again later; the next try is at 2026-05-01 03:05:00Z`,
+    );
     expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-01T07:15:00.000Z');
     await pass(20.2 * hour);
     // The try that would come at 03:15, after the one at 02:15, is left to the schedule.
@@ -108,7 +110,9 @@ describe('a job that an outage of the API ended', () => {
     expect(records).toHaveLength(1);
     await scheduler.stop();
     const once = scheduling([nightly], { clock, run: () => Promise.reject(outage) });
-    expect(await once.scheduler.runOnce()).toMatchObject([{ trigger: 'once', message: outage.message }]);
+    expect(await once.scheduler.runOnce()).toMatchObject([
+      { trigger: 'once', message: `${outage.message}. ${outage.hint}` },
+    ]);
   });
 });
 

@@ -81,6 +81,16 @@ test('CSV for spreadsheet programs starts with a byte order mark, and has no cel
   expect(readdirSync(dir).sort()).toEqual(['raw.csv', 'safe.csv']);
 });
 
+test.each(['json', 'ndjson'] as const)('%s has what JSON has no number for as text', async (format) => {
+  const out = join(emptyDir(), `ratios.${format}`);
+  const ratios =
+    "0.1::DOUBLE AS one, 'inf'::DOUBLE AS two, '-inf'::FLOAT AS three, 'nan'::DOUBLE AS four, NULL::DOUBLE AS five";
+  await exportQuery({ sql: `SELECT ${ratios}` }, { ...options, format, out });
+  expect([JSON.parse(readFileSync(out, 'utf8'))].flat()).toEqual([
+    { one: 0.1, two: 'Infinity', three: '-Infinity', four: 'NaN', five: null },
+  ]);
+});
+
 test('JSON is one array, NDJSON one line per row', async () => {
   const row = {
     ...{ id: 't1', title: 'Comma, "quote"\nand = line', keywords: ['a', 'b"c'] },
