@@ -26,10 +26,14 @@ function warning(title: string, reason: string, ...commands: readonly string[]):
   return { tone: 'warn', title, reason, commands };
 }
 
-/** What needs attention, the worst first; empty when all is well. `problem` is why the facts cannot be read. */
+/**
+ * What needs attention, the worst first; empty when all is well. `problem` is why the facts cannot be read, `organization` the
+ * name in the settings that the commands have to give, where there are several.
+ */
 export function attention(
   known: { readonly facts: Facts | null; readonly problem: string | null; readonly schedule: ScheduleView },
   times: Times,
+  organization?: string,
 ): Attention[] {
   const { facts, problem, schedule } = known;
   const items = [
@@ -39,7 +43,10 @@ export function attention(
     ...failedCommands(allRuns(facts, schedule)),
     ...(facts === null ? [] : ofFacts(facts, schedule, times)),
   ];
-  return items.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
+  const of = organization === undefined ? '' : ` --organization ${organization}`;
+  return items
+    .map((item) => ({ ...item, commands: item.commands.map((command) => `${command}${of}`) }))
+    .toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
 }
 
 function outage({ running }: ScheduleView): Attention[] {

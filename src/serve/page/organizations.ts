@@ -34,7 +34,7 @@ interface Known {
 
 export function organizationLine(organization: string, known: Known, now: number): OrganizationLine {
   const { facts, problem, schedule } = known;
-  const items = attention(known, new Times(now, 'UTC'));
+  const items = attention(known, new Times(now, 'UTC'), organization);
   const isBad = problem !== null || items.some(({ tone }) => tone === 'bad');
   const doing =
     schedule.running !== null || (facts !== null && otherHolder(facts) !== null)

@@ -77,7 +77,7 @@ export function statusPage(content: PageContent): string {
   const { facts, schedule } = content;
   const frame = frameOf(content, '/');
   const { times, link } = frame;
-  const items = attention(content, times);
+  const items = attention(content, times, content.organization?.name);
   const runs = allRuns(facts, schedule);
   const name = organizationName(content);
   return page(frame, {

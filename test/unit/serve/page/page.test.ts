@@ -124,6 +124,8 @@ it('what needs attention has a title, a reason, and the command that fixes it; t
     'FROM ops.rejected_records',
   ])
     expect(said).toContain(part);
+  const ofAcme = page({ organization: { name: 'acme', base: '/o/acme' } });
+  expect(words(ofAcme, 'attention')).toContain('signalhouse sync --only people --organization acme Copy');
 });
 
 it('a run has a page with its summary, and one of another version shows what it has', () => {
