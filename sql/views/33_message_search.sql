@@ -10,8 +10,8 @@ placed AS (
     position,
     lower(strip_accents(token)) AS token,
     token IN ('AND', 'OR', 'NOT') AS is_operator,
-    count_if(token = 'OR') OVER before AS alternative,
-    count_if(token = 'AND') OVER before AS part,
+    count(*) FILTER (token = 'OR') OVER before AS alternative,
+    count(*) FILTER (token = 'AND') OVER before AS part,
     token LIKE '-%' OR coalesce(lag(token) OVER before, '') = 'NOT' AS is_excluded
   FROM tokens
   WINDOW before AS (ORDER BY position)

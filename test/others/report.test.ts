@@ -43,7 +43,7 @@ it.each([
   expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   // One picture of the two, with text of a readable size: not shrunk.
   const shown = await page.evaluate(shownCharts);
-  expect(shown).toHaveLength(10);
+  expect(shown).toHaveLength(11);
   for (const { textSize } of shown) expect(textSize).toBeGreaterThanOrEqual(11);
   await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
   expect(await page.evaluate(faint)).toEqual([]);
