@@ -168,7 +168,7 @@ describe('DuckDB', () => {
       const copy = mkdtempSync(join(inject('runFolder'), 'views-'));
       const files = readdirSync(views)
         .sort()
-        .filter((name) => !/recent_changes|story_buckets|change_log|open_changes|audit/.test(name));
+        .filter((name) => !/recent_changes|story_buckets|change_log|open_changes|audit|freshness/.test(name));
       const tables = await own.reading(worker.dataDir, (rows) =>
         rows<{ name: string }>(
           "SELECT table_name AS name FROM duckdb_tables() WHERE database_name = 'local' AND schema_name = 'main'",
