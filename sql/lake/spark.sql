@@ -852,7 +852,12 @@ unanswered AS (
     AND NOT coalesce(
       bool_or(
         side = 'staff' AND NOT is_internal
-        AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
+        -- A message without a time comes last, as in DuckDB.
+    AND (
+      created_at > opened_at
+      OR created_at IS NULL AND opened_at IS NOT NULL
+      OR created_at <=> opened_at AND position >= opened_position
+    )
       ),
       false
     )
@@ -985,10 +990,15 @@ answers AS (
     opened_at,
     message_id,
     created_at,
-    row_number() OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) = 1 AS is_first
+    row_number() OVER (PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id) = 1 AS is_first
   FROM opened
   WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id
-    AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
+    -- A message without a time comes last, as in DuckDB.
+    AND (
+      created_at > opened_at
+      OR created_at IS NULL AND opened_at IS NOT NULL
+      OR created_at <=> opened_at AND position >= opened_position
+    )
 ),
 thanks AS (
   SELECT message_id, sum(count) AS reactions
