@@ -44,11 +44,13 @@ export class SeenContent {
    * something else, and none has since.
    */
   isStored({ endpoint, id, parentId, body, partsHash }: Document): boolean {
-    const list = numberOf(md5(`${endpoint} ${parentId} ${id}`));
+    // A first pull, which hashes no body for this.
+    if (this.#storedLists.size === 0) return false;
     const conversation = numberOf(md5(id));
-    const isSame = partsHash && this.#storedLists.get(list) === numberOf(md5(`${md5(body)}${partsHash}`));
-    if (isSame && !this.#moved.has(conversation)) return true;
-    if (this.#storedLists.size > 0) this.#moved.add(conversation);
+    const stored = this.#storedLists.get(numberOf(md5(`${endpoint} ${parentId} ${id}`)));
+    if (partsHash && !this.#moved.has(conversation) && stored === numberOf(md5(`${md5(body)}${partsHash}`)))
+      return true;
+    this.#moved.add(conversation);
     return false;
   }
 
