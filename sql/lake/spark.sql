@@ -853,11 +853,11 @@ unanswered AS (
       bool_or(
         side = 'staff' AND NOT is_internal
         -- A message without a time comes last, as in DuckDB.
-    AND (
-      created_at > opened_at
-      OR created_at IS NULL AND opened_at IS NOT NULL
-      OR created_at <=> opened_at AND position >= opened_position
-    )
+        AND (
+          created_at > opened_at
+          OR created_at IS NULL AND opened_at IS NOT NULL
+          OR created_at <=> opened_at AND position >= opened_position
+        )
       ),
       false
     )

@@ -88,7 +88,10 @@ export async function writeResults(
 
 /** The result of a push when there never was a change. */
 const nothing: Grid = {
-  ...{ columns: ['topic_id', 'title', 'result', 'reason'], headerRow: 1, rows: [], notes: [] },
+  columns: ['topic_id', 'title', 'result', 'reason'],
+  headerRow: 1,
+  rows: [],
+  notes: [],
 };
 
 async function resultSheet(

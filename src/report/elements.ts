@@ -109,11 +109,11 @@ export function moment(at: string): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${text}</time>`;
 }
 
-/** Every Monday from the first of these to the week of the data, also those without a row. */
-export function everyWeek(weeks: readonly string[], asOf: string | null): string[] {
+/** Every Monday from the first of these rows to the week of the data, also those without a row. */
+export function everyWeek(rows: readonly { readonly week: string }[], asOf: string | null): string[] {
   const last = Date.parse(asOf ?? '');
   const all: string[] = [];
-  for (let at = Date.parse(weeks[0] ?? ''); at <= last; at += 7 * 86_400_000)
+  for (let at = Date.parse(rows[0]?.week ?? ''); at <= last; at += 7 * 86_400_000)
     all.push(new Date(at).toISOString().slice(0, 10));
   return all;
 }

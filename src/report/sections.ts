@@ -80,10 +80,7 @@ async function backlog(data: ReportData): Promise<Html> {
   const { backlogWeeks: rows, totals, header } = data;
   if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
   const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
-  const weeks = everyWeek(
-    rows.map(({ week }) => week),
-    header.as_of,
-  );
+  const weeks = everyWeek(rows, header.as_of);
   const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed.`;
   return html`<p>${lead}</p>${await backlogOver(
     'Open topics at the end of each week, by priority',
@@ -261,10 +258,7 @@ async function serviceLevels({
   serviceLevels: rows,
   serviceLevelPeople: people,
 }: ReportData): Promise<Html> {
-  const weeks = everyWeek(
-    rows.map(({ week }) => week),
-    header.as_of,
-  );
+  const weeks = everyWeek(rows, header.as_of);
   const sum = (of: typeof rows, what: 'in_time' | 'late' | 'waiting') =>
     of.reduce((all, row) => all + row[what], 0);
   const weekly = (what: 'in_time' | 'late') =>
@@ -422,10 +416,7 @@ async function sources({ header, sources: rows }: ReportData): Promise<Html> {
   );
   const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
   const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
-  const weeks = everyWeek(
-    rows.map(({ week }) => week),
-    header.as_of,
-  );
+  const weeks = everyWeek(rows, header.as_of);
   const seriesOf = (name: string, index: number, isOf: (source: string) => boolean) => ({
     ...{ name, color: colorAt(index) },
     values: weeks.map((at) => sum(named.filter(({ week, source }) => week === at && isOf(source)))),
