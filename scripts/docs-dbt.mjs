@@ -49,6 +49,7 @@ const keysOfViews = {
   lifecycle_transitions: ['history_id'],
   message_senders: ['message_id'],
   open_changes: ['change_id'],
+  open_topics: ['topic_id'],
   person_roles: ['person_id'],
   priority_transitions: ['history_id'],
   source_mix: ['week', 'source_name'],

@@ -353,6 +353,24 @@ SELECT
   last_message_id
 FROM waits;
 
+-- From sql/views/09_open_topics.sql sha256:ae0b6ffc1c4ee3c7
+CREATE OR REPLACE VIEW open_topics
+COMMENT 'Which topics are open? One row per topic of the backlog: not deleted, archived, merged, superseded, completed or dismissed. The view backlog has the same topics with what is known of them.'
+AS
+SELECT
+  id AS topic_id,
+  priority,
+  nullif(array_position(array('very_high', 'high', 'default', 'low', 'very_low'), priority), 0) AS priority_rank,
+  lifecycle_state
+FROM topics
+WHERE deleted_at IS NULL
+  AND archived_at IS NULL
+  AND merged_into_id IS NULL
+  AND coalesce(graph_status, 'active') = 'active'
+  AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
+  -- Archived in the migration: still listed, but 404 by id.
+  AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration';
+
 -- From sql/views/09_topic_states.sql sha256:c7073a8da237ec25
 CREATE OR REPLACE VIEW topic_states
 COMMENT 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.'
@@ -694,22 +712,11 @@ SELECT
   if(is_version, 'versions', 'history') AS based_on
 FROM periods;
 
--- From sql/views/10_backlog.sql sha256:057c4a1aee21df16
+-- From sql/views/10_backlog.sql sha256:e4d9cae9599f6c4d
 CREATE OR REPLACE VIEW backlog
 COMMENT 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.'
 AS
-WITH open_topics AS (
-  SELECT *
-  FROM topics
-  WHERE deleted_at IS NULL
-    AND archived_at IS NULL
-    AND merged_into_id IS NULL
-    AND coalesce(graph_status, 'active') = 'active'
-    AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
-    -- Archived in the migration: still listed, but 404 by id.
-    AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration'
-),
-taking_part AS (
+WITH taking_part AS (
   SELECT DISTINCT
     topic_people.topic_id,
     coalesce(final_ids.final_id, topic_people.person_id) AS person_id
@@ -748,7 +755,7 @@ SELECT
   t.title,
   t.issue_type,
   t.priority,
-  nullif(array_position(array('very_high', 'high', 'default', 'low', 'very_low'), t.priority), 0) AS priority_rank,
+  open_topics.priority_rank,
   t.lifecycle_state,
   t.lifecycle_state_confidence,
   coalesce(t.created_at, t.time_range_start) AS opened_at,
@@ -770,7 +777,8 @@ SELECT
   t.linked_ticket_display_name,
   t.linked_ticket_url,
   t.updated_at
-FROM open_topics AS t
+FROM open_topics
+JOIN topics AS t ON t.id = open_topics.topic_id
 CROSS JOIN data_as_of
 LEFT JOIN reach ON reach.topic_id = t.id
 LEFT JOIN activity ON activity.topic_id = t.id;
@@ -887,7 +895,7 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
--- From sql/views/14_company_health.sql sha256:f68153c98a9f684e
+-- From sql/views/14_company_health.sql sha256:cd77004d98fd14f3
 CREATE OR REPLACE VIEW company_health
 COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
 AS
@@ -918,12 +926,12 @@ replied AS (
 concerned AS (
   SELECT
     person_roles.company_id,
-    count(DISTINCT backlog.topic_id) AS open_topics,
-    count(DISTINCT backlog.topic_id) FILTER (WHERE backlog.priority_rank <= 2) AS urgent_topics
+    count(DISTINCT open_topics.topic_id) AS open_topics,
+    count(DISTINCT open_topics.topic_id) FILTER (WHERE open_topics.priority_rank <= 2) AS urgent_topics
   FROM topic_people
   LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
   JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, topic_people.person_id)
-  JOIN backlog ON backlog.topic_id = topic_people.topic_id
+  JOIN open_topics ON open_topics.topic_id = topic_people.topic_id
   WHERE NOT person_roles.is_bot AND NOT person_roles.is_staff
   GROUP BY person_roles.company_id
 )
@@ -1183,7 +1191,7 @@ LEFT JOIN conversation_topics AS topic ON topic.group_id = turns.group_id
 WHERE turns.side = 'external'
 GROUP BY CAST(date_trunc('month', turns.began_at) AS date), turns.source_name, topic.priority, turns.answer;
 
--- From sql/views/25_topic_momentum.sql sha256:dd1b182f0dc46f89
+-- From sql/views/25_topic_momentum.sql sha256:109a909ace585bd3
 CREATE OR REPLACE VIEW topic_momentum
 COMMENT 'Which topics grow, and how fast? One row per topic that is not deleted. Counts back from data_as_of.as_of, from the messages themselves, without staff and bots.'
 AS
@@ -1210,7 +1218,7 @@ SELECT
   topics.title,
   topics.priority,
   topics.lifecycle_state,
-  backlog.topic_id IS NOT NULL AS is_open,
+  open_topics.topic_id IS NOT NULL AS is_open,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
   coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
   activity.messages_last_7_days / nullif(activity.messages_7_days_before, 0) AS growth_7_days,
@@ -1225,10 +1233,10 @@ SELECT
   coalesce(activity.companies_28_days_before, 0) AS companies_28_days_before
 FROM topics
 LEFT JOIN activity ON activity.topic_id = topics.id
-LEFT JOIN backlog ON backlog.topic_id = topics.id
+LEFT JOIN open_topics ON open_topics.topic_id = topics.id
 WHERE topics.deleted_at IS NULL;
 
--- From sql/views/26_company_topics.sql sha256:77b571abd91bacb5
+-- From sql/views/26_company_topics.sql sha256:a4b652ac5c3f0ed8
 CREATE OR REPLACE VIEW company_topics
 COMMENT 'Which topics concern which companies, and how large are these? One row per topic and company whose people take part in it or wrote in its conversations; without our own company, bots, and what is deleted. sum(employees) by topic weighs topics by the size of the companies.'
 AS
@@ -1285,7 +1293,7 @@ SELECT
   topics.title,
   topics.priority,
   topics.lifecycle_state,
-  backlog.topic_id IS NOT NULL AS is_open,
+  open_topics.topic_id IS NOT NULL AS is_open,
   both_sides.people,
   both_sides.people / nullif(coalesce(companies.person_count, employed.employees), 0) AS share_of_employees,
   both_sides.messages,
@@ -1294,7 +1302,7 @@ FROM both_sides
 JOIN topics ON topics.id = both_sides.topic_id
 JOIN companies ON companies.id = both_sides.company_id
 LEFT JOIN employed ON employed.company_id = companies.id
-LEFT JOIN backlog ON backlog.topic_id = topics.id
+LEFT JOIN open_topics ON open_topics.topic_id = topics.id
 WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
 
 -- From sql/views/31_backlog_weekly.sql sha256:ff4687f7b619f8f8
@@ -1423,7 +1431,7 @@ SELECT
 FROM steps
 GROUP BY step;
 
--- From sql/views/36_companies_at_risk.sql sha256:1677eac2754ebfb4
+-- From sql/views/36_companies_at_risk.sql sha256:8757279a94311baf
 CREATE OR REPLACE VIEW companies_at_risk
 COMMENT 'Which companies may we lose, and why? One row per company whose people write much less than before, or no longer, while something of theirs is open; or that is a VIP and waits for a reply.'
 AS
@@ -1441,7 +1449,7 @@ talking AS (
   SELECT spoken_in.company_id, count(DISTINCT spoken_in.group_id) AS open_conversations
   FROM spoken_in
   JOIN topic_groups ON topic_groups.group_id = spoken_in.group_id
-  JOIN backlog ON backlog.topic_id = topic_groups.topic_id
+  JOIN open_topics ON open_topics.topic_id = topic_groups.topic_id
   GROUP BY spoken_in.company_id
 ),
 judged AS (

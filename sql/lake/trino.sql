@@ -350,6 +350,24 @@ SELECT
   last_message_id
 FROM waits;
 
+-- From sql/views/09_open_topics.sql sha256:ae0b6ffc1c4ee3c7
+CREATE OR REPLACE VIEW open_topics
+COMMENT 'Which topics are open? One row per topic of the backlog: not deleted, archived, merged, superseded, completed or dismissed. The view backlog has the same topics with what is known of them.'
+AS
+SELECT
+  id AS topic_id,
+  priority,
+  nullif(array_position(ARRAY['very_high', 'high', 'default', 'low', 'very_low'], priority), 0) AS priority_rank,
+  lifecycle_state
+FROM topics
+WHERE deleted_at IS NULL
+  AND archived_at IS NULL
+  AND merged_into_id IS NULL
+  AND coalesce(graph_status, 'active') = 'active'
+  AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
+  -- Archived in the migration: still listed, but 404 by id.
+  AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration';
+
 -- From sql/views/09_topic_states.sql sha256:c7073a8da237ec25
 CREATE OR REPLACE VIEW topic_states
 COMMENT 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.'
@@ -694,22 +712,11 @@ SELECT
   if(is_version, 'versions', 'history') AS based_on
 FROM periods;
 
--- From sql/views/10_backlog.sql sha256:057c4a1aee21df16
+-- From sql/views/10_backlog.sql sha256:e4d9cae9599f6c4d
 CREATE OR REPLACE VIEW backlog
 COMMENT 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.'
 AS
-WITH open_topics AS (
-  SELECT *
-  FROM topics
-  WHERE deleted_at IS NULL
-    AND archived_at IS NULL
-    AND merged_into_id IS NULL
-    AND coalesce(graph_status, 'active') = 'active'
-    AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
-    -- Archived in the migration: still listed, but 404 by id.
-    AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration'
-),
-taking_part AS (
+WITH taking_part AS (
   SELECT DISTINCT
     topic_people.topic_id,
     coalesce(final_ids.final_id, topic_people.person_id) AS person_id
@@ -748,7 +755,7 @@ SELECT
   t.title,
   t.issue_type,
   t.priority,
-  nullif(array_position(ARRAY['very_high', 'high', 'default', 'low', 'very_low'], t.priority), 0) AS priority_rank,
+  open_topics.priority_rank,
   t.lifecycle_state,
   t.lifecycle_state_confidence,
   coalesce(t.created_at, t.time_range_start) AS opened_at,
@@ -770,7 +777,8 @@ SELECT
   t.linked_ticket_display_name,
   t.linked_ticket_url,
   t.updated_at
-FROM open_topics AS t
+FROM open_topics
+JOIN topics AS t ON t.id = open_topics.topic_id
 CROSS JOIN data_as_of
 LEFT JOIN reach ON reach.topic_id = t.id
 LEFT JOIN activity ON activity.topic_id = t.id;
@@ -852,7 +860,12 @@ unanswered AS (
     AND NOT coalesce(
       bool_or(
         side = 'staff' AND NOT is_internal
-        AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
+        -- A message without a time comes last, as in DuckDB.
+        AND (
+          created_at > opened_at
+          OR created_at IS NULL AND opened_at IS NOT NULL
+          OR created_at IS NOT DISTINCT FROM opened_at AND position >= opened_position
+        )
       ),
       false
     )
@@ -882,11 +895,25 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
--- From sql/views/14_company_health.sql sha256:f68153c98a9f684e
+-- From sql/views/14_company_health.sql sha256:cd77004d98fd14f3
 CREATE OR REPLACE VIEW company_health
 COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
 AS
-WITH activity AS (
+-- The messages are read once: a query has at most 150 stages, and those of message_senders are 18.
+WITH spoken AS (
+  SELECT
+    company_id,
+    group_id,
+    sender_id,
+    side,
+    created_at,
+    as_of,
+    max(CASE WHEN side = 'staff' AND NOT is_internal AND created_at <= as_of THEN created_at END) OVER (PARTITION BY group_id)
+      AS staff_replied_at
+  FROM message_senders
+  CROSS JOIN data_as_of
+),
+activity AS (
   SELECT
     m.company_id,
     count(*) FILTER (WHERE m.created_at <= as_of) AS messages,
@@ -895,30 +922,22 @@ WITH activity AS (
     count(*) FILTER (WHERE m.created_at > as_of - INTERVAL '56' DAY AND m.created_at <= as_of - INTERVAL '28' DAY)
       AS messages_28_days_before,
     max(m.created_at) FILTER (WHERE m.created_at <= as_of) AS last_message_at,
+    max(staff_replied_at) AS last_staff_reply_at,
     count(DISTINCT unanswered_groups.group_id) AS unanswered_groups
-  FROM message_senders AS m
-  CROSS JOIN data_as_of
+  FROM spoken AS m
   LEFT JOIN unanswered_groups ON unanswered_groups.group_id = m.group_id
   WHERE m.side = 'external'
   GROUP BY m.company_id
 ),
-replied AS (
-  SELECT spoken_in.company_id, max(m.created_at) AS last_staff_reply_at
-  FROM (SELECT DISTINCT company_id, group_id FROM message_senders WHERE side = 'external' AND company_id IS NOT NULL) AS spoken_in
-  JOIN message_senders AS m ON m.group_id = spoken_in.group_id
-  CROSS JOIN data_as_of
-  WHERE m.side = 'staff' AND NOT m.is_internal AND m.created_at <= as_of
-  GROUP BY spoken_in.company_id
-),
 concerned AS (
   SELECT
     person_roles.company_id,
-    count(DISTINCT backlog.topic_id) AS open_topics,
-    count(DISTINCT backlog.topic_id) FILTER (WHERE backlog.priority_rank <= 2) AS urgent_topics
+    count(DISTINCT open_topics.topic_id) AS open_topics,
+    count(DISTINCT open_topics.topic_id) FILTER (WHERE open_topics.priority_rank <= 2) AS urgent_topics
   FROM topic_people
   LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
   JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, topic_people.person_id)
-  JOIN backlog ON backlog.topic_id = topic_people.topic_id
+  JOIN open_topics ON open_topics.topic_id = topic_people.topic_id
   WHERE NOT person_roles.is_bot AND NOT person_roles.is_staff
   GROUP BY person_roles.company_id
 )
@@ -934,7 +953,7 @@ SELECT
   coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
   activity.last_message_at,
   (to_unixtime(as_of) - to_unixtime(activity.last_message_at)) / 86400 AS days_silent,
-  replied.last_staff_reply_at,
+  activity.last_staff_reply_at,
   coalesce(concerned.open_topics, 0) AS open_topics,
   coalesce(concerned.urgent_topics, 0) AS urgent_topics,
   coalesce(activity.unanswered_groups, 0) AS unanswered_groups,
@@ -948,7 +967,6 @@ SELECT
 FROM companies AS c
 CROSS JOIN data_as_of
 LEFT JOIN activity ON activity.company_id = c.id
-LEFT JOIN replied ON replied.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
@@ -988,7 +1006,12 @@ answers AS (
     row_number() OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) = 1 AS is_first
   FROM opened
   WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id
-    AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
+    -- A message without a time comes last, as in DuckDB.
+    AND (
+      created_at > opened_at
+      OR created_at IS NULL AND opened_at IS NOT NULL
+      OR created_at IS NOT DISTINCT FROM opened_at AND position >= opened_position
+    )
 ),
 thanks AS (
   SELECT message_id, sum("count") AS reactions
@@ -1004,7 +1027,7 @@ helpers AS (
     count(*) AS answers,
     count(*) FILTER (WHERE is_first) AS first_answers,
     array_agg((to_unixtime(answers.created_at) - to_unixtime(answers.opened_at)) / 60 ORDER BY answers.created_at - answers.opened_at)
-      FILTER (WHERE is_first) AS minutes,
+      FILTER (WHERE is_first AND answers.created_at IS NOT NULL) AS minutes,
     coalesce(sum(thanks.reactions), 0) AS reactions,
     max(answers.created_at) AS last_helped_at
   FROM answers
@@ -1021,7 +1044,7 @@ SELECT
   helpers.people_helped,
   helpers.answers,
   helpers.first_answers,
-  (minutes[(first_answers + 1) / 2] + minutes[first_answers / 2 + 1]) / 2 AS median_minutes_to_first_answer,
+  (minutes[(cardinality(minutes) + 1) / 2] + minutes[cardinality(minutes) / 2 + 1]) / 2 AS median_minutes_to_first_answer,
   helpers.reactions,
   helpers.last_helped_at
 FROM helpers
@@ -1223,7 +1246,7 @@ SELECT
   business_hours[below] + part * (business_hours[above] - business_hours[below]) AS p90_business_hours
 FROM places;
 
--- From sql/views/25_topic_momentum.sql sha256:dd1b182f0dc46f89
+-- From sql/views/25_topic_momentum.sql sha256:109a909ace585bd3
 CREATE OR REPLACE VIEW topic_momentum
 COMMENT 'Which topics grow, and how fast? One row per topic that is not deleted. Counts back from data_as_of.as_of, from the messages themselves, without staff and bots.'
 AS
@@ -1250,7 +1273,7 @@ SELECT
   topics.title,
   topics.priority,
   topics.lifecycle_state,
-  backlog.topic_id IS NOT NULL AS is_open,
+  open_topics.topic_id IS NOT NULL AS is_open,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
   coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
   CAST(activity.messages_last_7_days AS double) / nullif(activity.messages_7_days_before, 0) AS growth_7_days,
@@ -1265,10 +1288,10 @@ SELECT
   coalesce(activity.companies_28_days_before, 0) AS companies_28_days_before
 FROM topics
 LEFT JOIN activity ON activity.topic_id = topics.id
-LEFT JOIN backlog ON backlog.topic_id = topics.id
+LEFT JOIN open_topics ON open_topics.topic_id = topics.id
 WHERE topics.deleted_at IS NULL;
 
--- From sql/views/26_company_topics.sql sha256:77b571abd91bacb5
+-- From sql/views/26_company_topics.sql sha256:a4b652ac5c3f0ed8
 CREATE OR REPLACE VIEW company_topics
 COMMENT 'Which topics concern which companies, and how large are these? One row per topic and company whose people take part in it or wrote in its conversations; without our own company, bots, and what is deleted. sum(employees) by topic weighs topics by the size of the companies.'
 AS
@@ -1325,7 +1348,7 @@ SELECT
   topics.title,
   topics.priority,
   topics.lifecycle_state,
-  backlog.topic_id IS NOT NULL AS is_open,
+  open_topics.topic_id IS NOT NULL AS is_open,
   both_sides.people,
   CAST(both_sides.people AS double) / nullif(coalesce(companies.person_count, employed.employees), 0) AS share_of_employees,
   both_sides.messages,
@@ -1334,7 +1357,7 @@ FROM both_sides
 JOIN topics ON topics.id = both_sides.topic_id
 JOIN companies ON companies.id = both_sides.company_id
 LEFT JOIN employed ON employed.company_id = companies.id
-LEFT JOIN backlog ON backlog.topic_id = topics.id
+LEFT JOIN open_topics ON open_topics.topic_id = topics.id
 WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
 
 -- From sql/views/31_backlog_weekly.sql sha256:ff4687f7b619f8f8
@@ -1476,7 +1499,7 @@ SELECT
   topics_now
 FROM counted;
 
--- From sql/views/36_companies_at_risk.sql sha256:1677eac2754ebfb4
+-- From sql/views/36_companies_at_risk.sql sha256:8757279a94311baf
 CREATE OR REPLACE VIEW companies_at_risk
 COMMENT 'Which companies may we lose, and why? One row per company whose people write much less than before, or no longer, while something of theirs is open; or that is a VIP and waits for a reply.'
 AS
@@ -1494,7 +1517,7 @@ talking AS (
   SELECT spoken_in.company_id, count(DISTINCT spoken_in.group_id) AS open_conversations
   FROM spoken_in
   JOIN topic_groups ON topic_groups.group_id = spoken_in.group_id
-  JOIN backlog ON backlog.topic_id = topic_groups.topic_id
+  JOIN open_topics ON open_topics.topic_id = topic_groups.topic_id
   GROUP BY spoken_in.company_id
 ),
 judged AS (

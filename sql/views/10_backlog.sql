@@ -1,16 +1,5 @@
 CREATE OR REPLACE VIEW backlog AS
-WITH open_topics AS (
-  SELECT *
-  FROM topics
-  WHERE deleted_at IS NULL
-    AND archived_at IS NULL
-    AND merged_into_id IS NULL
-    AND coalesce(graph_status, 'active') = 'active'
-    AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
-    -- Archived in the migration: still listed, but 404 by id.
-    AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration'
-),
-taking_part AS (
+WITH taking_part AS (
   SELECT DISTINCT
     topic_people.topic_id,
     coalesce(final_ids.final_id, topic_people.person_id) AS person_id
@@ -50,7 +39,7 @@ SELECT
   t.title,
   t.issue_type,
   t.priority,
-  list_position(['very_high', 'high', 'default', 'low', 'very_low'], t.priority) AS priority_rank,
+  open_topics.priority_rank,
   t.lifecycle_state,
   t.lifecycle_state_confidence,
   coalesce(t.created_at, t.time_range_start) AS opened_at,
@@ -73,7 +62,8 @@ SELECT
   t.linked_ticket_url,
   t.updated_at,
   topic_attributes.* EXCLUDE (topic_id)
-FROM open_topics AS t
+FROM open_topics
+JOIN topics AS t ON t.id = open_topics.topic_id
 CROSS JOIN data_as_of
 LEFT JOIN reach ON reach.topic_id = t.id
 LEFT JOIN activity ON activity.topic_id = t.id

@@ -35,12 +35,12 @@ replied AS (
 concerned AS (
   SELECT
     person_roles.company_id,
-    count(DISTINCT backlog.topic_id) AS open_topics,
-    count(DISTINCT backlog.topic_id) FILTER (backlog.priority_rank <= 2) AS urgent_topics
+    count(DISTINCT open_topics.topic_id) AS open_topics,
+    count(DISTINCT open_topics.topic_id) FILTER (open_topics.priority_rank <= 2) AS urgent_topics
   FROM topic_people
   LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
   JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, topic_people.person_id)
-  JOIN backlog ON backlog.topic_id = topic_people.topic_id
+  JOIN open_topics ON open_topics.topic_id = topic_people.topic_id
   WHERE NOT person_roles.is_bot AND NOT person_roles.is_staff
   GROUP BY person_roles.company_id
 )

@@ -22,7 +22,7 @@ SELECT
   topics.title,
   topics.priority,
   topics.lifecycle_state,
-  backlog.topic_id IS NOT NULL AS is_open,
+  open_topics.topic_id IS NOT NULL AS is_open,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
   coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
   activity.messages_last_7_days / nullif(activity.messages_7_days_before, 0) AS growth_7_days,
@@ -37,7 +37,7 @@ SELECT
   coalesce(activity.companies_28_days_before, 0) AS companies_28_days_before
 FROM topics
 LEFT JOIN activity ON activity.topic_id = topics.id
-LEFT JOIN backlog ON backlog.topic_id = topics.id
+LEFT JOIN open_topics ON open_topics.topic_id = topics.id
 WHERE topics.deleted_at IS NULL;
 
 COMMENT ON VIEW topic_momentum IS 'Which topics grow, and how fast? One row per topic that is not deleted. Counts back from data_as_of.as_of, from the messages themselves, without staff and bots.';

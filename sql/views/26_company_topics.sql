@@ -46,7 +46,7 @@ SELECT
   topics.title,
   topics.priority,
   topics.lifecycle_state,
-  backlog.topic_id IS NOT NULL AS is_open,
+  open_topics.topic_id IS NOT NULL AS is_open,
   both_sides.people,
   both_sides.people / nullif(coalesce(companies.person_count, employed.employees), 0) AS share_of_employees,
   both_sides.messages,
@@ -55,7 +55,7 @@ FROM both_sides
 JOIN topics ON topics.id = both_sides.topic_id
 JOIN companies ON companies.id = both_sides.company_id
 LEFT JOIN employed ON employed.company_id = companies.id
-LEFT JOIN backlog ON backlog.topic_id = topics.id
+LEFT JOIN open_topics ON open_topics.topic_id = topics.id
 WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
 
 COMMENT ON VIEW company_topics IS 'Which topics concern which companies, and how large are these? One row per topic and company whose people take part in it or wrote in its conversations; without our own company, bots, and what is deleted. sum(employees) by topic weighs topics by the size of the companies.';

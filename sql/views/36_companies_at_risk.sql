@@ -13,7 +13,7 @@ talking AS (
   SELECT spoken_in.company_id, count(DISTINCT spoken_in.group_id) AS open_conversations
   FROM spoken_in
   JOIN topic_groups ON topic_groups.group_id = spoken_in.group_id
-  JOIN backlog ON backlog.topic_id = topic_groups.topic_id
+  JOIN open_topics ON open_topics.topic_id = topic_groups.topic_id
   GROUP BY spoken_in.company_id
 ),
 judged AS (

@@ -318,7 +318,7 @@ function conditionOf({ about, topic, priority, state, company, text }: SheetFilt
     return ['true', ...[company, text].filter(Boolean).map((part) => has('name', part))].join(' AND ');
   if (topic !== '') return `id = ${literal(topic)}`;
   return [
-    'id IN (SELECT topic_id FROM backlog)',
+    'id IN (SELECT topic_id FROM open_topics)',
     ...(priority ? [`priority = ${literal(priority)}`] : []),
     ...(state ? [`coalesce(lifecycle_state, 'unknown') = ${literal(state)}`] : []),
     ...(company ? [`id IN (SELECT topic_id FROM company_topics WHERE ${has('company_name', company)})`] : []),

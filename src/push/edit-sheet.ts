@@ -207,7 +207,7 @@ async function selectRows(
 ): Promise<SelectedRows> {
   const { entityType, attributes, id } = sheetTable;
   if (query !== undefined) return selectByQuery(snapshot, sheetTable, query);
-  const everything = entityType === 'topic' ? 'id IN (SELECT topic_id FROM backlog)' : 'true';
+  const everything = entityType === 'topic' ? 'id IN (SELECT topic_id FROM open_topics)' : 'true';
   const condition = where ?? everything;
   const table = `(SELECT own.*, known.* EXCLUDE (${id}) FROM ${sheetTable.table} AS own LEFT JOIN ${attributes} AS known ON known.${id} = own.id) AS ${sheetTable.table}`;
   // Looked at by itself first, so that DuckDB's message is about the SQL that the user wrote.
