@@ -159,6 +159,11 @@ function refuseKey(argv: readonly string[]): void {
   );
 }
 
+/** Whether a word is the value of a global flag, which may come before the command. */
+function isValue(argv: readonly string[], at: number): boolean {
+  return /^--(config|data-dir|organization)$/.test(argv[at - 1] ?? '');
+}
+
 function misunderstood(
   complaints: readonly string[],
   argv: readonly string[],
@@ -166,9 +171,9 @@ function misunderstood(
 ): UsageError {
   const guess = complaints.find((one) => one.startsWith('Did you mean'));
   const rest = complaints.filter((one) => one !== guess);
-  const [named, inner] = argv.filter((one) => !one.startsWith('-'));
+  const [named, inner] = argv.filter((one, at) => !one.startsWith('-') && !isValue(argv, at));
   const group = commands.filter(isGroup).find(({ name }) => name === named);
-  const mistyped = group ? inner : argv[0];
+  const mistyped = group ? inner : named;
   const message =
     guess && mistyped
       ? `There is no command '${group ? `${group.name} ` : ''}${mistyped}'.`
