@@ -93,7 +93,7 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string 
   return `${who} changed ${field} on ${moment(changedAt)}`;
 }
 
-export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
+export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
 export const followHeading = 'Merged: change what it was merged into instead';
 
 type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode' | 'mergedInto' | 'undoes'>;
