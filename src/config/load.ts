@@ -392,6 +392,11 @@ function readConfig(sources: Sources, withFiles = true): Read {
   // Otherwise each command would fail in its own way at the first file that it looks for.
   const blocked = withFiles && config ? notDirectory(config.dataDir) : undefined;
   if (blocked) problems.push({ setting: named('dataDir'), problem: `${config?.dataDir} ${blocked}` });
+  // A folder of this name would be made where the command runs.
+  if (/^~(\/|$)/.test(parsed.data?.dataDir ?? '')) {
+    const problem = 'begins with ~, which only a shell replaces: write the whole path';
+    problems.push({ setting: named('dataDir'), problem });
+  }
   const isListed = listed !== undefined;
   const isChosen = !isListed || organization !== undefined;
   const located = locating(`${file}: `, lineOf);

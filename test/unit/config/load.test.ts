@@ -71,6 +71,18 @@ describe('where a setting comes from', () => {
     );
   });
 
+  it('is named where the data directory begins with ~, which no shell has replaced', () => {
+    const configFile = file('dataDir: ~/signals\n');
+    expect(problemsOf(() => loadConfig({ env: {}, configFile }))).toEqual([
+      {
+        setting: `${configFile}: dataDir`,
+        problem: 'begins with ~, which only a shell replaces: write the whole path',
+        line: 1,
+      },
+    ]);
+    expect(loadConfig({ env: { SIGNALHOUSE_DATA_DIR: '/tmp/~x' } }).dataDir).toBe('/tmp/~x');
+  });
+
   it('names its file by SIGNALHOUSE_CONFIG, and by --config over that', () => {
     const inEnv = file('log: {level: warn}');
     const flagged = file('log: {level: error}');
