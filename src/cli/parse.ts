@@ -85,7 +85,9 @@ function withWords(
   const words = (Array.isArray(args._) ? args._ : []).slice(depth).map(String);
   const filled = { ...args };
   for (const name of positionalsOf(command)) {
-    if (words.length > 0 && filled[name] === undefined) filled[name] = words.shift();
+    const given = filled[name];
+    if (Array.isArray(given)) filled[name] = [...given, ...words.splice(0)];
+    else if (words.length > 0 && given === undefined) filled[name] = words.shift();
   }
   if (words.length > 0) throw misunderstood([`Unknown argument: ${words.join(' ')}`], argv, commands);
   return filled;

@@ -160,6 +160,8 @@ describe('what is understood', () => {
   it('takes a query that looks like a flag, after --', async () => {
     expect(await flagsOf('sql', '--', '--a')).toMatchObject({ query: '--a' });
     expect((await refusal('sql', '--', 'SELECT', '1')).message).toContain('Unknown argument: 1');
+    // A title may begin with a dash.
+    expect(await flagsOf('explain', 'topic', '--', '-5', 'degrees')).toMatchObject({ what: '-5 degrees' });
   });
 
   it('takes a query that starts with a comment', async () => {
