@@ -230,8 +230,12 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
   const followed = decisions.flatMap(({ id, followed: one }) =>
     one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
   );
-  const replaced = decisions.flatMap(({ id, replaces = [] }) =>
-    replaces.length > 0 ? [`${id}: replaces ${replaces.join(', ')}`] : [],
+  const replaced = decisions.flatMap(({ id, replaces = [], kept = [] }) =>
+    replaces.length > 0
+      ? [
+          `${id}: replaces ${replaces.join(', ')}${kept.length > 0 ? `; what they set besides is now ${kept.join(', ')}` : ''}`,
+        ]
+      : [],
   );
   const reasons = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
   return paragraphs([
