@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { digestOf } from '../../../src/report/digest.js';
 import { reportPage } from '../../../src/report/page.js';
 import { emptyReport, someReport } from './some-report.js';
 
@@ -94,4 +95,11 @@ describe('the report', () => {
     ])
       expect(quiet.html).toContain(text);
   });
+});
+
+it('a digest without data names no period', () => {
+  const header = { ...emptyReport.header, since: '2026-11-27T00:00:00.000Z' as const };
+  const { title, html } = digestOf({ ...emptyReport, header }, '1.2.3');
+  expect(title).toBe('Signalhouse: digest of no data yet');
+  expect(html).toContain('Digest of no data yet');
 });
