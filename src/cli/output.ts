@@ -52,14 +52,17 @@ export function tableWidth(): number | undefined {
  * Called at the start of a command line, when nothing is printed yet.
  *
  * Ends quietly when the reader of stdout has closed the pipe (`| head`), with the exit code of the command if it is
- * known by then. A closed stderr stops nothing, and neither does a terminal that is gone: to stop then is for SIGHUP.
+ * known by then. Another failure, such as a full disk behind `>`, ends it with exit 1. A closed stderr stops nothing, and
+ * neither does a terminal that is gone: to stop then is for SIGHUP.
  */
 export function surviveClosedPipes(): void {
   anything = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EIO' && process.stdout.isTTY) return;
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(process.exitCode ?? ExitCode.done);
+    if (error.code === 'EPIPE') process.exit(process.exitCode ?? ExitCode.done);
+    // What was done is done: only its result is not shown.
+    process.stderr.write(`signalhouse: the result cannot be printed: ${error.message}\n`);
+    process.exit(ExitCode.failed);
   });
   process.stderr.on('error', () => undefined);
 }

@@ -85,7 +85,9 @@ function withWords(
   const words = (Array.isArray(args._) ? args._ : []).slice(depth).map(String);
   const filled = { ...args };
   for (const name of positionalsOf(command)) {
-    if (words.length > 0 && filled[name] === undefined) filled[name] = words.shift();
+    const given = filled[name];
+    if (Array.isArray(given)) filled[name] = [...given, ...words.splice(0)];
+    else if (words.length > 0 && given === undefined) filled[name] = words.shift();
   }
   if (words.length > 0) throw misunderstood([`Unknown argument: ${words.join(' ')}`], argv, commands);
   return filled;
@@ -159,6 +161,11 @@ function refuseKey(argv: readonly string[]): void {
   );
 }
 
+/** Whether a word is the value of a global flag, which may come before the command. */
+function isValue(argv: readonly string[], at: number): boolean {
+  return /^--(config|data-dir|organization)$/.test(argv[at - 1] ?? '');
+}
+
 function misunderstood(
   complaints: readonly string[],
   argv: readonly string[],
@@ -166,9 +173,9 @@ function misunderstood(
 ): UsageError {
   const guess = complaints.find((one) => one.startsWith('Did you mean'));
   const rest = complaints.filter((one) => one !== guess);
-  const [named, inner] = argv.filter((one) => !one.startsWith('-'));
+  const [named, inner] = argv.filter((one, at) => !one.startsWith('-') && !isValue(argv, at));
   const group = commands.filter(isGroup).find(({ name }) => name === named);
-  const mistyped = group ? inner : argv[0];
+  const mistyped = group ? inner : named;
   const message =
     guess && mistyped
       ? `There is no command '${group ? `${group.name} ` : ''}${mistyped}'.`

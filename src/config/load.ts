@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
@@ -389,6 +389,14 @@ function readConfig(sources: Sources, withFiles = true): Read {
     jobsAtOnce: Math.min(parsed.data.serve.parallel, sources.together ?? 1),
     settingsFile: file === undefined ? undefined : resolve(cwd, file),
   };
+  // Otherwise each command would fail in its own way at the first file that it looks for.
+  const blocked = withFiles && config ? notDirectory(config.dataDir) : undefined;
+  if (blocked) problems.push({ setting: named('dataDir'), problem: `${config?.dataDir} ${blocked}` });
+  // A folder of this name would be made where the command runs.
+  if (/^~(\/|$)/.test(parsed.data?.dataDir ?? '')) {
+    const problem = 'begins with ~, which only a shell replaces: write the whole path';
+    problems.push({ setting: named('dataDir'), problem });
+  }
   const isListed = listed !== undefined;
   const isChosen = !isListed || organization !== undefined;
   const located = locating(`${file}: `, lineOf);
@@ -405,6 +413,15 @@ function readConfig(sources: Sources, withFiles = true): Read {
     problems,
     located,
   };
+}
+
+/** Why a path can be no directory; undefined where it is one, or can be made. */
+function notDirectory(path: string): string | undefined {
+  try {
+    return statSync(path).isFile() ? 'is a file, not a directory' : undefined;
+  } catch (error) {
+    return isObject(error) && error.code === 'ENOTDIR' ? 'is below a file' : undefined;
+  }
 }
 
 function chosen(listed: Listed | undefined, sources: Sources, problems: Problem[]): Organization | undefined {

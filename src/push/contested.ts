@@ -34,8 +34,11 @@ function contestedFields({ wanted }: Wish, other: Wish): string[] {
   );
 }
 
-/** Finds for a change in conflict who set the value that the API has, as a sentence: its history may not know it yet. */
-export function colleagues(all: readonly Change[]): (change: Change) => string | null {
+/**
+ * Finds for a change in conflict who set the value that the API has, as a sentence: its history may not know it yet. It may be
+ * the same person, who edited one sheet twice.
+ */
+export function settersOf(all: readonly Change[]): (change: Change) => string | null {
   const applied = groupBy(
     all.filter(({ status }) => status === 'applied'),
     entityKey,
@@ -45,7 +48,7 @@ export function colleagues(all: readonly Change[]): (change: Change) => string |
     if (status !== 'conflict' || remoteBefore === null) return null;
     const other = (applied.get(entityKey(change)) ?? []).findLast(
       (one) =>
-        contradicts(one, change) &&
+        contestedFields(one, change).length > 0 &&
         contestedFields(one, change).every((name) => isSame(one.wanted[name], remoteBefore[name])),
     );
     return other

@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.js';
-import { type Change, entityKey, isOpen, mayBecome, type Status, shareGroup } from './change.js';
+import { type Change, entityKey, groupOf, isOpen, mayBecome, type Status, shareGroup } from './change.js';
 import { pick } from './compare.js';
-import { contestsAmong, isContested } from './contested.js';
+import { contestedText, contestsAmong, contradicts, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
 import { type ChangeFilter, matches } from './facts.js';
 import type { NewChange, Queue } from './queue.js';
@@ -18,6 +18,8 @@ export interface Decision extends Pick<Change, 'id' | 'entityType' | 'entityId' 
   readonly reason: string | null;
   /** Other people's changes that it replaces: this decides between them. */
   readonly replaces?: readonly string[];
+  /** The changes that keep what those set besides, which nobody decided against. */
+  readonly kept?: readonly string[];
   /** The change of the survivor that replaces it, when its topic or company was merged (`retry --follow-merges`). */
   readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
@@ -90,11 +92,41 @@ export function retry(
     const next = followed.get(plan.change.id);
     const title = plan.survivor?.title ?? null;
     const replaces = plan.rivals.map(({ id }) => id);
+    const kept = queue.add(restsOf(queue.all(), plan)).map(({ id }) => id);
     queue.move(plan.rivals, 'superseded', { supersededBy: next?.id ?? plan.change.id });
     return {
       ...decision,
       ...(next && { followed: { id: next.id, entityId: next.entityId, title } }),
       ...(replaces.length > 0 && { replaces }),
+      ...(kept.length > 0 && { kept }),
+    };
+  });
+}
+
+/**
+ * What the changes that a decision replaces set besides: it goes on as changes of its own, which are in conflict where people
+ * want different values of that as well. A field that an open change sets is decided there.
+ */
+function restsOf(all: readonly Change[], { change, rivals }: { change: Change; rivals: readonly Change[] }) {
+  const ofEntity = all.filter((one) => entityKey(one) === entityKey(change));
+  const taken = new Set(
+    [change, ...ofEntity.filter(isOpen)].flatMap(({ wanted }) => Object.keys(wanted).map(groupOf)),
+  );
+  const rests = rivals.flatMap((rival): Change[] => {
+    const wanted = Object.fromEntries(
+      Object.entries(rival.wanted).filter(([name]) => !taken.has(groupOf(name))),
+    );
+    return Object.keys(wanted).length === 0 ? [] : [{ ...rival, wanted, base: pick(rival.base, wanted) }];
+  });
+  const others = ofEntity.filter((one) => isContested(one) && !rivals.some(({ id }) => id === one.id));
+  return rests.map((rest): NewChange => {
+    const { entityType, entityId, wanted, base, baseFrom, baseAt, undoes } = rest;
+    const { requestedBy, requestedReason, source, sourceHash, sourceRow, importId } = rest;
+    const contesting = [...others, ...rests].filter((one) => contradicts(one, rest));
+    return {
+      ...{ entityType, entityId, wanted, base, baseFrom, baseAt, undoes },
+      ...{ requestedBy, requestedReason, source, sourceHash, sourceRow, importId },
+      ...(contesting.length > 0 && { conflict: contestedText(rest, contesting) }),
     };
   });
 }

@@ -123,7 +123,7 @@ function outcomeOf(
     unknown: `, and nothing shows whether it was applied, ${end}`,
   };
   const text = why[state as keyof typeof why] ?? '';
-  return { status: 'conflict', patch: { ...patch, error: `${said}${text}; now ${patch.error}` } };
+  return { status: 'conflict', patch: { ...patch, error: `${said}${text}; ${patch.error}` } };
 }
 
 /** Settles what is decided; returns what was not applied. */
@@ -275,7 +275,7 @@ export async function restoredConflicts(
       since === 'unknown'
         ? 'nothing shows whether it was'
         : `the ${change.entityType} was changed since, so it may have been applied and changed back`;
-    const error = `It comes from a backup, and may have been sent after that: ${why}; now ${patch.error}`;
+    const error = `It comes from a backup, and may have been sent after that: ${why}; ${patch.error}`;
     conflicts.push({ change, status: 'conflict', patch: { ...patch, error } });
   }
   return conflicts;

@@ -90,7 +90,11 @@ export class Inbox {
       const before = new Map<string, FileState | null>();
       for (const path of paths.sort())
         await this.#guard(path, async () => void before.set(path, listedState(path)));
-      for (const { path, state, isComplete } of await watchFiles(before, this.parts.clock)) {
+      const found = await watchFiles(before, this.parts.clock);
+      // Of two files of one person the newer one counts: the one that was saved later, whatever its name.
+      for (const { path, state, isComplete } of found.sort(
+        (a, b) => a.state.modifiedAt - b.state.modifiedAt,
+      )) {
         if (isComplete) await this.#guard(path, () => this.#import(path, state));
         else this.#report(path, 'being_written');
       }

@@ -7,7 +7,7 @@ import type { Cell, Grid, GridRow, SheetColumn, Tone, WrittenCell } from '../she
 import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, type EntityType, fieldsOf, type Status } from './change.js';
-import { colleagues } from './contested.js';
+import { settersOf } from './contested.js';
 import { duplicatesName, howToDecide } from './duplicates-sheet.js';
 import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
 import { textOf } from './import/cells.js';
@@ -232,7 +232,7 @@ function rowResults(
 ): (row: GridRow) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
-  const colleagueOf = colleagues(changes);
+  const setterOf = settersOf(changes);
   return ({ number }) => {
     const row = byNumber.get(number);
     if (!row) return undefined;
@@ -250,7 +250,7 @@ function rowResults(
     const more = outcome === 'queued' || (outcome === 'conflict' && status === 'conflict') ? row.text : null;
     const all = [
       error,
-      successor ? null : colleagueOf(change),
+      successor ? null : setterOf(change),
       more === error ? null : more,
       note && `the ${change.entityType} ${note}`,
     ];

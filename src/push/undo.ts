@@ -272,9 +272,10 @@ class History {
       (one) =>
         one.status === 'applied' && byApplication(change, one) < 0 && this.undoOf(one.id) === undefined,
     );
-    const stranger = later.find(
-      (one) => !together.has(one) && !agrees(one, change, (name) => one.wanted[name]),
-    );
+    // An undo that put the value of this change back decides nothing; another change to the same value is a later decision.
+    const isPutBack = (one: Change) =>
+      one.undoes.length > 0 && agrees(one, change, (name) => one.wanted[name]);
+    const stranger = later.find((one) => !together.has(one) && !isPutBack(one));
     if (stranger)
       return `change ${stranger.id} set the same field later: undo that one first, or both together`;
     const [next] = later.filter((one) => together.has(one)).sort(byApplication);

@@ -28,7 +28,8 @@ const most = 5;
 export function digestOf(data: ReportData, version: string): Digest {
   const { organization, as_of: asOf, since } = data.header;
   const name = organization ?? 'Signalhouse';
-  const title = `${name}: digest of ${day(since)} to ${day(asOf)}`;
+  const period = asOf === null ? 'no data yet' : `${day(since)} to ${day(asOf)}`;
+  const title = `${name}: digest of ${period}`;
   const upTo = `Data up to ${asOf ?? 'no time: there are none yet'}.`;
   const parts = partsOf(data);
   const shown = (heading: string, found: number) => `${heading}: ${found === 0 ? 'nothing' : count(found)}`;
@@ -43,7 +44,7 @@ export function digestOf(data: ReportData, version: string): Digest {
     title,
     kind: 'Signalhouse digest',
     heading: name,
-    intro: html`Digest of ${day(since)} to ${day(asOf)}`,
+    intro: html`Digest of ${period}`,
     sections: parts.map(({ heading, found, lines }, at) => ({
       id: `part-${at}`,
       heading: shown(heading, found),

@@ -59,7 +59,8 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
     html`<li><a href="#${href}"><strong>${count(value)}</strong> ${name}</a><span>${detail}</span></li>`;
   const urgent = `${count(totals.urgent_topics)} with priority high or very high`;
   const messages = `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`;
-  const vips = `${count(totals.waiting_vip)} with a VIP; for ${wait(totals.median_hours ?? 0)} in the median`;
+  const median = totals.median_hours === null ? '' : `; for ${wait(totals.median_hours)} in the median`;
+  const vips = `${count(totals.waiting_vip)} with a VIP${median}`;
   return html`<ul class="tiles">${[
     tile('backlog', totals.open_topics, 'open topics', urgent),
     tile('growing', growing[0]?.found ?? 0, 'topics grew', messages),

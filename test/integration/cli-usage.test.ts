@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,6 +41,17 @@ describe('the program', () => {
         problems: [],
         exitCode: 2,
       },
+    });
+  });
+
+  it('says in a sentence that its result does not fit where stdout leads to', () => {
+    const command = `"$0" "$1" --help > /dev/full`;
+    const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath, program], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'signalhouse: the result cannot be printed: ENOSPC: no space left on device, write\n',
     });
   });
 

@@ -93,7 +93,7 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string 
   return `${who} changed ${field} on ${moment(changedAt)}`;
 }
 
-export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
+export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
 export const followHeading = 'Merged: change what it was merged into instead';
 
 type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode' | 'mergedInto' | 'undoes'>;
@@ -230,8 +230,12 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
   const followed = decisions.flatMap(({ id, followed: one }) =>
     one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
   );
-  const replaced = decisions.flatMap(({ id, replaces = [] }) =>
-    replaces.length > 0 ? [`${id}: replaces ${replaces.join(', ')}`] : [],
+  const replaced = decisions.flatMap(({ id, replaces = [], kept = [] }) =>
+    replaces.length > 0
+      ? [
+          `${id}: replaces ${replaces.join(', ')}${kept.length > 0 ? `; what they set besides is now ${kept.join(', ')}` : ''}`,
+        ]
+      : [],
   );
   const reasons = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
   return paragraphs([

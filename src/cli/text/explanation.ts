@@ -133,7 +133,7 @@ export function childText(child: AskedChild, now: number): string {
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
     old: `older than its ${days} days allow, ${asked}; it was due ${moment(sweepAt ?? now)}${reason}`,
-    unchanged: `nothing changed since it was fetched, ${asked}${latest}`,
+    unchanged: `its list shows no change since it was fetched, ${asked}${latest}`,
     only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${latest}`,
     refused: `refused ${asked}; requested again when it changes${latest}`,
     too_large: `${asked}; requested again when it changes${latest}`,

@@ -5,7 +5,8 @@ import { changed, decisionSections, followHeading, isContested, placeOf, whoText
 import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
 import { costText, nameOf, outcomeText } from './sync.js';
 
-const conflictHeading = 'Conflicts (somebody else changed the same field)';
+/** Not every conflict is about a colleague: what each one met, it says itself. */
+const conflictHeading = 'Conflicts (a person decides)';
 
 export function pushSummary(report: PushReport): string {
   const { changes, failed, notes } = report;

@@ -245,15 +245,18 @@ function jsonExpression(column: string, type: string): string | undefined {
 
 /**
  * JSON and INTERVAL are text, also within lists and structs: pyarrow 26 reads the JSON of Parquet as an extension type and
- * its INTERVAL as 12 bytes, on which polars 2.1 fails, and Parquet drops the microseconds.
+ * its INTERVAL as 12 bytes, on which polars 2.1 fails, and Parquet drops the microseconds. A HUGEINT, as of each sum of
+ * integers, would be a DOUBLE, which rounds it; one that a DECIMAL cannot hold ends the export.
  */
 function parquetExpression(column: string, type: string): string | undefined {
-  const plain = type.replace(quotedOrTextual, (part, asText) => (asText ? 'VARCHAR' : part));
+  const plain = type.replace(quotedOrReplaced, (part, replaced?: string) =>
+    replaced === undefined ? part : replaced.endsWith('HUGEINT') ? 'DECIMAL(38, 0)' : 'VARCHAR',
+  );
   return plain === type ? undefined : `${column}::${plain}`;
 }
 
-/** A quoted name or value, or one of the two types. A name that is not quoted stands before a type, never before these signs. */
-const quotedOrTextual = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(JSON|INTERVAL)(?=$|[,)[])/g;
+/** A quoted name or value, or one of these types. A name that is not quoted stands before a type, never before these signs. */
+const quotedOrReplaced = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(JSON|INTERVAL|U?HUGEINT)(?=$|[,)[])/g;
 
 /** A table or view of the published file. */
 export interface Relation {

@@ -79,6 +79,24 @@ describe('what cannot be understood', () => {
     ['another spelling of a flag', ['sync', '--maxRequests', '5'], 'maxRequests', 'signalhouse sync --help'],
     ['a flag without its value', ['sync', '--max-requests'], 'max-requests', 'signalhouse sync --help'],
     ['a word too many', ['sync', 'topics'], 'topics', 'signalhouse sync --help'],
+    [
+      'a word too many behind flags',
+      ['--data-dir', 'd', 'sync', 'topics'],
+      'topics',
+      'signalhouse sync --help',
+    ],
+    [
+      'a mistyped command behind flags',
+      ['--data-dir', 'd', '--json', 'snyc'],
+      "no command 'snyc'",
+      'Did you mean sync?',
+    ],
+    [
+      'a mistyped command of a group behind flags',
+      ['changes', '--config', 'c.yaml', 'lsit'],
+      "no command 'changes lsit'",
+      'Did you mean list? See signalhouse changes --help.',
+    ],
   ])('is %s', async (_, argv, message, hint) => {
     const error = await refusal(...argv);
     expect(error.message).toContain(message);
@@ -142,6 +160,8 @@ describe('what is understood', () => {
   it('takes a query that looks like a flag, after --', async () => {
     expect(await flagsOf('sql', '--', '--a')).toMatchObject({ query: '--a' });
     expect((await refusal('sql', '--', 'SELECT', '1')).message).toContain('Unknown argument: 1');
+    // A title may begin with a dash.
+    expect(await flagsOf('explain', 'topic', '--', '-5', 'degrees')).toMatchObject({ what: '-5 degrees' });
   });
 
   it('takes a query that starts with a comment', async () => {

@@ -54,6 +54,35 @@ describe('where a setting comes from', () => {
     expect(config.dataDir).toBe('/base/from-flag');
   });
 
+  it('is named where the data directory is a file', () => {
+    const path = file('not a directory');
+    const flags = [{ path: 'dataDir', flag: '--data-dir', value: path }];
+    const problem = `${path} is a file, not a directory`;
+    expect(problemsOf(() => loadConfig({ env: {}, flags }))).toEqual([{ setting: '--data-dir', problem }]);
+    expect(problemsOf(() => loadConfig({ env: { SIGNALHOUSE_DATA_DIR: path } }))).toEqual([
+      { setting: 'SIGNALHOUSE_DATA_DIR', problem },
+    ]);
+    expect(problemsOf(() => loadConfig({ env: { SIGNALHOUSE_DATA_DIR: join(path, 'data') } }))).toMatchObject(
+      [{ problem: `${path}/data is below a file` }],
+    );
+    expect(loadConfig({ env: { SIGNALHOUSE_DATA_DIR: folder } }).dataDir).toBe(folder);
+    expect(loadConfig({ env: { SIGNALHOUSE_DATA_DIR: join(folder, 'not-yet') } }).dataDir).toMatch(
+      /not-yet$/,
+    );
+  });
+
+  it('is named where the data directory begins with ~, which no shell has replaced', () => {
+    const configFile = file('dataDir: ~/signals\n');
+    expect(problemsOf(() => loadConfig({ env: {}, configFile }))).toEqual([
+      {
+        setting: `${configFile}: dataDir`,
+        problem: 'begins with ~, which only a shell replaces: write the whole path',
+        line: 1,
+      },
+    ]);
+    expect(loadConfig({ env: { SIGNALHOUSE_DATA_DIR: '/tmp/~x' } }).dataDir).toBe('/tmp/~x');
+  });
+
   it('names its file by SIGNALHOUSE_CONFIG, and by --config over that', () => {
     const inEnv = file('log: {level: warn}');
     const flagged = file('log: {level: error}');

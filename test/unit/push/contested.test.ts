@@ -108,4 +108,37 @@ describe('the decision', () => {
     expect(only('Anna')).toMatchObject({ overwrite: false, base: { priority: 'default' }, error: null });
     expect(only('Ben').supersededBy).toBe(only('Anna').id);
   });
+
+  it('keeps what the replaced change sets besides, which nobody decided against', async () => {
+    await importing.clear();
+    const both = (priority: string, state: string) =>
+      csv(`topic_id,priority,lifecycle_state,${randomUUID()}\nt1,${priority},${state},\n`);
+    const wants = () =>
+      importing.queue.all().map(({ requestedBy, wanted, status }) => [requestedBy, wanted, status]);
+    await importing.runBy('Anna', await both('low', 'completed'));
+    await importing.runBy('Ben', await both('', 'dismissed'));
+    const [decision] = retry(importing.queue, decide(only('Ben')), {});
+    expect(decision).toMatchObject({ done: true, kept: [only('Anna').id] });
+    expect(wants()).toEqual([
+      ['Anna', { priority: 'low', lifecycle_state: 'completed' }, 'superseded'],
+      ['Ben', { lifecycle_state: 'dismissed' }, 'queued'],
+      ['Anna', { priority: 'low' }, 'queued'],
+    ]);
+    expect(only('Anna')).toMatchObject({ base: { priority: 'default' }, source: 'list.csv', sourceRow: 2 });
+  });
+
+  it('leaves what is contested besides to another decision', async () => {
+    await importing.clear();
+    const both = (priority: string, state: string) =>
+      csv(`topic_id,priority,lifecycle_state,${randomUUID()}\nt1,${priority},${state},\n`);
+    await importing.runBy('Anna', await both('low', 'completed'));
+    await importing.runBy('Ben', await both('', 'dismissed'));
+    await importing.runBy('Carl', await both('high', ''));
+    retry(importing.queue, decide(only('Ben')), {});
+    expect(only('Anna')).toMatchObject({ wanted: { priority: 'low' }, status: 'conflict' });
+    expect(only('Anna').error).toMatch(/^Carl wants priority high/);
+    retry(importing.queue, decide(only('Carl')), {});
+    expect(only('Anna').status).toBe('superseded');
+    expect(only('Ben').status).toBe('queued');
+  });
 });

@@ -157,6 +157,22 @@ it('a name that is taken gets a number, and a result replaces nothing', async ()
   ]);
 });
 
+it.each([
+  ['prio (1).csv', 'prio.csv'],
+  ['prio.csv', 'prio (1).csv'],
+])('of two files of one person the one that was saved later counts: %s', async (newer, older) => {
+  mkdirSync(inbox('anna'));
+  drop(`anna/${newer}`, 'topic_id,priority\nt1,high\n');
+  drop(`anna/${older}`, 'topic_id,priority\nt1,low\n');
+  const now = Date.now() / 1000;
+  utimesSync(inbox('anna', older), now, now - 3600);
+  await imported();
+  expect(importing.queue.all().map(({ status, wanted }) => [status, wanted.priority])).toEqual([
+    ['superseded', 'low'],
+    ['queued', 'high'],
+  ]);
+});
+
 describe('one bad file', () => {
   const good = 'topic_id,priority\nt1,high\n';
   const applied = () => importing.settle('t1', 'applied', { remoteAfter: { priority: 'high' } });

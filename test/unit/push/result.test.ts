@@ -44,6 +44,20 @@ it('the file gets a result in each row, also in combined rows and rows settled b
   expect(await write(again)).toEqual(results);
 });
 
+it('a conflict names the change that set the value of the API, also when it is of the same person', async () => {
+  await importing.runBy('Anna', await csv('topic_id,priority,base_priority\nt1,low,default\n'));
+  importing.settle('t1', 'applied', { remoteAfter: { priority: 'low' } });
+  const source = await csv('topic_id,priority,base_priority\nt1,high,default\n');
+  const { rows } = await importing.runBy('Anna', source);
+  importing.settle('t1', 'conflict', { remoteBefore: { priority: 'low' }, error: 'priority is now low' });
+  const out = join(emptyDir(), 'result.csv');
+  await writeResults(out, importing.warehouse, [{ grid: source.grid, rows }], importing.queue.all());
+  expect((await readSheet({ path: out })).rows[0]?.cells.slice(2, 4)).toEqual([
+    'conflict',
+    'priority is now low; Anna set priority low (list.csv row 2)',
+  ]);
+});
+
 it('a row whose change was replaced by one of the survivor of a merge has the result of that one', async () => {
   const source = await csv('topic_id,priority\nt1,low\n');
   const { rows, queued } = await importing.run(source);

@@ -101,6 +101,32 @@ describe('an undo', () => {
     expect(world.remote.t1).toEqual(low);
   });
 
+  it('does not take back a later decision for the same value, which a person made after a colleague had changed it', () => {
+    const world = new World({ t1: low });
+    const first = world.queue('t1', { priority: 'high' });
+    world.push();
+    world.remote.t1 = low;
+    const again = world.queue('t1', { priority: 'high' });
+    world.push();
+    const plan = world.undo([first]);
+    expect(plan.newChanges).toEqual([]);
+    expect(reasons(plan)).toEqual([
+      `blocked: change ${again.id} set the same field later: undo that one first, or both together`,
+    ]);
+    expect(world.undo([again]).newChanges).toMatchObject([{ wanted: { priority: 'low' } }]);
+  });
+
+  it('of an earlier change goes on where the later one is undone, and has put its value back', () => {
+    const world = new World({ t1: low });
+    const first = world.queue('t1', { priority: 'high' });
+    world.push();
+    const second = world.queue('t1', { priority: 'very_high' });
+    world.push();
+    world.undo([second]);
+    world.push();
+    expect(world.undo([first]).newChanges).toMatchObject([{ wanted: { priority: 'low' } }]);
+  });
+
   it('says which fields stay because no client can set what was there, and undoes the others', () => {
     const world = new World({
       t1: { ...low, lifecycle_state: 'unknown' },

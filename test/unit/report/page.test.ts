@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { digestOf } from '../../../src/report/digest.js';
 import { reportPage } from '../../../src/report/page.js';
 import { emptyReport, someReport } from './some-report.js';
 
@@ -54,6 +55,14 @@ describe('the report', () => {
     expect(html).toMatch(/Of the questions that were answered\. The \d+ conversations that still wait, for /);
   });
 
+  it('says no median where no conversation waits', async () => {
+    const data = someReport();
+    const tileOf = (text: string) => /href="#waiting">.*?<span>(.*?)<\/span>/s.exec(text)?.[1];
+    expect(tileOf(html)).toMatch(/ with a VIP; for .* in the median$/);
+    const totals = { ...data.totals, waiting: 0, waiting_vip: 0, median_hours: null };
+    expect(tileOf((await reportPage({ ...data, totals }, '1.2.3')).html)).toBe('0 with a VIP');
+  });
+
   it('shows the weeks up to that of the data, also those in which nobody wrote', async () => {
     const data = someReport();
     const { html } = await reportPage({ ...data, sources: data.sources.slice(0, 1) }, '1.2.3');
@@ -86,4 +95,11 @@ describe('the report', () => {
     ])
       expect(quiet.html).toContain(text);
   });
+});
+
+it('a digest without data names no period', () => {
+  const header = { ...emptyReport.header, since: '2026-11-27T00:00:00.000Z' as const };
+  const { title, html } = digestOf({ ...emptyReport, header }, '1.2.3');
+  expect(title).toBe('Signalhouse: digest of no data yet');
+  expect(html).toContain('Digest of no data yet');
 });

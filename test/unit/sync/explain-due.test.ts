@@ -133,7 +133,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   unchanged: {
     ...{ child: 'topic', item: topic, asked: {}, why: 'unchanged' },
-    text: /^not due: nothing changed since it was fetched, .* \(200\); again at the latest 2026-03-\d\d/,
+    text: /^not due: its list shows no change since it was fetched, .* \(200\); again at the latest 2026-03-\d\d/,
   },
   'refused with 404': {
     ...{ child: 'topic_people', item: topic, why: 'refused' },

@@ -134,6 +134,23 @@ test('JSON and intervals are text in Parquet, wherever they are', async () => {
   ]);
 });
 
+test('a sum of integers is written to Parquet digit by digit', async () => {
+  const out = join(emptyDir(), 'sums.parquet');
+  const query = `SELECT sum(n) AS total, [sum(n), NULL] AS totals, 1::UHUGEINT AS one
+    FROM (VALUES (9007199254740993), (2)) t(n)`;
+  await exportQuery({ sql: query }, { ...options, format: 'parquet', out });
+  const total = '9007199254740995';
+  expect(
+    await readBack(
+      `SELECT total::VARCHAR AS total, totals::VARCHAR AS totals, one::VARCHAR AS one, typeof(total) AS type FROM '${out}'`,
+    ),
+  ).toEqual([{ total, totals: `[${total}, NULL]`, one: '1', type: 'DECIMAL(38,0)' }]);
+  const large = { ...options, format: 'parquet' as const, out: join(emptyDir(), 'large.parquet') };
+  await expect(
+    exportQuery({ sql: 'SELECT 170141183460469231731687303715884105727::HUGEINT AS n' }, large),
+  ).rejects.toThrow(/DECIMAL/);
+});
+
 test('a table, a view and one of another schema, by their names', async () => {
   const dir = emptyDir();
   const write = (table: string) =>
