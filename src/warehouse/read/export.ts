@@ -246,11 +246,11 @@ function jsonExpression(column: string, type: string): string | undefined {
 /**
  * JSON and INTERVAL are text, also within lists and structs: pyarrow 26 reads the JSON of Parquet as an extension type and
  * its INTERVAL as 12 bytes, on which polars 2.1 fails, and Parquet drops the microseconds. A HUGEINT, as of each sum of
- * integers, would be a DOUBLE, which rounds it; one that a DECIMAL cannot hold ends the export.
+ * integers, would be a DOUBLE, which rounds it; one that a BIGINT cannot hold ends the export. (pandas reads a DECIMAL as objects.)
  */
 function parquetExpression(column: string, type: string): string | undefined {
   const plain = type.replace(quotedOrReplaced, (part, replaced?: string) =>
-    replaced === undefined ? part : replaced.endsWith('HUGEINT') ? 'DECIMAL(38, 0)' : 'VARCHAR',
+    replaced === undefined ? part : replaced.endsWith('HUGEINT') ? 'BIGINT' : 'VARCHAR',
   );
   return plain === type ? undefined : `${column}::${plain}`;
 }
