@@ -34,6 +34,13 @@ export const notifyState = z.record(z.string(), subject).readonly();
 export type NotifyState = z.infer<typeof notifyState>;
 export type NotifyStore = Store<NotifyState>;
 
+/** The state without the jobs that the settings do not have any more: no run of theirs would end what was told of them. */
+export function ofJobs(state: NotifyState, jobs: readonly string[]): NotifyState {
+  return Object.fromEntries(
+    Object.entries(state).filter(([, { kind, name }]) => kind !== 'job' || jobs.includes(name)),
+  );
+}
+
 /** The state after a run. A skipped or interrupted run says nothing about the state of the job. */
 export function afterRun(state: NotifyState, record: RunRecord): NotifyState {
   const { job, outcome, exitCode, endedByOutage, endedAt, message } = record;
@@ -54,7 +61,7 @@ export function afterCheck(
   watchingSince: number,
 ): NotifyState {
   return freshness.reduce((all, one) => {
-    if (one.objectiveMinutes === null) return all;
+    if (one.objectiveMinutes === null) return without(all, keyOf('resource', one.resource));
     const age = ageMinutes(one.at === null ? { ...one, at: iso(watchingSince) } : one, now) ?? 0;
     const allowed = duration(one.objectiveMinutes * 60_000);
     const last = one.at === null ? 'was never complete' : `was last complete ${duration(age * 60_000)} ago`;
@@ -104,6 +111,13 @@ function observed(
   const isSame = before.level === now.level && before.cause === now.cause;
   if (isSame && (now.level === 'ok' || before.detail === now.detail)) return state;
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
+}
+
+/** What nobody looks at any more would never be over. */
+function without(state: NotifyState, key: string): NotifyState {
+  if (!(key in state)) return state;
+  const { [key]: _, ...rest } = state;
+  return rest;
 }
 
 function keyOf(kind: Subject['kind'], name: string): string {

@@ -71,6 +71,16 @@ it('what is still wrong is told again after so many hours, each time, until it i
 });
 
 describe('data', () => {
+  it('is not told of again once it has no objective any more', () => {
+    const objective = (objectiveMinutes: number | null) => [{ ...topics(2), objectiveMinutes }];
+    const [stale] = telling(afterCheck({}, objective(60), now, now));
+    const later = now + 48 * hour;
+    expect(telling(stale, later, 24 * hour)[1]).toEqual(['stale']);
+    expect(telling(afterCheck(stale, objective(null), later, now), later, 24 * hour)[1]).toEqual([]);
+    // Nothing is known of the warehouse just now.
+    expect(afterCheck(stale, [], later, now)).toBe(stale);
+  });
+
   it('is stale once its objective has passed, and fresh again', () => {
     let state = afterCheck({}, [topics(0.5)], now, now);
     expect(pending(state, now, 0)).toEqual([]);
