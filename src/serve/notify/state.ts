@@ -24,6 +24,8 @@ const subject = z
     toldCause: z.string().optional(),
     /** When that was. */
     toldAt: z.iso.datetime().optional(),
+    /** Of a resource that was never complete: since when that is waited for. */
+    watchedSince: z.iso.datetime().optional(),
   })
   .readonly();
 /** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */
@@ -62,12 +64,15 @@ export function afterCheck(
 ): NotifyState {
   return freshness.reduce((all, one) => {
     if (one.objectiveMinutes === null) return without(all, keyOf('resource', one.resource));
-    const age = ageMinutes(one.at === null ? { ...one, at: iso(watchingSince) } : one, now) ?? 0;
+    // A restart begins no new wait, and mends nothing.
+    const known = state[keyOf('resource', one.resource)]?.watchedSince;
+    const watchedSince = one.at === null ? (known ?? iso(watchingSince)) : undefined;
+    const age = ageMinutes({ ...one, at: one.at ?? watchedSince ?? null }, now) ?? 0;
     const allowed = duration(one.objectiveMinutes * 60_000);
     const last = one.at === null ? 'was never complete' : `was last complete ${duration(age * 60_000)} ago`;
     const detail = `${last} (objective: ${allowed})`;
     const level = age > one.objectiveMinutes ? 'stale' : 'ok';
-    return observed(all, { kind: 'resource', name: one.resource, level, detail }, iso(now));
+    return observed(all, { kind: 'resource', name: one.resource, level, detail, watchedSince }, iso(now));
   }, state);
 }
 
@@ -100,7 +105,7 @@ export function afterDelivery(
 
 function observed(
   state: NotifyState,
-  now: Pick<Subject, 'kind' | 'name' | 'level' | 'cause' | 'detail'>,
+  now: Pick<Subject, 'kind' | 'name' | 'level' | 'cause' | 'detail' | 'watchedSince'>,
   at: Iso,
 ): NotifyState {
   const key = keyOf(now.kind, now.name);
@@ -108,7 +113,8 @@ function observed(
   // The first level counts as changed from ok, so a subject that is ok is not notified.
   if (!before) return { ...state, [key]: { ...now, since: at, told: 'ok' } };
   // A new detail of the same cause is not worth a notification, and a reminder says how it is then.
-  const isSame = before.level === now.level && before.cause === now.cause;
+  const isSame =
+    before.level === now.level && before.cause === now.cause && before.watchedSince === now.watchedSince;
   if (isSame && (now.level === 'ok' || before.detail === now.detail)) return state;
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
 }
