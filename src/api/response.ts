@@ -41,6 +41,8 @@ export function readResponse(response: HttpResponse, options: ReadOptions): unkn
  * writes); the result is then null.
  */
 function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }: ReadOptions): unknown {
+  if (status === 206)
+    throw new AttemptFailure('cut_short', 'returned a part of the answer (206)', { status });
   if (isBlank(body)) {
     if (method !== 'GET') return null;
     throw new AttemptFailure('cut_short', `returned ${status} without a body`, { status });

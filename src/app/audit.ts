@@ -2,7 +2,9 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, timeId } from '../base/clock.js';
 import type { DataDir } from '../base/encryption.js';
+import { messageOf } from '../base/errors.js';
 import { Journal } from '../base/journal.js';
+import type { Log } from '../base/log.js';
 import { osUser } from '../base/os-user.js';
 import { MergeJournal } from '../push/merge-journal.js';
 import type { AuditRecord } from '../warehouse/forget/records.js';
@@ -64,15 +66,37 @@ function record(
   }
 }
 
-/** Moves the recorded exports into ops.audit. A kill in between loses none, and none is there twice. */
-export async function moveRecords(warehouse: Warehouse, dataDir: string): Promise<void> {
+/**
+ * Moves the recorded exports into ops.audit. A kill in between loses none, and none is there twice. A record that cannot be read
+ * stays for a later command: who read as root has left it with root as its owner, and that must not stop a sync.
+ */
+export async function moveRecords(
+  warehouse: Pick<Warehouse, 'record'>,
+  dataDir: string,
+  log: Log,
+): Promise<void> {
   const path = auditPath(dataDir);
   const taken = `${path}.taken`;
-  const move = async () => {
-    for (const record of new Journal(taken).values<AuditRecord>()) await warehouse.record(record);
-    rmSync(taken);
+  const read = (): AuditRecord[] | undefined => {
+    try {
+      return new Journal(taken).values<AuditRecord>();
+    } catch (error) {
+      if (!['EACCES', 'EPERM'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+      log.warn(
+        { path: taken },
+        `who exported and read is not in the audit yet: ${messageOf(error)}. Give this user access to that file`,
+      );
+      return undefined;
+    }
   };
-  if (existsSync(taken)) await move();
+  const move = async () => {
+    const records = read();
+    if (records === undefined) return false;
+    for (const record of records) await warehouse.record(record);
+    rmSync(taken);
+    return true;
+  };
+  if (existsSync(taken) && !(await move())) return;
   if (!existsSync(path)) return;
   renameSync(path, taken);
   await move();

@@ -94,7 +94,12 @@ function readBefore(path: string) {
   const series = [...text.matchAll(/^signalhouse_(\w+)\{(.*)\} (\S+)$/gm)].map(
     ([, name, labels = '', value]) => ({
       name,
-      labels: new Map([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', of = '']) => [label, of])),
+      labels: new Map(
+        [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = '', of = '']) => [
+          label,
+          unescaped(of),
+        ]),
+      ),
       value: Number(value),
     }),
   );
@@ -113,4 +118,9 @@ function readBefore(path: string) {
     ),
     commands: new Map(commands),
   };
+}
+
+/** The value of a label. The slug of an organization is any text. */
+function unescaped(value: string): string {
+  return value.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped));
 }

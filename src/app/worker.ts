@@ -113,7 +113,7 @@ async function writing<T>(
   );
   // A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal.
   if (warehouse.restored) await Queue.open(warehouse, config, clock, log);
-  await moveRecords(warehouse, config.dataDir);
+  await moveRecords(warehouse, config.dataDir, log);
   await recordMerges(warehouse, config);
   await finishForgetting(warehouse, { config, clock, log });
   const done = await work(warehouse);

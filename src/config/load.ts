@@ -454,8 +454,13 @@ export function organizationNames(sources: Sources, withKeys: boolean): readonly
   const problems = [...readConfig({ ...sources, organization: names[0] }, false).listProblems];
   if (withKeys) {
     const { SIGNALHOUSE_API_KEY: key, SIGNALHOUSE_API_KEY_FILE: keyFile } = sources.env;
-    for (const { setting, problem } of keyProblems(listed, { key: given(key), keyFile: given(keyFile) }))
-      problems.push({ setting: `${file}: ${setting}`, problem });
+    const place = { ...sources, env: {} };
+    const keyIn = (inFile: string) => {
+      const read = readApiKey(place, inFile, '');
+      return typeof read === 'string' ? read : undefined;
+    };
+    const found = keyProblems(listed, { key: given(key), keyFile: given(keyFile) }, keyIn);
+    for (const { setting, problem } of found) problems.push({ setting: `${file}: ${setting}`, problem });
   }
   if (problems.length > 0)
     throw new UsageError('The list of organizations is wrong.', problems.map(locating(`${file}: `, lineOf)));

@@ -181,30 +181,42 @@ export function directoryProblems({ organizations }: Listed, shared: Values, cwd
 }
 
 /**
- * Two that would use one key: each would have the data of the same organization. `variables` are those of the environment, for
- * all that name no file.
+ * Two that would use one key: each would have the data of the same organization, and a budget of its own for the one that the
+ * key has. `variables` are those of the environment, for all that name no file; `keyIn` reads a file, undefined where it cannot.
  */
 export function keyProblems(
   { organizations, shared }: Listed,
   variables: { readonly key: string | undefined; readonly keyFile: string | undefined },
+  keyIn: (file: string) => string | undefined,
 ): Problem[] {
-  const fileOf = ({ own }: Organization) =>
-    valueAt(own, ['api', 'keyFile']) ?? variables.keyFile ?? valueAt(shared, ['api', 'keyFile']);
-  // A service at another address has organizations of its own.
-  const keyOf = (one: Organization) =>
-    JSON.stringify(fileOf(one) === undefined ? [] : [fileOf(one), valueAt(one.own, ['api', 'baseUrl'])]);
+  const setting = (own: Values, name: string, over?: string) => {
+    const value = valueAt(own, ['api', name]) ?? over ?? valueAt(shared, ['api', name]);
+    return typeof value === 'string' ? value : undefined;
+  };
+  const fileOf = ({ own }: Organization) => setting(own, 'keyFile', variables.keyFile);
+  const keyOf = (one: Organization) => {
+    const file = fileOf(one);
+    const key = file === undefined ? variables.key : (keyIn(file) ?? file);
+    // A service at another address has organizations of its own; the variable is for one address.
+    const address = setting(file === undefined ? {} : one.own, 'baseUrl');
+    return JSON.stringify([key ?? null, address ?? null]);
+  };
   const byKey = [...groupBy(organizations, keyOf).values()].filter((ofOne) => ofOne.length > 1);
   return byKey.flatMap((ofOne) => {
-    const [file] = ofOne.map(fileOf);
+    const files = [...new Set(ofOne.map(fileOf))];
     const names = ofOne.map(({ name }) => name).join(', ');
     const why =
       variables.key === undefined
         ? 'each organization has a key of its own'
         : `SIGNALHOUSE_API_KEY is the key of one organization, and ${ofOne.length} have no other`;
+    const what =
+      files.length > 1
+        ? `${files.map((file) => file ?? 'SIGNALHOUSE_API_KEY').join(' and ')} hold the same key: it`
+        : files[0];
     const problem =
-      file === undefined
+      what === undefined
         ? `is required: ${why}`
-        : `${file} is the key of one organization, and several use it: ${names}`;
+        : `${what} is the key of one organization, and several use it: ${names}`;
     return ofOne.map(({ index }) => ({ setting: `organizations[${index}].api.keyFile`, problem }));
   });
 }

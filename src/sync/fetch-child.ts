@@ -51,7 +51,7 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId, isUnanswered } = task;
   const answer = await request(context, task);
   const staging = new Staging(answer.arrivedAt, context.schemaDrift, context.seenContent);
-  const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
+  const where = { endpoint: child.name, method: 'GET', path: `the request for ${entityId}` };
   const { form } = child.answer;
   const isList = form === 'members' || form === 'conversations';
   const { more, problem } = isList

@@ -68,5 +68,5 @@ function identityOf(record: unknown): string {
 }
 
 function whereOf({ name }: Child, entityId: string) {
-  return { endpoint: name, method: 'GET', path: `of ${entityId}` };
+  return { endpoint: name, method: 'GET', path: `the request for ${entityId}` };
 }

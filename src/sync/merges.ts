@@ -137,7 +137,11 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
     const options = { priority: Priority.detail, signal: context.stop };
     const answer = await context.api.call(history.endpointName, requestFor(history, id), options);
     const staging = new Staging(answer.arrivedAt, context.schemaDrift);
-    stageAnswer(staging, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
+    stageAnswer(staging, history, id, answer.body, {
+      endpoint,
+      method: 'GET',
+      path: `the request for ${id}`,
+    });
     staging.coverage.push(
       withoutFingerprint(endpoint, id, answer.arrivedAt, answer.status, 'asked when gone'),
     );

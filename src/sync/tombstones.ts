@@ -286,7 +286,7 @@ async function isMergedInto(
     (child) => child.list.name === list.name && isHistory(child),
   );
   if (survivor === null || !history || !isHistory(history)) return false;
-  const where = { endpoint: history.name, method: 'GET', path: `of ${survivor}` };
+  const where = { endpoint: history.name, method: 'GET', path: `the request for ${survivor}` };
   const options = { priority: Priority.essential + 2, signal: context.stop };
   try {
     const answer = await context.api.call(history.endpointName, requestFor(history, survivor), options);

@@ -181,7 +181,9 @@ describe('an answer about another', () => {
         ...[`topic_groups ${t1}`, 'company_activity 1', 'person_identities 1', 'person_history 1'],
       ].sort(),
     );
-    expect(report.failures[0]?.message).toMatch(/is about .* was asked for/);
+    expect(report.failures[0]?.message).toMatch(
+      /the answer to the request for \S+ is about .* was asked for/,
+    );
   });
 
   it('that is not listed is its survivor only when that one says so', async () => {

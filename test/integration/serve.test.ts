@@ -151,6 +151,53 @@ describe('serve', () => {
   });
 });
 
+it('new settings that it cannot start with are refused, and a change during the restart is not lost', async () => {
+  const slow = await startTown({ sizes, latencyMs: [40, 60] });
+  try {
+    const settings = (name: string, more: object = {}) => ({
+      serve: { ...more, jobs: [{ name, run: 'sync', cron: '0 3 * * *' }, ...later] },
+    });
+    const later = [{ name: 'yearly', run: 'export', ...yearly }];
+    const pulling = Pulling.into(slow, settings('nightly'));
+    const served = await serve(pulling);
+    let log = '';
+    served.running.child.stderr?.on('data', (text: string) => {
+      log += text;
+    });
+    const told = (text: string) =>
+      until(
+        async () => log,
+        (all) => all.includes(text),
+      );
+    // While the job runs, nothing shows that no machine here has this address.
+    pulling.set(settings('nightly', { host: '192.0.2.1' }));
+    served.running.child.kill('SIGHUP');
+    await told('the settings are taken over as soon as no job runs');
+    await told('the new settings are not taken over: serve.host');
+    expect(await read(served, '/healthz')).toBe('{"status":"ok"}');
+    expect(await read(served, '/')).toContain('>nightly<');
+
+    pulling.set(settings('second'));
+    served.running.child.kill('SIGHUP');
+    await until(
+      () => statusOf(served).catch(() => undefined),
+      (status) => status?.schedule.running?.job === 'second',
+    );
+    log = '';
+    pulling.set(settings('second', { report: false }));
+    served.running.child.kill('SIGHUP');
+    await told('the settings are taken over as soon as no job runs');
+    pulling.set(settings('third'));
+    await until(
+      () => read(served, '/').catch(() => ''),
+      (page) => page.includes('>third<'),
+    );
+    expect((await terminate(served)).code).toBe(0);
+  } finally {
+    await slow.stop();
+  }
+});
+
 it('a signal in the middle of a job commits and publishes; the next start makes up for it', async () => {
   const slow = await startTown({ sizes, latencyMs: [40, 60] });
   try {

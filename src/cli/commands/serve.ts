@@ -42,11 +42,12 @@ export const serve = command({
       ...(host === undefined ? [] : [{ path: 'serve.host', flag: '--host', value: host }]),
     ];
     const load = () => membersOf({ ...context, sources: { ...sources, flags: given } });
+    const path = settingsPath(sources);
+    const watched: Watched = { path, isTerminal: process.stdin.isTTY === true, content: contentOf(path) };
     const { members, isList } = await load();
     const [first] = members;
     const seconds = Math.max(...members.map((one) => one.config.shutdownSeconds));
-    const isTerminal = process.stdin.isTTY === true;
-    const ending = ['SIGINT', 'SIGTERM', ...(isTerminal ? (['SIGHUP'] as const) : [])] as const;
+    const ending = ['SIGINT', 'SIGTERM', ...(watched.isTerminal ? (['SIGHUP'] as const) : [])] as const;
     const work = async (signals: RunSignals) => {
       if (testNotification) {
         const channels = await app.testNotifications(members, signals.stop);
@@ -59,32 +60,40 @@ export const serve = command({
         return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
       let serving = { members, isList };
+      let before: typeof serving | undefined;
       let listening = 0;
-      let port: number | undefined;
+      let isListening = false;
       for (let isFirst = true; ; isFirst = false) {
-        const { finished, next } = await untilChanged(
-          serving,
-          load,
-          { path: settingsPath(sources), isTerminal },
-          (changed) =>
-            app.serve({ ...serving, port }, { ...signals, changed }, (url) => {
-              listening = Number(new URL(url).port);
-              const { config, log } = serving.members[0];
-              const names = serving.members.map((one) => one.config.organization);
-              const told = { url, pid: process.pid, ...(serving.isList && { organizations: names }) };
-              if (isFirst)
-                answer(context, told, () =>
-                  servingText(url, config.serve.host, app.needsLogin(config.serve)),
-                );
-              else log.info({ url }, 'serving with the new settings');
-            }),
-        );
-        // A job that does not stop would keep the process alive; what is committed survives the exit.
-        if (!finished) process.exit(ExitCode.failed);
-        if (signals.stop.aborted || !next) return ExitCode.done;
+        isListening = false;
         // Any free port stays the one that it was.
-        port = next.members[0].config.serve.port === 0 ? listening : undefined;
-        serving = next;
+        const isAnyPort = serving.members[0].config.serve.port === 0;
+        const port = isAnyPort && !isFirst ? listening : undefined;
+        const ended = await untilChanged(serving, load, watched, (changed) =>
+          app.serve({ ...serving, port }, { ...signals, changed }, (url) => {
+            isListening = true;
+            listening = Number(new URL(url).port);
+            const { config, log } = serving.members[0];
+            const names = serving.members.map((one) => one.config.organization);
+            const told = { url, pid: process.pid, ...(serving.isList && { organizations: names }) };
+            if (isFirst)
+              answer(context, told, () => servingText(url, config.serve.host, app.needsLogin(config.serve)));
+            else log.info({ url }, 'serving with the new settings');
+          }),
+        ).catch((error: unknown) => {
+          // Only a start shows that a port is taken. The jobs of the night must not depend on it.
+          if (!before || isListening) throw error;
+          const [{ log }] = before.members;
+          log.error({ err: error }, `the new settings are not taken over: ${wrongIn(error)}`);
+          return undefined;
+        });
+        if (!ended && before) {
+          [serving, before] = [before, undefined];
+          continue;
+        }
+        // A job that does not stop would keep the process alive; what is committed survives the exit.
+        if (ended?.finished === false) process.exit(ExitCode.failed);
+        if (signals.stop.aborted || !ended?.next) return ExitCode.done;
+        [serving, before] = [ended.next, serving];
       }
     };
     return interruptible(first, seconds + grace, work, ending);
@@ -101,12 +110,12 @@ type Members = Awaited<ReturnType<typeof membersOf>>;
 async function untilChanged(
   { members: [{ log }] }: Members,
   load: () => Promise<Members>,
-  watched: { readonly path: string | undefined; readonly isTerminal: boolean },
+  watched: Watched,
   work: (changed: AbortSignal) => Promise<{ finished: boolean }>,
 ): Promise<{ readonly finished: boolean; readonly next: Members | undefined }> {
   const changed = new AbortController();
   let next: Members | undefined;
-  const stopWatching = watchSettings(watched.path, watched.isTerminal, (why) => {
+  const stopWatching = watchSettings(watched, (why) => {
     load().then(
       (loaded) => {
         next = loaded;
@@ -114,9 +123,7 @@ async function untilChanged(
         changed.abort();
       },
       (error: unknown) => {
-        const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
-        const wrong = problems.join('; ') || messageOf(error);
-        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrong}`);
+        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrongIn(error)}`);
       },
     );
   });
@@ -128,6 +135,18 @@ async function untilChanged(
   }
 }
 
+function wrongIn(error: unknown): string {
+  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
+  return problems.join('; ') || messageOf(error);
+}
+
+interface Watched {
+  readonly path: string | undefined;
+  readonly isTerminal: boolean;
+  /** What the settings were last read from. It outlasts a restart of the server: what is written meanwhile is a change. */
+  content: string | undefined;
+}
+
 /** How often the settings file is looked at. Its folder may be a mount that tells nobody of a change. */
 const everyMs = 5_000;
 
@@ -136,14 +155,13 @@ const everyMs = 5_000;
  * SIGHUP means that its window was closed, and stays with those who end the process.
  */
 function watchSettings(
-  path: string | undefined,
-  isTerminal: boolean,
+  watched: Watched,
   changed: (why: 'SIGHUP' | 'the settings file has changed') => void,
 ): () => void {
-  let content = contentOf(path);
-  let last = content;
+  const { path, isTerminal } = watched;
+  let last = watched.content;
   const onSignal = () => {
-    content = contentOf(path);
+    watched.content = contentOf(path);
     changed('SIGHUP');
   };
   const look = () => {
@@ -151,8 +169,8 @@ function watchSettings(
     // A file that is being written is short for a moment: without its last lines it may be valid, and say something else.
     const isWhole = now === last;
     last = now;
-    if (!isWhole || now === content || now === undefined) return;
-    content = now;
+    if (!isWhole || now === watched.content || now === undefined) return;
+    watched.content = now;
     changed('the settings file has changed');
   };
   if (!isTerminal) process.on('SIGHUP', onSignal);

@@ -11,6 +11,7 @@ import {
   isReminder,
   type NotifyState,
   type NotifyStore,
+  ofJobs,
   pending,
 } from './state.js';
 
@@ -20,6 +21,8 @@ export interface NotifierOptions {
   /** webhook(), or another way to deliver. */
   readonly deliver: Deliver;
   readonly store: NotifyStore;
+  /** The names of the jobs of the settings. */
+  readonly jobs: readonly string[];
   readonly facts: FactsCache;
   readonly log: Log;
   /** The name in the settings; without it, that of the warehouse. */
@@ -49,7 +52,7 @@ export class Notifier {
     this.#watchingSince = this.#clock.now();
     this.#work = options.store.load().then(
       (state) => {
-        this.#state = state ?? {};
+        this.#state = ofJobs(state ?? {}, options.jobs);
       },
       (error: unknown) =>
         options.log.warn({ err: error }, 'cannot read which notifications were sent: some may be sent again'),

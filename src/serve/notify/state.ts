@@ -24,6 +24,8 @@ const subject = z
     toldCause: z.string().optional(),
     /** When that was. */
     toldAt: z.iso.datetime().optional(),
+    /** Of a resource that was never complete: since when that is waited for. */
+    watchedSince: z.iso.datetime().optional(),
   })
   .readonly();
 /** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */
@@ -33,6 +35,13 @@ export type Subject = z.infer<typeof subject>;
 export const notifyState = z.record(z.string(), subject).readonly();
 export type NotifyState = z.infer<typeof notifyState>;
 export type NotifyStore = Store<NotifyState>;
+
+/** The state without the jobs that the settings do not have any more: no run of theirs would end what was told of them. */
+export function ofJobs(state: NotifyState, jobs: readonly string[]): NotifyState {
+  return Object.fromEntries(
+    Object.entries(state).filter(([, { kind, name }]) => kind !== 'job' || jobs.includes(name)),
+  );
+}
 
 /** The state after a run. A skipped or interrupted run says nothing about the state of the job. */
 export function afterRun(state: NotifyState, record: RunRecord): NotifyState {
@@ -54,13 +63,16 @@ export function afterCheck(
   watchingSince: number,
 ): NotifyState {
   return freshness.reduce((all, one) => {
-    if (one.objectiveMinutes === null) return all;
-    const age = ageMinutes(one.at === null ? { ...one, at: iso(watchingSince) } : one, now) ?? 0;
+    if (one.objectiveMinutes === null) return without(all, keyOf('resource', one.resource));
+    // A restart begins no new wait, and mends nothing.
+    const known = state[keyOf('resource', one.resource)]?.watchedSince;
+    const watchedSince = one.at === null ? (known ?? iso(watchingSince)) : undefined;
+    const age = ageMinutes({ ...one, at: one.at ?? watchedSince ?? null }, now) ?? 0;
     const allowed = duration(one.objectiveMinutes * 60_000);
     const last = one.at === null ? 'was never complete' : `was last complete ${duration(age * 60_000)} ago`;
     const detail = `${last} (objective: ${allowed})`;
     const level = age > one.objectiveMinutes ? 'stale' : 'ok';
-    return observed(all, { kind: 'resource', name: one.resource, level, detail }, iso(now));
+    return observed(all, { kind: 'resource', name: one.resource, level, detail, watchedSince }, iso(now));
   }, state);
 }
 
@@ -93,7 +105,7 @@ export function afterDelivery(
 
 function observed(
   state: NotifyState,
-  now: Pick<Subject, 'kind' | 'name' | 'level' | 'cause' | 'detail'>,
+  now: Pick<Subject, 'kind' | 'name' | 'level' | 'cause' | 'detail' | 'watchedSince'>,
   at: Iso,
 ): NotifyState {
   const key = keyOf(now.kind, now.name);
@@ -101,9 +113,17 @@ function observed(
   // The first level counts as changed from ok, so a subject that is ok is not notified.
   if (!before) return { ...state, [key]: { ...now, since: at, told: 'ok' } };
   // A new detail of the same cause is not worth a notification, and a reminder says how it is then.
-  const isSame = before.level === now.level && before.cause === now.cause;
+  const isSame =
+    before.level === now.level && before.cause === now.cause && before.watchedSince === now.watchedSince;
   if (isSame && (now.level === 'ok' || before.detail === now.detail)) return state;
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
+}
+
+/** What nobody looks at any more would never be over. */
+function without(state: NotifyState, key: string): NotifyState {
+  if (!(key in state)) return state;
+  const { [key]: _, ...rest } = state;
+  return rest;
 }
 
 function keyOf(kind: Subject['kind'], name: string): string {

@@ -130,6 +130,8 @@ describe('a transient failure', () => {
         void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, 12)),
     ],
     ['cut_short', (response) => void response.writeHead(200).end()],
+    // Of a proxy whose copy is not whole: it is valid JSON, and names less than there is.
+    ['cut_short', (response) => json(response, 206, { data: [] }, { 'content-range': 'bytes 0-11/900' })],
     [
       'html',
       (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><p>hi'),

@@ -2,7 +2,7 @@ import fs, { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { recordExport } from '../../../src/app/audit.js';
+import { moveRecords, recordExport } from '../../../src/app/audit.js';
 import { testFolder } from '../../support/test-folders.js';
 import { setupOf } from './support.js';
 
@@ -33,4 +33,33 @@ test('an export whose file of records is taken away while it writes is recorded 
   }
   expect([times, existsSync(taken)]).toEqual([2, false]);
   expect(readFileSync(path, 'utf8').split('\n')).toEqual([expect.stringContaining('/tmp/a.csv'), '']);
+});
+
+test('a record that another user left unreadable stops nothing, and is moved once it can be read', async () => {
+  const dataDir = testFolder();
+  const path = join(dataDir, 'audit.journal');
+  const taken = `${path}.taken`;
+  writeFileSync(path, '{"id":"by root"}\n');
+  const records: unknown[] = [];
+  const move = () =>
+    moveRecords({ record: async (one) => void records.push(one.id) }, dataDir, setupOf(dataDir).log);
+  const { readFileSync: read } = fs;
+  // The tests may run as root, who may read everything.
+  fs.readFileSync = ((...args: Parameters<typeof read>) => {
+    if (args[0] === taken) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    return read(...args);
+  }) as typeof read;
+  syncBuiltinESMExports();
+  try {
+    await move();
+    writeFileSync(path, '{"id":"by us"}\n');
+    await move();
+  } finally {
+    fs.readFileSync = read;
+    syncBuiltinESMExports();
+  }
+  expect(records).toEqual([]);
+  await move();
+  expect(records).toEqual(['by root', 'by us']);
+  expect([existsSync(path), existsSync(taken)]).toEqual([false, false]);
 });

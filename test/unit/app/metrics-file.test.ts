@@ -60,3 +60,19 @@ it('has the last success and the exit code of each command, and goes on counting
   expect(text).not.toContain('freshness_seconds{');
   expect(statSync(path).mode & 0o777).toBe(0o644);
 });
+
+it('reads the labels of the file before as they were meant, whatever the slug of the organization', async () => {
+  const { made } = setup();
+  const path = join(testFolder(), 'alone.prom');
+  const { config } = made;
+  const alone = {
+    ...made,
+    config: { ...config, organization: null, serve: { ...config.serve, metricsFile: path } },
+  };
+  const series = (runs: number) =>
+    `signalhouse_runs_total{job="sync",outcome="done",organization="a\\"b\\\\c\\n, \\\\n"} ${runs}\n`;
+  writeFileSync(path, series(4));
+  await recordRun(alone, 'sync', 0);
+  await recordRun(alone, 'sync', 0);
+  expect(readFileSync(path, 'utf8')).toContain(series(6));
+});

@@ -515,4 +515,20 @@ organizations:
       expect.stringMatching(problem),
     ]);
   });
+
+  it('has a key for each: two files, or a file and the variable, may hold the same one', () => {
+    const [one, two] = [file('key-of-acme'), file('key-of-acme\n')];
+    const ofAcme = list.replace('/nowhere/acme', one);
+    const ofBoth = ofAcme.replace('name: globex', `name: globex\n    api: {keyFile: ${two}}`);
+    const inFiles = { configFile: file(ofBoth), env: {} };
+    const problem = `${one} and ${two} hold the same key: it is the key of one organization, and several use it`;
+    expect(organizationNames(inFiles, false)).toEqual(['acme', 'globex']);
+    expect(told(() => organizationNames(inFiles, true))).toEqual(
+      Array(2).fill(expect.stringContaining(problem)),
+    );
+    const withVariable = { configFile: file(ofAcme), env: { SIGNALHOUSE_API_KEY: 'key-of-acme' } };
+    expect(told(() => organizationNames(withVariable, true))).toEqual(
+      Array(2).fill(expect.stringContaining(`${one} and SIGNALHOUSE_API_KEY hold the same key`)),
+    );
+  });
 });

@@ -39,6 +39,33 @@ describe('topics', () => {
   });
 });
 
+describe('the company of a person', () => {
+  const kinds = [
+    ['people', 'people', 'person', undefined],
+    ['topic_people', 'topic_persons', 'topic_people', 't'],
+  ] as const;
+  const whole = { id: '1', name: 'Old', domain: 'one.example', logoUrl: 'https://one.example/logo' };
+
+  test.each(kinds)('of %s keeps what only the older one says of it', async (table, listed, own, parent) => {
+    await stand.store([
+      doc(own, 'p', 1, { company: whole }, parent),
+      doc(listed, 'p', 2, { company: { id: '1', name: 'New', logoUrl: null } }, parent),
+    ]);
+    const company = { company_id: '1', company_name: 'New', company_domain: 'one.example' };
+    expect(await stand.project(table)).toMatchObject([{ ...company, company_logo_url: null }]);
+  });
+
+  test.each(kinds)('of %s is not mixed with another one', async (table, listed, own, parent) => {
+    await stand.store([
+      doc(own, 'p', 1, { company: whole }, parent),
+      doc(listed, 'p', 2, { company: { id: '2', name: 'Two' } }, parent),
+    ]);
+    expect(await stand.project(table)).toMatchObject([
+      { company_id: '2', company_name: 'Two', company_domain: null, company_logo_url: null },
+    ]);
+  });
+});
+
 test.each([
   ['2026-01-02 03:04:05.25+05:30', '2026-01-01T21:34:05.250Z'],
   ['2026-01-02T03:04Z', '2026-01-02T03:04:00.000Z'],

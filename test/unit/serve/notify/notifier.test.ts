@@ -24,7 +24,12 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-function notifying() {
+const failed: NotifyState[string] = {
+  ...{ kind: 'job', name: 'nightly', level: 'failed', since: '2026-11-01T03:00:00.000Z', detail: 'refused' },
+  ...{ cause: '5', told: 'failed', toldCause: '5', toldAt: '2026-11-01T03:00:00.000Z' },
+};
+
+function notifying(more: Partial<NotifierOptions> & Pick<NotifierOptions, 'jobs'> = { jobs: [] }) {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
   const facts = cacheFacts({ facts: async () => ({ ...someFacts, freshness: [] }), log, clock, maxAgeMs: 0 });
@@ -34,8 +39,8 @@ function notifying() {
       ...{ url: `${server.baseUrl}/SECRET`, clock, timeoutMs: answers[0] === 'hang' ? 200 : 60_000 },
     })(...given);
   const store = memoryStore<NotifyState>();
-  const notifier = new Notifier({ name: 'webhook', deliver, store, facts, log, clock });
-  return { notifier, lines };
+  const notifier = new Notifier({ name: 'webhook', deliver, store, facts, log, clock, ...more });
+  return { notifier, lines, store: more.store ?? store };
 }
 
 describe('the webhook', () => {
@@ -80,5 +85,19 @@ describe('the webhook', () => {
     expect(heard).toEqual(['first', 'second', 'first', 'third']);
     expect(lines).toHaveLength(2);
     await notifier.stop();
+  });
+
+  it('hears no more of a job that the settings do not have any more', async () => {
+    for (const [jobs, heard] of [
+      [['nightly'], 1],
+      [['every-night'], 0],
+    ] as const) {
+      const store = memoryStore<NotifyState>({ 'job:nightly': failed });
+      const { notifier } = notifying({ jobs, store, remindHours: 24 });
+      notifier.run({ ...someRun, job: 'other', outcome: 'done' });
+      await notifier.idle();
+      expect(server.requests.splice(0)).toHaveLength(heard);
+      await notifier.stop();
+    }
   });
 });

@@ -71,6 +71,30 @@ it('what is still wrong is told again after so many hours, each time, until it i
 });
 
 describe('data', () => {
+  it('that was never complete has not recovered because the worker was restarted, and its time goes on', () => {
+    const stored = (state: NotifyState) => notifyState.parse(JSON.parse(JSON.stringify(state)));
+    const fresh = stored(afterCheck({}, [topics(null)], now, now));
+    const later = now + 1.1 * hour;
+    // Each start watches anew.
+    const [stale, events] = telling(afterCheck(fresh, [topics(null)], later, later), later);
+    expect(events).toEqual(['stale']);
+    expect(telling(afterCheck(stored(stale), [topics(null)], later, later), later)[1]).toEqual([]);
+    const [complete, over] = telling(afterCheck(stale, [topics(-1)], later, later), later);
+    expect(over).toEqual(['recovered']);
+    // A first pull into a new data directory has its time again.
+    expect(pending(afterCheck(stored(complete), [topics(null)], later, later), later, 0)).toEqual([]);
+  });
+
+  it('is not told of again once it has no objective any more', () => {
+    const objective = (objectiveMinutes: number | null) => [{ ...topics(2), objectiveMinutes }];
+    const [stale] = telling(afterCheck({}, objective(60), now, now));
+    const later = now + 48 * hour;
+    expect(telling(stale, later, 24 * hour)[1]).toEqual(['stale']);
+    expect(telling(afterCheck(stale, objective(null), later, now), later, 24 * hour)[1]).toEqual([]);
+    // Nothing is known of the warehouse just now.
+    expect(afterCheck(stale, [], later, now)).toBe(stale);
+  });
+
   it('is stale once its objective has passed, and fresh again', () => {
     let state = afterCheck({}, [topics(0.5)], now, now);
     expect(pending(state, now, 0)).toEqual([]);
