@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, fetch, Pool } from 'undici';
 import { messageOf, type Problem, sizeText, UsageError } from '../base/errors.js';
 import { isLoopback } from '../base/loopback.js';
 import { AttemptFailure, type FailureKind } from './failure.js';
@@ -236,6 +236,21 @@ function checkProxies(): void {
     problems.push({ setting, problem: 'is not the address of a proxy, such as http://proxy.example:3128' });
   }
   if (problems.length > 0) throw new UsageError('The address of the proxy is not valid', problems);
+}
+
+/**
+ * One request to another service than the API (a webhook), through the proxy of the environment as those to the API; loopback is
+ * direct. Fails as `fetch` does.
+ */
+export async function fetchThroughProxy(url: string, init: RequestInit): Promise<Response> {
+  const agent = isLoopback(new URL(url).hostname) ? new Agent() : new EnvHttpProxyAgent();
+  try {
+    const dispatched = { ...init, dispatcher: agent } as Parameters<typeof fetch>[1];
+    return (await fetch(url, dispatched)) as unknown as Response;
+  } finally {
+    // Once the answer was read.
+    void agent.close();
+  }
 }
 
 function deadline(control: AbortController, ms: number, kind: FailureKind, message: string): NodeJS.Timeout {

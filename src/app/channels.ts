@@ -1,3 +1,4 @@
+import { fetchThroughProxy } from '../api/transport.js';
 import { systemClock } from '../base/clock.js';
 import type { ServeConfig } from '../config/load.js';
 import type { Deliver } from '../serve/notify/deliver.js';
@@ -27,7 +28,8 @@ export function channelsOf(
   if (wanted.webhook)
     channels.push({
       name: 'webhook',
-      deliver: (...message) => webhook({ url: read().webhookUrl ?? '', format, clock })(...message),
+      deliver: (...message) =>
+        webhook({ url: read().webhookUrl ?? '', format, clock, send: fetchThroughProxy })(...message),
     });
   if (server !== undefined && to !== null)
     channels.push({

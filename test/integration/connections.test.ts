@@ -104,6 +104,19 @@ it('the proxy of the environment carries the requests, with its login', async ()
   }
 });
 
+it('a webhook goes through the proxy as well', async () => {
+  const pulling = Pulling.into(sandbox);
+  asked.length = 0;
+  const env = {
+    ...{ SIGNALHOUSE_WEBHOOK_URL: 'https://hooks.example/secret', HTTPS_PROXY: proxyUrl() },
+    NODE_EXTRA_CA_CERTS: certificate,
+  };
+  const { stdout } = await pulling.start(['serve', '--test-notification'], env).ended;
+  expect(asked.map(([host]) => host)).toContain('hooks.example:443');
+  // What is behind this proxy has the certificate of another host.
+  expect(stdout).toContain('webhook: NOT delivered: no answer (ERR_TLS_CERT_ALTNAME_INVALID)');
+});
+
 it('a host of NO_PROXY is reached directly', async () => {
   for (const name of ['NO_PROXY', 'no_proxy']) {
     const ran = await sync({ ...remote(), HTTPS_PROXY: proxyUrl(), [name]: 'localhost,.example' });

@@ -7,6 +7,8 @@ export interface WebhookOptions {
   /** Default `slack`. */
   readonly format?: keyof typeof bodies | undefined;
   readonly clock?: Clock | undefined;
+  /** How it is sent; default `fetch`, which knows no proxy. */
+  readonly send?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** Timeout of one attempt; default 10000. */
   readonly timeoutMs?: number | undefined;
 }
@@ -28,15 +30,22 @@ export function webhook({
   url,
   format = 'slack',
   clock = systemClock,
+  send = fetch,
   timeoutMs = 10_000,
 }: WebhookOptions): Deliver {
-  return delivering(clock, timeoutMs, (message, signal) => post(url, bodies[format](message), signal));
+  return delivering(clock, timeoutMs, (message, signal) =>
+    post((init) => send(url, init), bodies[format](message), signal),
+  );
 }
 
-async function post(url: string, body: object, signal: AbortSignal): Promise<null> {
+async function post(
+  send: (init: RequestInit) => Promise<Response>,
+  body: object,
+  signal: AbortSignal,
+): Promise<null> {
   let answer: Response;
   try {
-    answer = await fetch(url, {
+    answer = await send({
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
