@@ -40,7 +40,7 @@ FROM ${BASE}
 # tini is process 1: it hands signals on and reaps, so that SIGTERM ends a sync in order.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
-  && rm -rf /var/lib/apt/lists/*
+  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 ARG VERSION=unreleased
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Signalhouse" \
