@@ -260,6 +260,8 @@ it('what the API deleted loses its content so many days earlier that no kept sna
     return (await pulled.rows(query))[0];
   };
   expect(await content(0)).toEqual({ gone: true, has: true });
+  pulled.set({ publish: { keep: 3_000 }, retention: { deletedContentDays: 3_000 } });
+  expect(JSON.parse((await pulled.run(['retention', '--json'])).stdout).messages).toBeGreaterThan(0);
   expect(await content(3_000)).toEqual({ gone: true, has: false });
 });
 
