@@ -226,7 +226,7 @@ SELECT
   '09:00:00' AS opens,
   '17:00:00' AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:3163c960e1db80a7
+-- From sql/views/08_conversation_turns.sql sha256:eaea7b9e93a84248
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS
@@ -278,61 +278,67 @@ turns AS (
   FROM edges
   WHERE is_first
 ),
--- Working time as seconds on a clock that only runs during working hours: of each moment, the whole weeks before it, the
--- working days of its week before its day, and what its day had by then.
-hours AS (
-  SELECT
-    timezone,
-    size(days) AS days_a_week,
-    transform(sequence(1, 7), day -> size(filter(days, other -> other < day))) AS days_before,
-    transform(sequence(1, 7), day -> array_contains(days, day)) AS is_working,
-    opens,
-    closes - opens AS length
-  FROM (
-    SELECT
-      timezone,
-      days,
-      split_part(opens, ':', 1) * 3600 + split_part(opens, ':', 2) * 60 AS opens,
-      split_part(closes, ':', 1) * 3600 + split_part(closes, ':', 2) * 60 AS closes
-    FROM business_hours
-  ) AS setting
-),
--- As seconds since a Monday, on the clocks of that time zone.
+-- Until now, where nobody has answered.
 clocks AS (
   SELECT
     turns.*,
-    hours.days_a_week,
-    hours.days_before,
-    hours.is_working,
-    hours.opens,
-    hours.length,
-    unix_micros(from_utc_timestamp(turns.began_at, hours.timezone)) / 1e6 - 345600 AS began,
-    unix_micros(from_utc_timestamp(coalesce(turns.answered_at, data_as_of.as_of), hours.timezone)) / 1e6 - 345600 AS answered
+    coalesce(turns.answered_at, data_as_of.as_of) AS waited_until,
+    date_from_unix_date(CAST(floor(unix_micros(from_utc_timestamp(turns.began_at, timezone)) / 86400e6) AS integer)) AS began_on,
+    date_from_unix_date(
+      CAST(floor(unix_micros(from_utc_timestamp(coalesce(turns.answered_at, data_as_of.as_of), timezone)) / 86400e6) AS integer)
+    ) AS waited_on
   FROM turns
-  CROSS JOIN hours
+  CROSS JOIN business_hours
   CROSS JOIN data_as_of
 ),
 days AS (
-  SELECT
-    clocks.*,
-    1 + CAST(floor(began / 86400) - 7 * floor(began / 604800) AS integer) AS began_on,
-    began - 86400 * floor(began / 86400) AS began_second,
-    1 + CAST(floor(answered / 86400) - 7 * floor(answered / 604800) AS integer) AS answered_on,
-    answered - 86400 * floor(answered / 86400) AS answered_second
-  FROM clocks
+  -- In any time zone.
+  SELECT explode(sequence(date_sub(first_day, 1), date_add(last_day, 1))) AS day
+  FROM (
+    SELECT
+      date_from_unix_date(CAST(floor(unix_micros(least(min(created_at), as_of)) / 86400e6) AS integer)) AS first_day,
+      date_from_unix_date(CAST(floor(unix_micros(greatest(max(created_at), as_of)) / 86400e6) AS integer)) AS last_day
+    FROM messages
+    CROSS JOIN data_as_of
+    GROUP BY as_of
+  ) AS range
 ),
--- Until now, where nobody has answered.
+hours AS (
+  SELECT
+    timezone,
+    days AS weekdays,
+    split_part(opens, ':', 1) * 3600 + split_part(opens, ':', 2) * 60 AS opens,
+    split_part(closes, ':', 1) * 3600 + split_part(closes, ':', 2) * 60 AS closes
+  FROM business_hours
+),
+-- Working time of each day in microseconds, from moments and not from what clocks show: an hour is left out or repeated where
+-- they change.
+opened AS (
+  SELECT
+    day,
+    array_contains(weekdays, weekday(day) + 1) AS is_working,
+    unix_micros(to_utc_timestamp(timestamp_seconds(unix_date(day) * 86400L + opens), timezone)) AS opened_at,
+    unix_micros(to_utc_timestamp(timestamp_seconds(unix_date(day) * 86400L + closes), timezone)) AS closed_at
+  FROM days
+  CROSS JOIN hours
+),
+working_days AS (
+  SELECT day, opened_at, if(is_working, greatest(closed_at - opened_at, 0), 0) AS length FROM opened
+),
+worked AS (
+  SELECT day, opened_at, length, sum(length) OVER (ORDER BY day) - length AS worked_before
+  FROM working_days
+),
 waits AS (
   SELECT
-    days.*,
+    clocks.*,
     (
-      (floor(answered / 604800) - floor(began / 604800)) * days_a_week * length
-      + element_at(days_before, answered_on) * length
-      + if(element_at(is_working, answered_on), least(greatest(answered_second - opens, 0), length), 0)
-      - element_at(days_before, began_on) * length
-      - if(element_at(is_working, began_on), least(greatest(began_second - opens, 0), length), 0)
-    ) / 3600 AS business_hours_waited
-  FROM days
+      until_day.worked_before + least(greatest(unix_micros(waited_until) - until_day.opened_at, 0), until_day.length)
+      - from_day.worked_before - least(greatest(unix_micros(began_at) - from_day.opened_at, 0), from_day.length)
+    ) / 3600e6 AS business_hours_waited
+  FROM clocks
+  LEFT JOIN worked AS from_day ON from_day.day = clocks.began_on
+  LEFT JOIN worked AS until_day ON until_day.day = clocks.waited_on
 )
 SELECT
   group_id,

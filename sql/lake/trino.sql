@@ -220,7 +220,7 @@ SELECT
   CAST('09:00:00' AS time(6)) AS opens,
   CAST('17:00:00' AS time(6)) AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:3163c960e1db80a7
+-- From sql/views/08_conversation_turns.sql sha256:eaea7b9e93a84248
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS
@@ -275,61 +275,69 @@ turns AS (
   WHERE is_first
   WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
--- Working time as seconds on a clock that only runs during working hours: of each moment, the whole weeks before it, the
--- working days of its week before its day, and what its day had by then.
-hours AS (
-  SELECT
-    timezone,
-    cardinality(days) AS days_a_week,
-    transform(sequence(1, 7), day -> cardinality(filter(days, other -> other < day))) AS days_before,
-    transform(sequence(1, 7), day -> contains(days, day)) AS is_working,
-    opens,
-    closes - opens AS length
-  FROM (
-    SELECT
-      timezone,
-      days,
-      date_diff('second', TIME '00:00:00', opens) AS opens,
-      date_diff('second', TIME '00:00:00', closes) AS closes
-    FROM business_hours
-  ) AS setting
-),
--- As seconds since a Monday, on the clocks of that time zone.
+-- Until now, where nobody has answered.
 clocks AS (
   SELECT
     turns.*,
-    hours.days_a_week,
-    hours.days_before,
-    hours.is_working,
-    hours.opens,
-    hours.length,
-    to_unixtime(with_timezone(CAST(at_timezone(turns.began_at, hours.timezone) AS timestamp(6)), 'UTC')) - 345600 AS began,
-    to_unixtime(with_timezone(CAST(at_timezone(coalesce(turns.answered_at, data_as_of.as_of), hours.timezone) AS timestamp(6)), 'UTC')) - 345600 AS answered
+    coalesce(turns.answered_at, data_as_of.as_of) AS waited_until,
+    CAST(at_timezone(turns.began_at, timezone) AS date) AS began_on,
+    CAST(at_timezone(coalesce(turns.answered_at, data_as_of.as_of), timezone) AS date) AS waited_on
   FROM turns
-  CROSS JOIN hours
+  CROSS JOIN business_hours
   CROSS JOIN data_as_of
 ),
+-- A sequence has at most 10,000 entries.
 days AS (
-  SELECT
-    clocks.*,
-    1 + CAST(floor(began / 86400) - 7 * floor(began / 604800) AS integer) AS began_on,
-    began - 86400 * floor(began / 86400) AS began_second,
-    1 + CAST(floor(answered / 86400) - 7 * floor(answered / 604800) AS integer) AS answered_on,
-    answered - 86400 * floor(answered / 86400) AS answered_second
-  FROM clocks
+  SELECT date_add('day', 1000 * thousands + ones, first_day) AS day
+  FROM (
+    -- In any time zone.
+    SELECT
+      date_add('day', -1, CAST(at_timezone(least(coalesce(min(created_at), as_of), as_of), 'UTC') AS date)) AS first_day,
+      date_add('day', 1, CAST(at_timezone(greatest(coalesce(max(created_at), as_of), as_of), 'UTC') AS date)) AS last_day
+    FROM messages
+    CROSS JOIN data_as_of
+    GROUP BY as_of
+  ) AS range
+  CROSS JOIN UNNEST(sequence(0, date_diff('day', first_day, last_day) / 1000)) AS t (thousands)
+  CROSS JOIN UNNEST(sequence(0, 999)) AS u (ones)
+  WHERE date_add('day', 1000 * thousands + ones, first_day) <= last_day
 ),
--- Until now, where nobody has answered.
+hours AS (
+  SELECT
+    timezone,
+    days AS weekdays,
+    date_diff('second', TIME '00:00:00', opens) AS opens,
+    date_diff('second', TIME '00:00:00', closes) AS closes
+  FROM business_hours
+),
+-- Working time of each day in seconds, from moments and not from what clocks show: an hour is left out or repeated where
+-- they change.
+opened AS (
+  SELECT
+    day,
+    contains(weekdays, day_of_week(day)) AS is_working,
+    to_unixtime(with_timezone(date_add('second', opens, CAST(day AS timestamp(6))), timezone)) AS opened_at,
+    to_unixtime(with_timezone(date_add('second', closes, CAST(day AS timestamp(6))), timezone)) AS closed_at
+  FROM days
+  CROSS JOIN hours
+),
+working_days AS (
+  SELECT day, opened_at, if(is_working, greatest(closed_at - opened_at, 0), 0) AS length FROM opened
+),
+worked AS (
+  SELECT day, opened_at, length, sum(length) OVER (ORDER BY day) - length AS worked_before
+  FROM working_days
+),
 waits AS (
   SELECT
-    days.*,
+    clocks.*,
     (
-      (floor(answered / 604800) - floor(began / 604800)) * days_a_week * length
-      + element_at(days_before, answered_on) * length
-      + if(element_at(is_working, answered_on), least(greatest(answered_second - opens, 0), length), 0)
-      - element_at(days_before, began_on) * length
-      - if(element_at(is_working, began_on), least(greatest(began_second - opens, 0), length), 0)
+      until_day.worked_before + least(greatest(to_unixtime(waited_until) - until_day.opened_at, 0), until_day.length)
+      - from_day.worked_before - least(greatest(to_unixtime(began_at) - from_day.opened_at, 0), from_day.length)
     ) / 3600 AS business_hours_waited
-  FROM days
+  FROM clocks
+  LEFT JOIN worked AS from_day ON from_day.day = clocks.began_on
+  LEFT JOIN worked AS until_day ON until_day.day = clocks.waited_on
 )
 SELECT
   group_id,

@@ -46,28 +46,47 @@ turns AS (
   WHERE is_first
   WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
--- Working time as seconds on a clock that only runs during working hours: of each moment, the whole weeks before it, the
--- working days of its week before its day, and what its day had by then.
-hours AS (
-  SELECT
-    timezone,
-    len(days) AS days_a_week,
-    list_transform(range(1, 8), lambda day: len(list_filter(days, lambda other: other < day))) AS days_before,
-    list_transform(range(1, 8), lambda day: list_contains(days, day)) AS is_working,
-    epoch(opens) AS opens,
-    epoch(closes) - epoch(opens) AS length
-  FROM business_hours
-),
 local AS (
   SELECT
     turns.*,
-    epoch(began_at AT TIME ZONE hours.timezone) - 345600 AS began,
     -- Until now, where nobody has answered.
-    epoch(coalesce(answered_at, as_of) AT TIME ZONE hours.timezone) - 345600 AS answered,
-    hours
+    coalesce(answered_at, as_of) AS waited_until,
+    (began_at AT TIME ZONE timezone)::DATE AS began_on,
+    (waited_until AT TIME ZONE timezone)::DATE AS waited_on
   FROM turns
-  CROSS JOIN hours
+  CROSS JOIN business_hours
   CROSS JOIN data_as_of
+),
+days AS (
+  SELECT first_day + unnest(range(last_day - first_day + 1))::INTEGER AS day
+  FROM (
+    -- In any time zone.
+    SELECT
+      (least(min(created_at), as_of) AT TIME ZONE 'UTC')::DATE - 1 AS first_day,
+      (greatest(max(created_at), as_of) AT TIME ZONE 'UTC')::DATE + 1 AS last_day
+    FROM messages
+    CROSS JOIN data_as_of
+    GROUP BY as_of
+  )
+),
+-- Working time of each day in microseconds, from moments and not from what clocks show: an hour is left out or repeated where
+-- they change.
+opened AS (
+  SELECT
+    day,
+    list_contains(days, isodow(day)) AS is_working,
+    epoch_us((day + opens) AT TIME ZONE timezone) AS opened_at,
+    if(is_working, greatest(epoch_us((day + closes) AT TIME ZONE timezone) - opened_at, 0), 0) AS length
+  FROM days
+  CROSS JOIN business_hours
+),
+working_days AS (
+  SELECT
+    day,
+    opened_at,
+    length,
+    (sum(length) OVER (ORDER BY day) - length)::BIGINT AS worked_before
+  FROM opened
 )
 SELECT
   group_id,
@@ -81,27 +100,17 @@ SELECT
   answered_at,
   date_diff('microsecond', began_at, answered_at) / 3600e6 AS hours_to_answer,
   (
-    floor(answered / 604800) * hours.days_a_week * hours.length
-    + hours.days_before[1 + (floor(answered / 86400) % 7)::INTEGER] * hours.length
-    + if(
-      hours.is_working[1 + (floor(answered / 86400) % 7)::INTEGER],
-      least(greatest(answered % 86400 - hours.opens, 0), hours.length),
-      0
-    )
-    - floor(began / 604800) * hours.days_a_week * hours.length
-    - hours.days_before[1 + (floor(began / 86400) % 7)::INTEGER] * hours.length
-    - if(
-      hours.is_working[1 + (floor(began / 86400) % 7)::INTEGER],
-      least(greatest(began % 86400 - hours.opens, 0), hours.length),
-      0
-    )
-  ) / 3600 AS business_hours_waited,
+    until_day.worked_before + least(greatest(epoch_us(waited_until) - until_day.opened_at, 0), until_day.length)
+    - from_day.worked_before - least(greatest(epoch_us(began_at) - from_day.opened_at, 0), from_day.length)
+  ) / 3600e6 AS business_hours_waited,
   if(answered_at IS NULL, NULL, business_hours_waited) AS business_hours_to_answer,
   messages,
   is_vip,
   first_message_id,
   last_message_id
-FROM local;
+FROM local
+LEFT JOIN working_days AS from_day ON from_day.day = began_on
+LEFT JOIN working_days AS until_day ON until_day.day = waited_on;
 
 COMMENT ON VIEW conversation_turns IS 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.';
 COMMENT ON COLUMN conversation_turns.group_id IS 'The conversation (groups.id).';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { iso, millis } from '../base/clock.js';
 import { messageOf, SignalhouseError } from '../base/errors.js';
 import type { Cell, Grid } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
@@ -120,19 +121,25 @@ const readers: readonly {
   {
     type: 'DATE',
     what: 'a date such as 2026-03-31',
-    read: (cell) =>
-      cell instanceof Date
-        ? cell.toISOString().slice(0, 10)
-        : (/^\d{4}-\d\d-\d\d$/.exec(String(cell).trim())?.[0] ?? null),
+    read: dateOf,
   },
 ];
+
+/** A day that exists: DuckDB would make NULL of the 30th of February, and nobody would be told. */
+function dateOf(cell: Cell): string | null {
+  if (cell instanceof Date) return cell.toISOString().slice(0, 10);
+  const [text] = /^\d{4}-\d\d-\d\d$/.exec(String(cell).trim()) ?? [];
+  if (text === undefined) return null;
+  const time = millis(`${text}T00:00:00Z`);
+  return time !== null && iso(time).startsWith(text) ? text : null;
+}
 
 /** `1234`, `-12.5`, `1,234,567.89` and `1 234 567`; nothing else is sure to be meant so. */
 function numberOf(cell: Cell): string | null {
   if (typeof cell === 'number') return String(cell);
   if (typeof cell !== 'string') return null;
   const text = cell.trim();
-  if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return text;
+  if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return Number.isFinite(Number(text)) ? text : null;
   return /^-?\d{1,3}([,'\s]\d{3})+(\.\d+)?$/.test(text) ? text.replace(/[,'\s]/g, '') : null;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { LockedError, messageOf, UsageError } from '../base/errors.js';
-import { ageBy } from '../run/lifecycle.js';
+import { droppedBy } from '../run/lifecycle.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { ageParams, expiredSql, type ForgetPlan, type Selection } from '../warehouse/forget/forget.js';
@@ -132,7 +132,8 @@ export async function previewRetention(
   const { config, clock = systemClock } = setup;
   const { messagesMonths = config.retention.messagesMonths, peopleMonths = config.retention.peopleMonths } =
     asked;
-  const age = ageBy({ ...config.retention, messagesMonths, peopleMonths }, new Date(clock.now()));
+  const retention = { ...config.retention, messagesMonths, peopleMonths };
+  const age = droppedBy(retention, config.publish.keep, new Date(clock.now()));
   const rows = await withFullSnapshot(setup, (snapshot) =>
     snapshot.rows<{ kind: string; found: number }>(
       `SELECT kind, count(DISTINCT id)::INTEGER AS found FROM (${expiredSql()}) GROUP BY kind`,

@@ -170,20 +170,27 @@ function noSnapshot(from: string): UsageError {
   let nested = from;
   for (let names = namesIn(nested); names.length === 1; names = namesIn(nested)) {
     const inner = join(nested, names[0] ?? '');
-    if (!statSync(inner).isDirectory()) break;
+    if (!isFolder(inner)) break;
     nested = inner;
   }
+  if (snapshotsIn(nested).length === 0 && snapshotsIn(dirname(from)).includes(from)) nested = dirname(from);
   const hint =
     snapshotsIn(nested).length > 0
       ? `Pass the folder that has them: signalhouse restore ${nested}`
       : 'Pass the folder into which the backup program restored the data directory.';
-  const problem = existsSync(from) ? 'has neither signals.duckdb nor recovery.duckdb' : 'does not exist';
+  let problem = existsSync(from) ? 'has neither signals.duckdb nor recovery.duckdb' : 'does not exist';
+  if (existsSync(from) && !isFolder(from))
+    problem = 'is a file; expected the folder with the copy of a data directory';
   return new UsageError('There is nothing to restore.', [{ setting: from, problem }], { hint });
 }
 
 function snapshotsIn(dataDir: string): string[] {
   const { published, recovery } = filesOf(dataDir);
-  return [recovery, published].filter((path) => existsSync(path));
+  return [recovery, published].filter((path) => existsSync(path) && statSync(path).isFile());
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path).isDirectory();
 }
 
 function notFull(from: string): StorageError {
@@ -221,7 +228,7 @@ const notOurs = /^(\..*|lost\+found|before-restore-.*)$/;
 const traces = new RegExp(`^(\\${unfinished}.*|spending\\.log|worker\\.pid)$`);
 
 function namesIn(dataDir: string): string[] {
-  return existsSync(dataDir) ? readdirSync(dataDir) : [];
+  return existsSync(dataDir) && isFolder(dataDir) ? readdirSync(dataDir) : [];
 }
 
 /** Whether there is nothing in it, or only what a restore that was killed has copied. */

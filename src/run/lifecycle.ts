@@ -214,6 +214,9 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const { path, bytes, ms, userViews, attributes, notKept } = await warehouse.publish({ compactWhen });
     context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
     if (notKept !== null) context.notes.push(notKept);
+    // After it: what it replaced may be a kept snapshot now.
+    const expiredNote = await expireSnapshots(parts, endedAt);
+    if (expiredNote !== null) context.notes.push(expiredNote);
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
     return { report, error, published: { path, bytes, ms, userViews } };
   });
@@ -232,20 +235,42 @@ async function trim<Settings extends RunSettings>(
     return 'nothing was deleted by age: no answer of the service has a date, and the clock of this machine alone does not decide that';
   }
   await warehouse.trim(retention, bounds.earliest);
-  const age = ageBy(retention, bounds.earliest);
-  if (Object.values(age).every((one) => one === null)) return null;
-  // What is dropped so much earlier is in none of the last snapshots when it is due.
+  const age = droppedBy(retention, publish?.keep ?? 0, bounds.earliest);
+  if (hasAge(age)) await warehouse.expireOld(age, endedAt);
+  return null;
+}
+
+/**
+ * Removes kept snapshots with content that is too old: it was dropped before they were made, unless the settings were others
+ * then, or the worker learned late that the API deleted it. Returns a note when there were any.
+ */
+async function expireSnapshots<Settings extends RunSettings>(
+  { warehouse, clock, config: { retention, publish } }: RunParts<Settings>,
+  endedAt: Date,
+): Promise<string | null> {
+  const bounds = clock.bounds ? clock.bounds() : { earliest: endedAt };
   const keep = publish?.keep ?? 0;
-  const earlier = Math.min(
-    keep,
-    ...(typeof retention.deletedContentDays === 'number' ? [retention.deletedContentDays] : []),
-  );
-  await warehouse.expireOld(ageBy(retention, new Date(bounds.earliest.getTime() + earlier * dayMs)), endedAt);
-  if (keep === 0) return null;
-  const day = new Date(bounds.earliest.getTime() - earlier * dayMs).toISOString().slice(0, 10);
+  if (bounds === null || keep === 0) return null;
+  const age = ageBy(retention, bounds.earliest);
+  if (!hasAge(age)) return null;
+  const day = new Date(bounds.earliest.getTime() - earlierBy(retention, keep)).toISOString().slice(0, 10);
   const removed = await warehouse.expireSnapshots({ day, age });
   if (removed.length === 0) return null;
   return `the snapshots of ${removed.join(', ')} were removed: they had content that retention drops`;
+}
+
+function hasAge(age: Age): boolean {
+  return Object.values(age).some((one) => one !== null);
+}
+
+/** How much earlier content is dropped where snapshots are kept, so that none has it when it is too old. */
+function earlierBy({ deletedContentDays: days }: Retention, keep: number): number {
+  return Math.min(keep, typeof days === 'number' ? days : keep) * dayMs;
+}
+
+/** Before when something is dropped by a run at a time: too old, or soon, where snapshots are kept. */
+export function droppedBy(retention: Retention, keep: number, now: Date): Age {
+  return ageBy(retention, new Date(now.getTime() + earlierBy(retention, keep)));
 }
 
 const dayMs = 86_400_000;

@@ -110,21 +110,23 @@ export function removeKept(kept: readonly KeptSnapshot[]): void {
 }
 
 /**
- * Removes the kept snapshots up to a day that still have content of what is too old; one that does not tell, too. `session` has the live warehouse in use. Returns the days of those that were removed.
+ * Removes the kept snapshots that still have content of what is too old, and those up to a day that do not tell. `session` has
+ * the live warehouse in use. Returns the days of those that were removed.
  */
 export async function removeExpired(
   session: Session,
   dataDir: string,
   { day, age }: { readonly day: string; readonly age: Age },
 ): Promise<string[]> {
-  const old = keptSnapshots(dataDir).filter((one) => one.day <= day);
   const expired: KeptSnapshot[] = [];
-  for (const one of old) if (await hasExpired(session, one, age)) expired.push(one);
+  for (const one of keptSnapshots(dataDir))
+    if ((await hasExpired(session, one, age)) ?? one.day <= day) expired.push(one);
   removeKept(expired);
   return expired.map((one) => one.day);
 }
 
-async function hasExpired(session: Session, { path }: KeptSnapshot, age: Age): Promise<boolean> {
+/** Null where the file cannot be read, such as one with another key. */
+async function hasExpired(session: Session, { path }: KeptSnapshot, age: Age): Promise<boolean | null> {
   try {
     await session.run(...attaching(path, 'kept', { access: 'read', encryptionKey: session.encryptionKey }));
     const found = await session.all(
@@ -133,7 +135,7 @@ async function hasExpired(session: Session, { path }: KeptSnapshot, age: Age): P
     );
     return found.length > 0;
   } catch {
-    return true;
+    return null;
   } finally {
     await session.run('DETACH DATABASE IF EXISTS kept').catch(() => undefined);
   }

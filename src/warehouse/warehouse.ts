@@ -330,7 +330,8 @@ export class Warehouse {
   }
 
   /**
-   * Removes kept snapshots up to a day that still have content of what is too old. Returns the days of those that were removed.
+   * Removes kept snapshots that still have content of what is too old, and those up to a day that do not tell. Returns the
+   * days of those that were removed.
    */
   expireSnapshots(of: { readonly day: string; readonly age: Age }): Promise<string[]> {
     return this.#repeatably(() => removeExpired(this.session, this.parts.dataDir, of));

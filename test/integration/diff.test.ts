@@ -260,5 +260,21 @@ it('what the API deleted loses its content so many days earlier that no kept sna
     return (await pulled.rows(query))[0];
   };
   expect(await content(0)).toEqual({ gone: true, has: true });
+  pulled.set({ publish: { keep: 3_000 }, retention: { deletedContentDays: 3_000 } });
+  expect(JSON.parse((await pulled.run(['retention', '--json'])).stdout).messages).toBeGreaterThan(0);
   expect(await content(3_000)).toEqual({ gone: true, has: false });
+});
+
+it('after a limit was lowered, no kept snapshot has what is too old', async () => {
+  const pulled = await Pulling.filled(sandbox, { publish: { keep: 5 } });
+  expect((await pulled.sync()).code).toBe(0);
+  const names = () => readdirSync(join(pulled.dataDir, 'snapshots'));
+  expect(names()).toHaveLength(1);
+  pulled.set({ publish: { keep: 5 }, retention: { messagesMonths: 1 } });
+  const { code, report } = await pulled.sync();
+  expect([code, report.notes]).toEqual([
+    0,
+    [expect.stringContaining('they had content that retention drops')],
+  ]);
+  expect(names()).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Pulling, townOfFile } from '../support/pulling.js';
 import { printed, type Running } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
+import { testFolder } from '../support/test-folders.js';
 
 // What only processes and disks show: signals, locks, kill -9, a full disk. That nothing is lost whenever a kill comes is
 // shown by the simulation, and what each costs by test/others/kills.test.ts.
@@ -35,6 +36,8 @@ describe('signals', () => {
 
   it('while a sync runs, others are told its pid, and --wait waits; a second signal gives up what is in flight', async () => {
     const pulling = await Pulling.filled(sandbox);
+    const copy = testFolder();
+    cpSync(pulling.dataDir, copy, { recursive: true });
     pulling.set(patient);
     sandbox.addFaults([hang]);
     const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
@@ -45,6 +48,10 @@ describe('signals', () => {
     expect(second.stderr.replaceAll('\n', ' ')).toContain(`process ${child.pid}`);
     expect(second.stderr).toContain('--wait');
     expect((await pulling.run(['doctor', '--json'])).code).toBe(4);
+    const restoring = await pulling.run(['restore', copy, '--replace']);
+    expect([restoring.code, restoring.stderr]).toEqual([4, expect.stringContaining('Nothing was changed')]);
+    // It has no such flag.
+    expect(restoring.stderr).not.toContain('--wait');
     const status = JSON.parse((await pulling.run(['status', '--json'])).stdout);
     expect(status.holder).toMatchObject({ pid: child.pid, command: 'signalhouse sync' });
     expect((await pulling.run(['sql', 'SELECT count(*) FROM topics', '--json'])).code).toBe(0);

@@ -44,3 +44,19 @@ test('numbers of another country are told, not guessed; a file that names no com
     { row: null, problem: 'has no column company_id or domain; its columns are name, revenue' },
   ]);
 });
+
+test('a day or a number that DuckDB would make NULL is told', async () => {
+  const { columns, rows, problems } = await read(
+    'company_id;since;revenue\n1;2024-02-30;1e400\n2;2024-02-29;1e3\n3;2023-12-31;5\n',
+  );
+  expect(columns.map(({ type }) => type)).toEqual(['DATE', 'DOUBLE']);
+  expect(rows.map(({ cells }) => cells)).toEqual([
+    [null, null],
+    ['2024-02-29', '1e3'],
+    ['2023-12-31', '5'],
+  ]);
+  expect(problems.map(({ row, problem }) => `${row} ${problem}`)).toEqual([
+    '2 since is 2024-02-30, not a date such as 2026-03-31',
+    '2 revenue is 1e400, not a number such as 1234567.89',
+  ]);
+});

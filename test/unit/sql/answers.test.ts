@@ -192,6 +192,29 @@ describe('how fast staff answers', () => {
     expect(() => ofSettings.teams('SELECT 1', analysis)).toThrow('no empty list');
   });
 
+  test('an hour that a clock change repeats or leaves out is worked where the setting says so', async () => {
+    const found: [from: string, to: string, around: number, sundays: number, days: number][] = [
+      // From 02:30 to 02:10, when it is that late for the second time.
+      ['2026-10-25T00:30:00Z', '2026-10-25T01:10:00Z', 40 / 60, 40 / 60, 0],
+      ['2026-10-24T20:00:00Z', '2026-10-26T20:00:00Z', 48, 25, 8],
+      ['2026-03-28T20:00:00Z', '2026-03-30T20:00:00Z', 48, 23, 8],
+      ['2026-03-29T00:30:00Z', '2026-03-29T01:30:00Z', 1, 1, 0],
+    ];
+    for (const [index, [from, to]] of found.entries())
+      await talk(stand, `g${index}`, 't', [by('ann', from), by('staff', to)]);
+    const view = sqlFile('views/07_business_hours');
+    const always = { timezone: 'Europe/Berlin', opens: '00:00', closes: '24:00' };
+    for (const [at, hours] of [
+      { ...always, days: [...analysis.businessHours.days, 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] },
+      { ...always, days: ['sun'] },
+      { ...always, days: ['mon'], opens: '09:00', closes: '17:00' },
+    ].entries()) {
+      await stand.run(ofSettings.business_hours(view, { ...analysis, businessHours: hours } as Analysis));
+      expect(await businessHours()).toEqual(found.map((one) => one[2 + at]));
+    }
+    await stand.run(view);
+  });
+
   test('service levels: the first that fits promises a reply, and who waits longer is a breach, answered or not', async () => {
     const settings: Analysis = {
       ...analysis,

@@ -236,10 +236,12 @@ describe('kept snapshots', () => {
         age: { deleted: new Date(`${before}T00:00:00Z`), messages: null, people: null },
       });
     expect(await of('2026-01-03', '2026-01-02')).toEqual([]);
-    // It was deleted after the snapshot of the second day, which has it all the same.
-    expect(await of('2026-01-02', '2026-01-03')).toEqual(['2026-01-02']);
+    // Whatever its day. It was deleted after the snapshot of the second day, which has it all the same.
+    expect(await of('2026-01-01', '2026-01-03')).toEqual(['2026-01-03', '2026-01-02']);
+    // One that does not tell goes by its day.
     writeFileSync(join(snapshots(dir), 'signals-2025-12-31.duckdb'), 'damaged');
-    expect(await of('2026-01-03', '2026-01-03')).toEqual(['2026-01-03', '2025-12-31']);
+    expect(await of('2025-12-30', '2026-01-03')).toEqual([]);
+    expect(await of('2025-12-31', '2026-01-03')).toEqual(['2025-12-31']);
     expect(kept(dir)).toEqual(['signals-2026-01-01.duckdb']);
     await warehouse.close();
   });
