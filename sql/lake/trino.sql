@@ -286,21 +286,12 @@ clocks AS (
   CROSS JOIN business_hours
   CROSS JOIN data_as_of
 ),
+-- From 1970 to 2101, as constants: days that are read from a table take 18 stages more, of the 150 that a query has at most.
 -- A sequence has at most 10,000 entries.
 days AS (
-  SELECT date_add('day', 1000 * thousands + ones, first_day) AS day
-  FROM (
-    -- In any time zone.
-    SELECT
-      date_add('day', -1, CAST(at_timezone(least(coalesce(min(created_at), as_of), as_of), 'UTC') AS date)) AS first_day,
-      date_add('day', 1, CAST(at_timezone(greatest(coalesce(max(created_at), as_of), as_of), 'UTC') AS date)) AS last_day
-    FROM messages
-    CROSS JOIN data_as_of
-    GROUP BY as_of
-  ) AS range
-  CROSS JOIN UNNEST(sequence(0, date_diff('day', first_day, last_day) / 1000)) AS t (thousands)
+  SELECT date_add('day', 1000 * thousands + ones, DATE '1970-01-01') AS day
+  FROM UNNEST(sequence(0, 47)) AS t (thousands)
   CROSS JOIN UNNEST(sequence(0, 999)) AS u (ones)
-  WHERE date_add('day', 1000 * thousands + ones, first_day) <= last_day
 ),
 hours AS (
   SELECT
