@@ -79,9 +79,8 @@ async function syncReport(
     );
   }
   if (unsettledConversations.size > 0) {
-    const lists = unsettledConversations.size === 1 ? 'list' : 'lists';
     notes.push(
-      `${unsettledConversations.size} ${lists} of conversations changed while being read, twice; what was read is stored, nothing was removed, and the sweep reads them again`,
+      `${counted(unsettledConversations.size, 'list')} of conversations could not be verified in two readings; what was read is stored, nothing was removed, and it is read again when its age comes`,
     );
   }
   const clockNote = noteOfClock(tally.clockAheadMs);
