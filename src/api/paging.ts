@@ -299,10 +299,19 @@ async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<
   let page = first;
   for (;;) {
     const next = await following.next();
-    if (next.done) return yield { ...page, last: true, confirmed: next.value, leftOut: [] };
+    const isCut = next.done && page === first && saysMore(first);
+    if (next.done && !isCut) return yield { ...page, last: true, confirmed: next.value, leftOut: [] };
     yield { ...page, last: false, confirmed: false, leftOut: [] };
+    if (next.done) throw reader.broken('says that it has more, and returned nothing new', 2, 'pageParameter');
     page = next.value;
   }
+}
+
+/** Whether an answer says that its list is longer: one with a cursor returns the same for any page, and looks whole. */
+function saysMore(page: ReadPage): boolean {
+  const read = new ReadItems();
+  const count = read.add(page.items.map(identityOf));
+  return !read.areAllOf(page) && (page.hasMore || page.claimed > count);
 }
 
 /**

@@ -213,6 +213,6 @@ export function reportDoubts({ doubts, failures, notes }: Context): void {
   const known = all.filter(({ stage }) => stage === 'known').length;
   if (known > 0)
     notes.push(
-      `${counted(known, 'answer')} named less than an earlier run stored, as before; nothing was removed (ops.coverage has each error)`,
+      `${counted(known, 'answer')} in doubt, as before; nothing was removed (ops.coverage has each error)`,
     );
 }

@@ -38,7 +38,11 @@ export async function readLists(
     lists.map(({ name }) => ({ name, total: null })),
   );
   const readings = lists.map((list) => {
-    const progress = (done: number, total: number | null) => phases.progress(list.name, done, total);
+    const read = { pages: 0, items: 0, totalCount: null as number | null };
+    const progress = (done: number, total: number | null) => {
+      Object.assign(read, { pages: read.pages + 1, items: done, totalCount: total });
+      phases.progress(list.name, done, total);
+    };
     const shown = {
       phase: ignored,
       phaseEnd: ignored,
@@ -47,17 +51,22 @@ export async function readLists(
     };
     // Failures and notes of its own: they are reported in the order of the lists.
     const own: Context = { ...context, observer: shown, failures: [], notes: [] };
-    return { list, own };
+    return { list, own, read };
   });
-  await pool(readings, readings.length, async ({ list, own }) => {
-    context.stop.throwIfAborted();
+  await pool(readings, readings.length, async ({ list, own, read }) => {
     const startedAt = new Date(context.clock.now());
     try {
+      context.stop.throwIfAborted();
       const scan = await readOne(own, list, settles);
       scans.push(scan);
       phases.end(list.name, summaryOf(scan));
     } catch (error) {
-      if (!isAboutOneRequest(error)) throw error;
+      if (!isAboutOneRequest(error)) {
+        // What ends the run ends this list as well: what is due of the rest of it is not known.
+        const unread = { verified: false, complete: false, attempts: 1, ...read };
+        scans.push({ ...nothingSettled, endpoint: list.name, ...unread });
+        throw error;
+      }
       if (isNotOffered(list, error)) {
         phases.end(list.name, 'not offered');
         return noteNotOffered(own, list, startedAt, error);

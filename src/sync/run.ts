@@ -79,9 +79,8 @@ async function syncReport(
     );
   }
   if (unsettledConversations.size > 0) {
-    const lists = unsettledConversations.size === 1 ? 'list' : 'lists';
     notes.push(
-      `${unsettledConversations.size} ${lists} of conversations changed while being read, twice; what was read is stored, nothing was removed, and the sweep reads them again`,
+      `${counted(unsettledConversations.size, 'list')} of conversations could not be verified in two readings; what was read is stored, nothing was removed, and it is read again when its age comes`,
     );
   }
   const clockNote = noteOfClock(tally.clockAheadMs);
@@ -89,8 +88,12 @@ async function syncReport(
     context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
     notes.push(clockNote);
   }
-  const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
-  const sweep = await sweepReport(context, selection.children, options, pages);
+  const sweep = await sweepReport(
+    context,
+    selection.children,
+    options,
+    spentOn(tally, context.resources).lists,
+  );
   if (sweep !== null) notes.push(sweep);
   const { store, runId } = context;
   const found = last ?? (await look(store, selection.children, config, endedAt, { runId }));
@@ -136,17 +139,21 @@ function noteOfClock(aheadMs: number | null): string | null {
  */
 export function runsFor(
   left: number,
-  { requests: { byEndpoint } }: Pick<RunTally, 'requests'>,
-  { lists }: Pick<Resources, 'lists'>,
+  tally: Pick<RunTally, 'requests'>,
+  resources: Pick<Resources, 'lists'>,
 ): number | null {
-  const everyRun = new Set<string>(['whoami', ...lists.map(({ name }) => name)]);
-  const sum = (isOfEveryRun: boolean) =>
-    Object.entries(byEndpoint).reduce(
-      (total, [endpoint, count]) => total + (everyRun.has(endpoint) === isOfEveryRun ? count : 0),
-      0,
-    );
-  const spent = sum(false);
-  return spent === 0 || spent < sum(true) ? null : Math.ceil(left / spent);
+  const spent = spentOn(tally, resources);
+  return spent.rest === 0 || spent.rest < spent.lists ? null : Math.ceil(left / spent.rest);
+}
+
+/** The requests of a run for what every run reads (the lists, pages without news and repetitions included), and for the rest. */
+function spentOn(
+  { requests: { byEndpoint, total } }: Pick<RunTally, 'requests'>,
+  { lists }: Pick<Resources, 'lists'>,
+): { readonly lists: number; readonly rest: number } {
+  const names = ['whoami', ...lists.map(({ name }) => name)];
+  const ofLists = names.reduce((sum, name) => sum + (byEndpoint[name] ?? 0), 0);
+  return { lists: ofLists, rest: total - ofLists };
 }
 
 /** Stores the organization as the API returned it. */

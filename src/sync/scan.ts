@@ -187,13 +187,17 @@ export function scanRow(
 
 type Bucket = (typeof storyBuckets)[number];
 
+function isArchived({ archive }: Record<string, unknown>): boolean {
+  return isObject(archive);
+}
+
 /** A bucket, the count that an answer has for it, and which of the stories read so far are in it. */
 const otherBuckets: readonly {
   bucket: Bucket;
   count: string;
   holds: (story: Record<string, unknown>) => boolean;
 }[] = [
-  { bucket: 'archived', count: 'archivedCount', holds: (story) => isObject(story.archive) },
+  { bucket: 'archived', count: 'archivedCount', holds: isArchived },
   { bucket: 'unread', count: 'unreadCount', holds: (story) => story.isRead === false },
   { bucket: 'for-you', count: 'forYouCount', holds: (story) => isObject(story.viewerRelevance) },
 ];
@@ -207,18 +211,27 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
   const read = new Map<string, Record<string, unknown>>();
   const first = await readBucket(context, list, 'everything', read);
   let { requests, isWhole } = first;
+  const { everythingCount } = first.counts;
+  const total = typeof everythingCount === 'number' ? everythingCount : null;
+  /** What is said to have more stories than were read of it. */
+  const cuts: string[] = [];
+  const readOf = (holds: (story: Record<string, unknown>) => boolean) =>
+    [...read.values()].filter(holds).length;
+  // Whether `everything` has the archived ones is not shown: where it returned none, they stand for none of its stories.
+  const holdsArchived = readOf(isArchived) > 0;
   for (const { bucket, count, holds } of otherBuckets) {
-    const total = first.counts[count];
-    const readOfIt = [...read.values()].filter(holds).length;
-    if (typeof total !== 'number' || total <= readOfIt) continue;
+    const has = first.counts[count];
+    if (typeof has !== 'number' || has <= readOf(holds)) continue;
     const other = await readBucket(context, list, bucket, read);
     requests += other.requests;
     isWhole &&= other.isWhole;
+    if (other.isFull && has > readOf(holds)) cuts.push(`${bucket} has ${has}`);
   }
-  const { everythingCount } = first.counts;
-  const total = typeof everythingCount === 'number' ? everythingCount : null;
-  const isCut = total !== null && total > read.size;
-  const cutNote = isCut ? `there are ${total}; a bucket returns at most ${storiesLimit}` : null;
+  const readOfEverything = first.isFull && !holdsArchived ? readOf((story) => !isArchived(story)) : read.size;
+  const isCut = total !== null && total > readOfEverything;
+  if (isCut) cuts.unshift(`everything has ${total}`);
+  const cutNote =
+    cuts.length === 0 ? null : `${cuts.join(', ')}; a bucket returns at most ${storiesLimit} stories`;
   return {
     startedAt,
     attempts: 1,
@@ -229,6 +242,7 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
     pageBase: null,
     pageSize: storiesLimit,
     form: 'buckets',
+    // A worker that runs each night has stored what is archived while it was new, so that alone does not make the list stale.
     verified: !isCut && isWhole,
     note: isWhole ? cutNote : tooLargeNote,
   };
@@ -243,7 +257,7 @@ async function readBucket(
   list: List,
   bucket: Bucket,
   read: Map<string, Record<string, unknown>>,
-): Promise<{ counts: Record<string, unknown>; requests: number; isWhole: boolean }> {
+): Promise<{ counts: Record<string, unknown>; requests: number; isWhole: boolean; isFull: boolean }> {
   const options = { priority: priorityOf(context, list), signal: context.stop };
   const tooLarge: AnswerTooLargeError[] = [];
   let answer: Answer | undefined;
@@ -270,5 +284,6 @@ async function readBucket(
   staging.document('story_buckets', { id: bucket, parentId: null }, text);
   await context.batcher.add(staging);
   context.observer.progress(read.size, null);
-  return { counts, requests: tooLarge.length + 1, isWhole: tooLarge.length === 0 };
+  const isFull = stories.length >= storiesLimit;
+  return { counts, requests: tooLarge.length + 1, isWhole: tooLarge.length === 0, isFull };
 }

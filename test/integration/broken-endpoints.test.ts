@@ -64,6 +64,18 @@ describe('a run that is limited', () => {
     expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
   });
 
+  it('a cap that is spent on a part of the lists says so, and that nothing remains after them', async () => {
+    const slow = await startTown({ sizes: town, maxPageSize: 4 });
+    const { code, report } = await Pulling.into(slow).sync(['--max-requests', '12']);
+    await slow.stop();
+    expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 12]);
+    expect(report.scans.filter(({ complete }) => !complete)).toContainEqual(
+      expect.objectContaining({ endpoint: 'people', verified: false }),
+    );
+    expect(report.scans).toHaveLength(6);
+    expect(report.notes.join()).toContain('no requests remain after the lists');
+  });
+
   it('--only reads a list and its children, or one endpoint of what is known', async () => {
     const { code, seen } = await pulling.sync(['--only', 'companies']);
     expect(code).toBe(0);

@@ -71,3 +71,27 @@ it('addresses of pictures that are signed anew in each answer make nothing look 
   ];
   expect(await pulling.differences({ except: pictures })).toEqual([]);
 });
+
+it('a bucket of stories that has more than it returns is said, whichever it is', async () => {
+  const { sandbox, pulling } = await townOf({ sizes: { ...tiny.sizes, stories: 260 } });
+  const stories = [...sandbox.world.stories.values()];
+  const archive = (count: number) =>
+    stories.forEach((story, at) => {
+      const by = {
+        actor: { type: 'agent', name: 'Archivist' },
+        archivedAt: story.createdAt,
+        reason: null,
+      } as const;
+      story.archive = at < count ? by : null;
+    });
+  const note = async () =>
+    (await pulling.sync(['--only', 'stories'])).report.scans.find(({ endpoint }) => endpoint === 'stories');
+  // As many stories were read as the bucket `everything` has, but other ones.
+  archive(200);
+  expect(await note()).toMatchObject({ verified: true, note: expect.stringContaining('archived has 200') });
+  archive(110);
+  expect(await note()).toMatchObject({
+    verified: false,
+    note: expect.stringContaining('everything has 150'),
+  });
+});

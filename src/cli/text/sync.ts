@@ -39,14 +39,14 @@ export function outcomeText(
 }
 
 function facts(report: SyncReport): Fact[] {
-  const { organization, requests, left, published, rejected } = report;
+  const { organization, requests, published, rejected } = report;
   return [
     ['organization', nameOf(organization)],
     ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
     ['429s', requests.rateLimited],
     ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} from earlier runs`],
     ['kept', report.outcome === 'stopped' ? 'everything fetched so far' : null],
-    ['left due', left.due === 0 ? 'nothing' : leftText(left)],
+    ['left due', leftText(report)],
     ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
   ];
 }
@@ -60,9 +60,11 @@ export function costText({ requests, minutes }: Pick<SyncReport['left'], 'reques
   return `${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
 }
 
-function leftText({ due, runs, ...cost }: SyncReport['left']): string {
+function leftText({ left: { due, runs, ...cost }, scans }: SyncReport): string {
+  const isKnown = scans.every(({ complete }) => complete);
+  if (due === 0) return isKnown ? 'nothing' : 'not known: not every list was read to its end';
   const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
-  return `${count(due)} (${costText(cost)} at the budget${more})`;
+  return `${isKnown ? '' : 'at least '}${count(due)} (${costText(cost)} at the budget${more})`;
 }
 
 function rowsText({ rows }: SyncReport): string {
@@ -85,9 +87,9 @@ function scansText(scans: readonly ScanReport[]): string {
           ? `; the deletion limit held back ${counted(scan.missing, 'deletion')}`
           : '';
         const note = scan.note === null ? '' : `; ${scan.note}`;
-        const how = scan.complete ? 'not verified' : 'not read to the end';
-        const state = scan.verified && scan.complete ? 'verified' : how;
-        return `${scan.endpoint}: ${state}, ${count(scan.items)}${of} items in ${counted(scan.attempts, 'attempt')}${heldBack}${note}`;
+        const state = scan.verified ? 'verified' : 'not verified';
+        const how = scan.complete ? ` in ${counted(scan.attempts, 'attempt')}` : '';
+        return `${scan.endpoint}: ${scan.complete ? state : 'not read to the end'}, ${count(scan.items)}${of} items${how}${heldBack}${note}`;
       }),
   );
 }

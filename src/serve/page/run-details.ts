@@ -89,11 +89,19 @@ ${list(
 <p class="quiet">All of it: <code>signalhouse sql "SELECT summary FROM ops.runs WHERE run_id = '${run.run_id}'"</code></p>`;
 }
 
-function facts(run: RunDetails, line: RunLine | null, { left }: Summary, times: Times): [string, Piece][] {
+function facts(
+  run: RunDetails,
+  line: RunLine | null,
+  { left, scans: read = [] }: Summary,
+  times: Times,
+): [string, Piece][] {
   const { started_at, ended_at, requests, rate_limited, rejected, rows_new, left_due } = run;
   const refused = rate_limited
     ? html` <span class="quiet">(${count(rate_limited)} answered 429)</span>`
     : null;
+  const isKnown = read.every(({ complete }) => complete);
+  const nothing = isKnown ? 'nothing' : 'not known: not every list was read to its end';
+  const least = isKnown ? '' : 'at least ';
   const cost = left && left_due ? `, about ${duration(left.minutes * 60_000)}` : '';
   const facts: [string, Piece][] = [
     ['Started', html`${times.at(started_at)} <span class="quiet">(${times.since(started_at)})</span>`],
@@ -107,7 +115,10 @@ function facts(run: RunDetails, line: RunLine | null, { left }: Summary, times: 
         : `${count(rows_new)} new, ${count(run.rows_changed ?? 0)} changed, ${count(run.rows_removed ?? 0)} removed`,
     ],
     ['Rejected', rejected ? counted(rejected, 'record') : null],
-    ['Left due', left_due === 0 ? 'nothing' : left_due && `${counted(left_due, 'fetch', 'fetches')}${cost}`],
+    [
+      'Left due',
+      left_due === 0 ? nothing : left_due && `${least}${counted(left_due, 'fetch', 'fetches')}${cost}`,
+    ],
     ['Exit code', run.exit_code],
     ['Version', run.program_version],
   ];

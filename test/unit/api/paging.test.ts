@@ -292,6 +292,21 @@ describe('a server with errors', () => {
       /api\.paging\.limitParameter/,
     ],
     [
+      'has a cursor instead of pages',
+      () => ({ data: items(7), nextCursor: 'abc' }),
+      /^topics: GET \/topics\?page=2&limit=10 says that it has more, and returned nothing new/,
+      /api\.paging\.pageParameter/,
+    ],
+    [
+      'counts more than it returns, and refuses a page',
+      ({ page }) => {
+        if (page !== undefined) throw refusal(400);
+        return { data: items(7), total: 30 };
+      },
+      /says that it has more, and returned nothing new/,
+      /api\.paging\.pageParameter/,
+    ],
+    [
       'has no list',
       () => ({ topics: {}, meta: 1 }),
       /^topics: GET \/topics\?limit=10 returned no list for its first page: the body is an object with topics, meta/,

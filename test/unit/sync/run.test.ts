@@ -3,7 +3,17 @@ import { resources } from '../../../src/contract/resources.js';
 import { runsFor } from '../../../src/sync/run.js';
 
 const runs = (left: number, byEndpoint: Record<string, number>) =>
-  runsFor(left, { requests: { total: 0, rateLimited: 0, byEndpoint } }, resources);
+  runsFor(
+    left,
+    {
+      requests: {
+        total: Object.values(byEndpoint).reduce((sum, one) => sum + one, 0),
+        rateLimited: 0,
+        byEndpoint,
+      },
+    },
+    resources,
+  );
 
 test.each([
   ['a night that fetched details', 12_000, { whoami: 1, topics: 20, people: 100, topic_groups: 5_879 }, 3],

@@ -76,6 +76,15 @@ describe('the summary of a run', () => {
     expect(widest(text)).toBeLessThanOrEqual(80);
   });
 
+  it('does not say that nothing is left of lists that were not read to their end', () => {
+    const left = { due: 0, requests: 0, minutes: 0, runs: null };
+    const unread = { ...report, left, scans: [{ ...scan, complete: false }] };
+    const text = (one: typeof unread) => syncSummary(one).replaceAll(/\s+/g, ' ');
+    expect(text(unread)).toContain('left due not known: not every list was read to its end');
+    expect(text({ ...unread, left: { ...left, due: 7, requests: 7 } })).toContain('left due at least 7 (7');
+    expect(text({ ...unread, scans: [scan] })).toContain('left due nothing');
+  });
+
   it('passes nothing on that could steer a terminal', () => {
     const text = syncSummary({ ...report, organization: { id: 'org_1', name: 'A\u001b[2Jcme' } });
     expect(text).not.toContain('\u001b');
