@@ -216,8 +216,8 @@ describe('doctor', () => {
     const file = join(testFolder(), 'file');
     writeFileSync(file, '');
     const { code, stdout } = await run(['doctor'], join(file, 'data'));
-    expect(code).toBe(1);
-    expect(stdout).toContain('fail  data directory');
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/fail {2}settings .*data is below a file/s);
     expect(statSync(file).size).toBe(0);
   });
 });
