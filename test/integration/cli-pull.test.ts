@@ -217,7 +217,7 @@ describe('doctor', () => {
     writeFileSync(file, '');
     const { code, stdout } = await run(['doctor'], join(file, 'data'));
     expect(code).toBe(2);
-    expect(stdout).toMatch(/fail {2}settings .*data is below a file/s);
+    expect(stdout).toMatch(/fail {2}settings .*is\s+below\s+a\s+file/s);
     expect(statSync(file).size).toBe(0);
   });
 });
