@@ -56,10 +56,12 @@ COMMENT ON MACRO raw.younger_wins IS 'Two documents about the same entity combin
 CREATE OR REPLACE MACRO raw.younger_field(one, one_at, other, other_at, path) AS CASE
   WHEN NOT coalesce(json_exists(one, path), false) THEN json_extract(other, path)
   WHEN NOT coalesce(json_exists(other, path), false) THEN json_extract(one, path)
+  WHEN json_extract_string(one, path || '.id') = json_extract_string(other, path || '.id')
+  THEN json_extract(raw.younger_wins(one, one_at, other, other_at), path)
   WHEN raw.is_younger(one, one_at, other, other_at) THEN json_extract(one, path)
   ELSE json_extract(other, path)
 END;
-COMMENT ON MACRO raw.younger_field IS 'One field of two documents about the same entity, taken whole from the newer document that has it.';
+COMMENT ON MACRO raw.younger_field IS 'One field of two documents about the same entity, taken whole from the newer document that has it; two objects with the same id are combined.';
 
 CREATE TABLE raw.documents (
   endpoint VARCHAR NOT NULL,

@@ -3,9 +3,8 @@
 -- documents: people, person, person_presence, person_merges
 -- scope: id -> id
 
--- The list and the person's detail share fields, those of the company too where both name the same. Otherwise the company is
--- taken whole from the newer one that has it, so that the fields of two companies are never mixed. Joined, not grouped, as
--- in topics.
+-- The list and the person's detail share fields, those of the company too where both name the same one; the fields of two
+-- companies are never mixed. Joined, not grouped, as in topics.
 WITH listed AS (FROM documents WHERE endpoint = 'people'),
 own AS (FROM documents WHERE endpoint = 'person'),
 found AS (FROM documents WHERE endpoint = 'person_presence'),
@@ -14,11 +13,7 @@ gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
     raw.younger_wins(listed.body, listed.answer_no, own.body, own.answer_no) AS combined,
-    CASE
-      WHEN json_extract_string(listed.body, '$.company.id') = json_extract_string(own.body, '$.company.id')
-        THEN json_extract(combined, '$.company')
-      ELSE raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.company')
-    END AS company,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.company') AS company,
     found.body AS presence,
     history.body AS merges,
     greatest(listed.answer_no, own.answer_no, found.answer_no, history.answer_no) AS newest_no,

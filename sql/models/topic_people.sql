@@ -3,8 +3,8 @@
 -- documents: topic_people, topic_persons
 -- scope: parent_id, id -> topic_id, person_id
 
--- The topics list and the topic's list of people both name people. The company is combined as in people. Only the topics list tells whether it is our own: kept only while that list names the same company. Joined, not
--- grouped, as in topics.
+-- The topics list and the topic's list of people both name people. Only the topics list tells whether the company is our own:
+-- kept only while that list names the same company. Joined, not grouped, as in topics.
 WITH listed AS (FROM documents WHERE endpoint = 'topic_persons'),
 own AS (FROM documents WHERE endpoint = 'topic_people'),
 gathered AS (
@@ -12,11 +12,7 @@ gathered AS (
     coalesce(listed.parent_id, own.parent_id) AS topic_id,
     coalesce(listed.id, own.id) AS person_id,
     raw.younger_wins(listed.body, listed.answer_no, own.body, own.answer_no) AS combined,
-    CASE
-      WHEN json_extract_string(listed.body, '$.company.id') = json_extract_string(own.body, '$.company.id')
-        THEN json_extract(combined, '$.company')
-      ELSE raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.company')
-    END AS company,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.company') AS company,
     listed.body AS listed,
     greatest(listed.answer_no, own.answer_no) AS newest_no,
     CASE newest_no
