@@ -18,7 +18,7 @@ import { coverageInDoubt, furtherItems, older } from './doubts.js';
 import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
-import { arrayIn, stageAnswer } from './staging/answers.js';
+import { arrayIn, stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { present } from './tombstones.js';
 
@@ -51,7 +51,7 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId, isUnanswered } = task;
   const answer = await request(context, task);
   const staging = new Staging(answer.arrivedAt, context.schemaDrift, context.seenContent);
-  const where = { endpoint: child.name, method: 'GET', path: `the request for ${entityId}` };
+  const where = whereOf(child, entityId);
   const { form } = child.answer;
   const isList = form === 'members' || form === 'conversations';
   const { more, problem } = isList

@@ -3,7 +3,7 @@ import { RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Child, type ChildOf, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
-import { historyIn, stageRecords } from './staging/answers.js';
+import { historyIn, stageRecords, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 
 export function isHistory(child: Child): child is ChildOf<'history'> {
@@ -65,8 +65,4 @@ async function requestOne(
 
 function identityOf(record: unknown): string {
   return isObject(record) && typeof record.id === 'string' ? record.id : JSON.stringify(record);
-}
-
-function whereOf({ name }: Child, entityId: string) {
-  return { endpoint: name, method: 'GET', path: `the request for ${entityId}` };
 }

@@ -10,7 +10,7 @@ import { type Task, wholeChild } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchChild } from './fetch-child.js';
 import { isHistory } from './histories.js';
-import { stageAnswer } from './staging/answers.js';
+import { stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { present, tombstone } from './tombstones.js';
 
@@ -137,11 +137,7 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
     const options = { priority: Priority.detail, signal: context.stop };
     const answer = await context.api.call(history.endpointName, requestFor(history, id), options);
     const staging = new Staging(answer.arrivedAt, context.schemaDrift);
-    stageAnswer(staging, history, id, answer.body, {
-      endpoint,
-      method: 'GET',
-      path: `the request for ${id}`,
-    });
+    stageAnswer(staging, history, id, answer.body, whereOf(history, id));
     staging.coverage.push(
       withoutFingerprint(endpoint, id, answer.arrivedAt, answer.status, 'asked when gone'),
     );

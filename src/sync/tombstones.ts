@@ -7,7 +7,7 @@ import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
 import { failureOf, GivenUp } from './failures.js';
 import { isHistory } from './histories.js';
-import { historyIn, mergedInto, stageAnswer } from './staging/answers.js';
+import { historyIn, mergedInto, stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 
 /**
@@ -286,7 +286,7 @@ async function isMergedInto(
     (child) => child.list.name === list.name && isHistory(child),
   );
   if (survivor === null || !history || !isHistory(history)) return false;
-  const where = { endpoint: history.name, method: 'GET', path: `the request for ${survivor}` };
+  const where = whereOf(history, survivor);
   const options = { priority: Priority.essential + 2, signal: context.stop };
   try {
     const answer = await context.api.call(history.endpointName, requestFor(history, survivor), options);

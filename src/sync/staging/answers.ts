@@ -5,7 +5,7 @@ import { ContractError, OtherEntityError, type Where } from '../../base/errors.j
 import { isObject } from '../../base/json.js';
 import { historySummary } from '../../contract/history.js';
 import type { AnswerForm, Embeds } from '../../contract/resource-entry.js';
-import { type ChildOf, type List, parentParameter } from '../../contract/resources.js';
+import { type Child, type ChildOf, type List, parentParameter } from '../../contract/resources.js';
 import { topicListPerson } from '../../contract/topics.js';
 import { releaseMessages, stageAuthors, stageGroups } from './conversations.js';
 import type { ItemKey } from './schema-drift.js';
@@ -19,6 +19,11 @@ export function stageList(staging: Staging, list: List, items: readonly unknown[
   const key = (item: Record<string, unknown>) => ({ id: nameOf(item, list.key), parentId: null });
   const staged = staging.items(list.name, list.item, items, key, parts?.without);
   if (parts) for (const one of staged) parts.stage(staging, one);
+}
+
+/** Where the answer about one parent came from, as errors say it. */
+export function whereOf({ name }: Pick<Child, 'name'>, parentId: string): Where {
+  return { endpoint: name, method: 'GET', path: `the request for ${parentId}` };
 }
 
 /**
