@@ -237,3 +237,10 @@ export function spendingText({ held, limit, windowMs }: Facts['spending']): stri
   // The demo, for example, allows 120 requests a second.
   return `${counted(held, 'request')} in the last ${window}, by a command with a higher rate limit than ${count(limit)}`;
 }
+
+/** What a run left due, where `text` says how much. Of a list that was not read to its end, nobody knows what is due. */
+export function leftDue(due: number, text: string, scans: readonly { readonly complete: boolean }[]): string {
+  const isKnown = scans.every(({ complete }) => complete);
+  if (due === 0) return isKnown ? 'nothing' : 'not known: not every list was read to its end';
+  return isKnown ? text : `at least ${text}`;
+}

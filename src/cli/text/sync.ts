@@ -1,4 +1,4 @@
-import type { Contents } from '../../base/facts.js';
+import { type Contents, leftDue } from '../../base/facts.js';
 import { groupBy } from '../../base/group-by.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { Failure } from '../../run/tally.js';
@@ -61,10 +61,8 @@ export function costText({ requests, minutes }: Pick<SyncReport['left'], 'reques
 }
 
 function leftText({ left: { due, runs, ...cost }, scans }: SyncReport): string {
-  const isKnown = scans.every(({ complete }) => complete);
-  if (due === 0) return isKnown ? 'nothing' : 'not known: not every list was read to its end';
   const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
-  return `${isKnown ? '' : 'at least '}${count(due)} (${costText(cost)} at the budget${more})`;
+  return leftDue(due, `${count(due)} (${costText(cost)} at the budget${more})`, scans);
 }
 
 function rowsText({ rows }: SyncReport): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunDetails } from '../../base/facts.js';
+import { leftDue, type RunDetails } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted, duration } from '../../base/units.js';
 import { section, type Times, table } from './html.js';
@@ -99,9 +99,6 @@ function facts(
   const refused = rate_limited
     ? html` <span class="quiet">(${count(rate_limited)} answered 429)</span>`
     : null;
-  const isKnown = read.every(({ complete }) => complete);
-  const nothing = isKnown ? 'nothing' : 'not known: not every list was read to its end';
-  const least = isKnown ? '' : 'at least ';
   const cost = left && left_due ? `, about ${duration(left.minutes * 60_000)}` : '';
   const facts: [string, Piece][] = [
     ['Started', html`${times.at(started_at)} <span class="quiet">(${times.since(started_at)})</span>`],
@@ -117,7 +114,7 @@ function facts(
     ['Rejected', rejected ? counted(rejected, 'record') : null],
     [
       'Left due',
-      left_due === 0 ? nothing : left_due && `${least}${counted(left_due, 'fetch', 'fetches')}${cost}`,
+      left_due === null ? null : leftDue(left_due, `${counted(left_due, 'fetch', 'fetches')}${cost}`, read),
     ],
     ['Exit code', run.exit_code],
     ['Version', run.program_version],
