@@ -120,12 +120,10 @@ function restsOf(all: readonly Change[], { change, rivals }: { change: Change; r
   });
   const others = ofEntity.filter((one) => isContested(one) && !rivals.some(({ id }) => id === one.id));
   return rests.map((rest): NewChange => {
-    const { entityType, entityId, wanted, base, baseFrom, baseAt, undoes } = rest;
-    const { requestedBy, requestedReason, source, sourceHash, sourceRow, importId } = rest;
+    const { entityId, base, baseFrom, baseAt, undoes } = rest;
     const contesting = [...others, ...rests].filter((one) => contradicts(one, rest));
     return {
-      ...{ entityType, entityId, wanted, base, baseFrom, baseAt, undoes },
-      ...{ requestedBy, requestedReason, source, sourceHash, sourceRow, importId },
+      ...{ ...askedIn(rest), entityId, base, baseFrom, baseAt, undoes },
       ...(contesting.length > 0 && { conflict: contestedText(rest, contesting) }),
     };
   });
@@ -163,15 +161,20 @@ function mergedRefusal(
   return reason && `the ${entityType} was merged into ${name}, which ${reason}`;
 }
 
-/** The change of a survivor in place of one of what was merged into it. */
-function changeOfSurvivor(change: Change, survivor: StoredEntity, overwrite: boolean): NewChange {
+/** What was asked for in a change, by whom and where: a change that takes its place has it as well. */
+function askedIn(change: Change) {
   const { entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId } =
     change;
+  return { entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId };
+}
+
+/** The change of a survivor in place of one of what was merged into it. */
+function changeOfSurvivor(change: Change, survivor: StoredEntity, overwrite: boolean): NewChange {
   return {
-    ...{ entityType, wanted, requestedBy, requestedReason, source, sourceHash, sourceRow, importId },
+    ...askedIn(change),
     ...{ entityId: survivor.id, overwrite, supersedes: [change] },
     // What the survivor has in the warehouse is the base, because nobody saw it in the sheet.
-    ...{ base: pick(survivor.values, wanted), baseFrom: 'warehouse', baseAt: survivor.syncedAt },
+    ...{ base: pick(survivor.values, change.wanted), baseFrom: 'warehouse', baseAt: survivor.syncedAt },
   };
 }
 
