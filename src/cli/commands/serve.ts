@@ -60,17 +60,16 @@ export const serve = command({
         return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
       let serving = { members, isList };
+      /** The settings to go back to, until the new ones have started. */
       let before: typeof serving | undefined;
       let listening = 0;
-      let isListening = false;
       for (let isFirst = true; ; isFirst = false) {
-        isListening = false;
         // Any free port stays the one that it was.
         const isAnyPort = serving.members[0].config.serve.port === 0;
         const port = isAnyPort && !isFirst ? listening : undefined;
         const ended = await untilChanged(serving, load, watched, (changed) =>
           app.serve({ ...serving, port }, { ...signals, changed }, (url) => {
-            isListening = true;
+            before = undefined;
             listening = Number(new URL(url).port);
             const { config, log } = serving.members[0];
             const names = serving.members.map((one) => one.config.organization);
@@ -81,7 +80,7 @@ export const serve = command({
           }),
         ).catch((error: unknown) => {
           // Only a start shows that a port is taken. The jobs of the night must not depend on it.
-          if (!before || isListening) throw error;
+          if (!before) throw error;
           const [{ log }] = before.members;
           log.error({ err: error }, `the new settings are not taken over: ${wrongIn(error)}`);
           return undefined;
