@@ -77,21 +77,18 @@ export async function moveRecords(
 ): Promise<void> {
   const path = auditPath(dataDir);
   const taken = `${path}.taken`;
-  const read = (): AuditRecord[] | undefined => {
+  const move = async () => {
+    let records: AuditRecord[];
     try {
-      return new Journal(taken).values<AuditRecord>();
+      records = new Journal(taken).values<AuditRecord>();
     } catch (error) {
       if (!['EACCES', 'EPERM'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
       log.warn(
         { path: taken },
         `who exported and read is not in the audit yet: ${messageOf(error)}. Give this user access to that file`,
       );
-      return undefined;
+      return false;
     }
-  };
-  const move = async () => {
-    const records = read();
-    if (records === undefined) return false;
     for (const record of records) await warehouse.record(record);
     rmSync(taken);
     return true;

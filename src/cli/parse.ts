@@ -14,8 +14,9 @@ interface Chosen {
 const columns = 80;
 /** A flag with a value. */
 const word = { type: 'string', requiresArg: true } as const;
-/** The flags that every command has. */
-const globalFlags = ['config', 'data-dir', 'organization', 'json', 'help', 'version'];
+/** The flags that every command has; the first ones have a value. */
+const globalWords = ['config', 'data-dir', 'organization'];
+const globalFlags = [...globalWords, 'json', 'help', 'version'];
 
 /** Parses a command line. Throws UsageError when it is not valid, with the command that was probably meant. */
 export async function parse(
@@ -163,7 +164,7 @@ function refuseKey(argv: readonly string[]): void {
 
 /** Whether a word is the value of a global flag, which may come before the command. */
 function isValue(argv: readonly string[], at: number): boolean {
-  return /^--(config|data-dir|organization)$/.test(argv[at - 1] ?? '');
+  return globalWords.some((name) => argv[at - 1] === `--${name}`);
 }
 
 function misunderstood(

@@ -64,7 +64,7 @@ export function afterCheck(
 ): NotifyState {
   return freshness.reduce((all, one) => {
     if (one.objectiveMinutes === null) return without(all, keyOf('resource', one.resource));
-    // A restart begins no new wait, and mends nothing.
+    // A restart does not start the wait again: the list is as incomplete as before.
     const known = state[keyOf('resource', one.resource)]?.watchedSince;
     const watchedSince = one.at === null ? (known ?? iso(watchingSince)) : undefined;
     const age = ageMinutes({ ...one, at: one.at ?? watchedSince ?? null }, now) ?? 0;
