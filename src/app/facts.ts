@@ -90,7 +90,7 @@ function freeBytesFor(directory: string): number | null {
   return freeBytes(directory) ?? (above === directory ? null : freeBytesFor(above));
 }
 
-/** A list is as fresh as its last verified scan. */
+/** A list is as fresh as its last complete scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
   const freshness: FreshnessObjective = config.serve.freshness;
   const byList = typeof freshness === 'number' ? { default: freshness } : freshness;
@@ -99,7 +99,7 @@ function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] 
     const objective = byList[name] ?? byList.default ?? freshnessHours;
     return {
       resource: name,
-      at: list?.verified_at ?? null,
+      at: list?.complete_at ?? null,
       objectiveMinutes: objective === 0 ? null : objective * 60,
     };
   });

@@ -99,6 +99,8 @@ export interface Contents {
     /** Null when it could never be read. */
     readonly read_at: Iso | null;
     readonly verified_at: Iso | null;
+    /** When all that the API shows of it was read last, verified or not. */
+    readonly complete_at: Iso | null;
     readonly total_count: number | null;
     readonly ids: number | null;
     /** Why the last scan is not verified; null when it is. */

@@ -155,13 +155,13 @@ function freshness(facts: Facts, times: Times): Attention[] {
       inState('stale'),
       'is stale',
       'are stale',
-      'No scan was complete and verified within the time that serve.freshness allows.',
+      'No scan was complete within the time that serve.freshness allows.',
     ),
     ...item(
       inState('never'),
       'was never read completely',
       'were never read completely',
-      'No scan was complete and verified yet; what was read is in the tables.',
+      'No scan was complete yet; what was read is in the tables.',
     ),
   ];
 }
