@@ -98,8 +98,13 @@ export function compareWithQueue(
   const overlapping = waiting.filter(
     (change) => mayReplace(change) && Object.keys(change.wanted).some((it) => groups.has(groupOf(it))),
   );
+  // What did not go through for another person stays for them to decide.
+  const isOwn = ({ requestedBy: by }: Change) => by === requestedBy || isSamePerson(by, requestedBy);
   const covered = unresolved.filter(
-    (change) => mayReplace(change) && Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
+    (change) =>
+      mayReplace(change) &&
+      isOwn(change) &&
+      Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
   );
   /** The other fields of a replaced change are still wanted. */
   const kept = (part: 'wanted' | 'base'): Values => {

@@ -75,6 +75,16 @@ describe('two people who want different values for one field', () => {
   });
 });
 
+it('what did not go through stays for the person who wanted it, and is replaced by what they want later', async () => {
+  await importing.runBy('Anna', await wish('low'));
+  importing.settle('t1', 'conflict');
+  await importing.runBy('Ben', await wish('high'));
+  expect(states()).toEqual(['Anna low conflict', 'Ben high queued']);
+  cancel(importing.queue, decide(only('Ben')));
+  await importing.runBy('anna', await wish('high'));
+  expect(states()).toEqual(['Anna low superseded', 'Ben high cancelled', 'anna high queued']);
+});
+
 it('a workbook that is edited further and sent again does not take back what somebody changed since it was applied', async () => {
   const sheet = (second: string, at = '2026-02-01T00:00:00.000Z') =>
     csv(
