@@ -260,7 +260,7 @@ async function fetchById(
     const options = { priority: Priority.essential + 2, signal: context.stop };
     const answer = await context.api.call(detail.endpointName, requestFor(detail, id), options);
     const staging = new Staging(answer.arrivedAt, context.schemaDrift);
-    stageAnswer(staging, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
+    stageAnswer(staging, detail, id, answer.body, whereOf(detail, id));
     await markUnlisted(staging);
     return null;
   } catch (error) {
