@@ -18,10 +18,10 @@ function simulate(args: readonly string[]): Promise<{ code: number | null; print
 }
 
 it.concurrent('the same seed gives the same requests, answers and results', async () => {
-  // One of its runs meets memory errors, whose stacks are part of what the program prints.
-  const once = () => simulate(['--seed', '14', '--nights', '2']);
+  // Its run meets memory errors, whose stacks are part of what the program prints.
+  const once = () => simulate(['--seed', '56', '--nights', '1']);
   const [first, second] = await Promise.all([once(), once()]);
-  const [line = ''] = /^seed 14, 2 nights: [0-9a-f]{16}/.exec(first.printed) ?? [];
+  const [line = ''] = /^seed 56, 1 nights: [0-9a-f]{16}/.exec(first.printed) ?? [];
   expect([first, second]).toEqual(
     [first, second].map(() => ({ code: 0, printed: expect.stringContaining(line || 'a hash') })),
   );
