@@ -18,7 +18,7 @@ function simulate(args: readonly string[]): Promise<{ code: number | null; print
 }
 
 it.concurrent('the same seed gives the same requests, answers and results', async () => {
-  // Its run meets memory errors, whose stacks are part of what the program prints.
+  // One that meets memory errors.
   const once = () => simulate(['--seed', '56', '--nights', '1']);
   const [first, second] = await Promise.all([once(), once()]);
   const [line = ''] = /^seed 56, 1 nights: [0-9a-f]{16}/.exec(first.printed) ?? [];
