@@ -170,6 +170,7 @@ export function ownTexts(dataDir: string, id: string, texts: readonly string[]):
     const others = await rows<{ row: string }>(
       `SELECT to_json(people)::VARCHAR AS row FROM people WHERE id <> '${id}'
        UNION ALL SELECT to_json(people_versions)::VARCHAR FROM people_versions WHERE person_id <> '${id}'
+       UNION ALL SELECT to_json(history)::VARCHAR FROM history WHERE entity_type = 'person' AND entity_id <> '${id}'
        UNION ALL SELECT to_json(companies)::VARCHAR FROM companies`,
     );
     const all = others.map(({ row }) => row).join('\n');
