@@ -358,10 +358,10 @@ async function dropAppended(session: Session): Promise<void> {
 
 /** Runs `work` with the unfinished file as the database in use. */
 async function inTarget<T>(session: Session, source: string, work: () => Promise<T>): Promise<T> {
-  await session.run(`USE ${target}`);
+  await session.use(target);
   try {
     return await work();
   } finally {
-    await session.run(`USE ${identifier(source)}`);
+    await session.use(source);
   }
 }

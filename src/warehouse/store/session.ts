@@ -19,7 +19,7 @@ import {
 } from '@duckdb/node-api';
 import type { EncryptionKey } from '../../base/encryption.js';
 import { type Json, jsonOf } from '../../base/json.js';
-import { literal } from '../sql.js';
+import { identifier, literal } from '../sql.js';
 import { storageFault } from './faults.js';
 
 /** The operations of a connection, inside or outside of a transaction. */
@@ -70,6 +70,8 @@ export type Cell = string | number | boolean | Date | null;
  */
 export class Session implements Statements {
   #opened: Opened;
+  /** Whether the database can be used; otherwise the next call opens it again before anything else. */
+  #isUsable = true;
   readonly #reopening: Reopening | undefined;
   #memoryLimit: string;
   /** Settings that `configure` made, by name. */
@@ -112,6 +114,7 @@ export class Session implements Statements {
   /** Changes the memory limit. Raises when the database was invalidated, or when more than that is in use. */
   async limitMemory(limit: string): Promise<void> {
     if (limit === '') return;
+    if (!this.#isUsable) return this.reopen(limit);
     await this.run(`SET memory_limit = ${literal(limit)}`);
     this.#memoryLimit = limit;
   }
@@ -127,12 +130,28 @@ export class Session implements Statements {
    * gone afterwards.
    */
   reopen(memoryLimit: string): Promise<void> {
+    return this.#inTurn(() => this.#openAgain(memoryLimit));
+  }
+
+  async #openAgain(memoryLimit: string): Promise<void> {
+    if (!this.#reopening) throw new Error('this database cannot be opened again');
+    this.#isUsable = false;
+    closeBoth(this.#opened);
+    this.#opened = await connected(await this.#reopening.open(memoryLimit));
+    this.#memoryLimit = memoryLimit;
+    for (const [name, value] of this.#settings) await this.#direct.run(settingSql(name, value));
+    this.#isUsable = true;
+  }
+
+  /**
+   * Makes an attached database the one that is meant where none is named. Where that fails, the next call opens the file
+   * again: nothing may go into another one.
+   */
+  use(database: string): Promise<void> {
     return this.#enqueue(async () => {
-      if (!this.#reopening) throw new Error('this database cannot be opened again');
-      closeBoth(this.#opened);
-      this.#opened = await connected(await this.#reopening.open(memoryLimit));
-      this.#memoryLimit = memoryLimit;
-      for (const [name, value] of this.#settings) await this.#direct.run(settingSql(name, value));
+      this.#isUsable = false;
+      await this.#direct.run(`USE ${identifier(database)}`);
+      this.#isUsable = true;
     });
   }
 
@@ -182,7 +201,14 @@ export class Session implements Statements {
     closeBoth(this.#opened);
   }
 
-  async #enqueue<T>(work: () => Promise<T>): Promise<T> {
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      if (!this.#isUsable) await this.#openAgain(this.#memoryLimit);
+      return work();
+    });
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inTransaction.getStore()) {
       throw new Error('use the handle that was passed in, not the session: it waits for this work to end');
     }
