@@ -63,7 +63,14 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
     deleteTopic: { topicId: pick(removed.mayGo(topics), of) },
     restoreTopic: { topicId: removed.last('topics') },
     mergeTopics: { sourceIds: [pick(removed.mayGo(live), of)], targetId: pick(live, other) },
-    supersedeTopic: { topicId: pick(live, of), successorId: pick(live, other) },
+    // Not one that came back and may not have been read since: it would be in no list again.
+    supersedeTopic: {
+      topicId: pick(
+        live.filter((id) => !removed.ever.has(id)),
+        of,
+      ),
+      successorId: pick(live, other),
+    },
     archiveTopic: { topicId: pick(live, of) },
     unarchiveTopic: { topicId: pick(archived, of) },
     patchTopic: {
