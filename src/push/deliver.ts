@@ -123,9 +123,9 @@ async function recover(
   // For several companies, no request under its key can be in progress unless one is in doubt: the 409 is about one of them.
   if (error instanceof RejectedError && error.status === 409 && (sent.inDoubt || !isShared(delivery)))
     return afterConflict(context, delivery, error, tries);
-  const isServerError = error instanceof UnavailableError && (error.status ?? 0) >= 500;
-  if (isServerError || error instanceof OutdatedError) {
-    // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
+  const isLost = error instanceof UnavailableError && sent.inDoubt;
+  if (isLost || error instanceof OutdatedError) {
+    // The API may have forgotten the key of a failed request, and a colleague may have changed the entity: read it first.
     if (!(await mustSendAgain(context, delivery, error.message))) return resolved;
     if (error instanceof OutdatedError) return null;
     tries.failures += 1;
