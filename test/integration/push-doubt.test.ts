@@ -140,6 +140,17 @@ describe('a request that was applied, and whose answer was lost', () => {
     expect(topic().priority).toBe('low');
   });
 
+  it('stays in doubt while the API says that its key is in use', async () => {
+    await enqueue(pulling.dataDir, [raise]);
+    script = ['never arrives', refusal(409)];
+    const first = await push(pulling);
+    expect({ code: first.code, status: statusOf(first) }).toEqual({ code: 3, status: 'sending' });
+    script = [];
+    const next = await push(pulling);
+    expect({ code: next.code, status: statusOf(next) }).toEqual({ code: 0, status: 'applied' });
+    expect(applied).toHaveLength(1);
+  });
+
   it('fails when a read shows that it never arrived, and the next attempt was refused', async () => {
     await enqueue(pulling.dataDir, [raise]);
     script = ['never arrives', refusal(400)];
