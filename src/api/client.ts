@@ -224,8 +224,9 @@ export class Api {
         this.retry,
         Math.random(),
       );
-      if (delayMs === null || (kind === 'server_error' && !waiting.retryServerErrors)) {
-        const isRepeated = request.repeatable && (kind !== 'server_error' || waiting.retryServerErrors);
+      const isForCaller = !waiting.retryServerErrors && leavesOpen(kind, request);
+      if (delayMs === null || isForCaller) {
+        const isRepeated = request.repeatable && !isForCaller;
         if (isRepeated && (await this.#wasOutage(kind, startedAt, waiting.signal))) continue;
         if (isRepeated && missed !== undefined && (this.#outage?.missed ?? 0) > missed) {
           missed = undefined;
@@ -325,6 +326,11 @@ interface Waiting {
   readonly signal: AbortSignal;
   readonly retryServerErrors: boolean;
   readonly isCurrent?: (() => boolean) | undefined;
+}
+
+/** Whether a failed attempt leaves open what the API has now: any that may have written something, and every 5xx. */
+function leavesOpen(kind: FailureKind, { where }: PreparedRequest): boolean {
+  return kind === 'server_error' || (where.method !== 'GET' && mayBeApplied(kind));
 }
 
 function outdated({ where }: PreparedRequest): OutdatedError {

@@ -25,7 +25,7 @@ export interface CallOptions {
   readonly priority?: number | undefined;
   /** Ends every wait of the call with its reason. A request that was sent continues until its deadline. */
   readonly signal?: AbortSignal | undefined;
-  /** False: a 5xx is thrown at once, for callers that must read the current state before they send again. */
+  /** False: a 5xx, and whatever leaves open whether a write was done, is thrown at once: the caller reads before it sends again. */
   readonly retryServerErrors?: boolean | undefined;
   /** Asked before each attempt: false ends the call with an OutdatedError instead. */
   readonly isCurrent?: (() => boolean) | undefined;

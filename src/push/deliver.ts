@@ -122,10 +122,10 @@ async function recover(
   const { clock, api, stop } = context;
   // For several companies, no request under its key can be in progress unless one is in doubt: the 409 is about one of them.
   if (error instanceof RejectedError && error.status === 409 && (sent.inDoubt || !isShared(delivery)))
-    return afterConflict(context, delivery, error, tries);
-  const isServerError = error instanceof UnavailableError && (error.status ?? 0) >= 500;
-  if (isServerError || error instanceof OutdatedError) {
-    // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
+    return afterConflict(context, delivery, error, sent, tries);
+  const isLost = error instanceof UnavailableError && sent.inDoubt;
+  if (isLost || error instanceof OutdatedError) {
+    // The API may have forgotten the key of a failed request, and a colleague may have changed the entity: read it first.
     if (!(await mustSendAgain(context, delivery, error.message))) return resolved;
     if (error instanceof OutdatedError) return null;
     tries.failures += 1;
@@ -139,13 +139,14 @@ async function recover(
 
 /**
  * After a 409: what the API has is applied. Otherwise an earlier request may still be running, so the request is sent again
- * after a pause. After the last one, a change that was not applied is a conflict for a person to decide; where the request
- * is about several companies, those that the API has as before are sent in smaller requests instead.
+ * after a pause. After the last one, a change that is in doubt stays `sending`, because that request may still be applied; any
+ * other is a conflict for a person to decide.
  */
 async function afterConflict(
   context: PushContext,
   delivery: Delivery,
   error: RejectedError,
+  { inDoubt }: Sent,
   tries: { conflicts: number },
 ): Promise<Delivered | null> {
   const { clock, api, stop, queue } = context;
@@ -159,13 +160,11 @@ async function afterConflict(
     await clock.sleep(Math.min(pause, api.retry.maxMs), stop);
     return null;
   }
-  const isSplit = isShared(delivery);
-  const known = isSplit ? await withSince(context, found) : found;
-  const left = resolve(context, known, error.message, true);
+  const left = resolve(context, found, error.message, true);
   if (left.length === 0) return resolved;
-  if (isSplit) {
-    queue.move(changesIn(left), 'queued', unsentPatch);
-    return { kind: 'split', error };
+  if (inDoubt) {
+    queue.update(changesIn(left), { errorCode: 'no_answer', error: error.message });
+    return resolved;
   }
   for (const { change, values } of left)
     queue.move([change], 'conflict', { ...conflictOf(error), remoteBefore: pick(values, change.wanted) });

@@ -21,7 +21,7 @@ export type QueueComparison =
   | { readonly kind: 'unchanged' }
   /** An open change wants the same. */
   | { readonly kind: 'duplicate'; readonly change: Change }
-  /** An earlier change wanted the same and met a conflict, and nothing shows that the person has seen the other value. */
+  /** Earlier changes wanted all of it and met a conflict, and nothing shows that the person has seen the other value. */
   | { readonly kind: 'conflict'; readonly change: Change };
 
 /**
@@ -86,13 +86,13 @@ export function compareWithQueue(
   const mayReplace = (change: Change) =>
     rivals.length === 0 || (!rivals.includes(change) && isSamePerson(change.requestedBy, requestedBy));
   const unresolved = changes.filter(({ status }) => status === 'conflict' || status === 'failed');
-  const conflict = unresolved.findLast(
-    (change) =>
-      change.status === 'conflict' &&
-      !isContested(change) &&
-      names.some((name) => repeatsConflict(request, wanted, change, name)),
-  );
-  if (conflict) return { kind: 'conflict', change: conflict };
+  const conflicts = unresolved.filter((change) => change.status === 'conflict' && !isContested(change));
+  const repeated = names.flatMap((name) => {
+    const change = conflicts.findLast((one) => repeatsConflict(request, wanted, one, name));
+    return change ? [{ name, change }] : [];
+  });
+  const [again] = repeated;
+  if (again && repeated.length === names.length) return { kind: 'conflict', change: again.change };
 
   const groups = new Set(names.map(groupOf));
   const overlapping = waiting.filter(
@@ -113,10 +113,15 @@ export function compareWithQueue(
   };
   // The conflict shows the person what was applied.
   const applied = Object.assign({}, ...[...unseen].map((change) => pick(change.wanted, wanted)));
+  // What met a conflict meets it again: beside a new wish, nothing shows either that the person has seen the other value.
+  const unresolvedBase = Object.assign(
+    {},
+    ...repeated.map(({ name, change }) => pick(change.base, { [name]: null })),
+  );
   return {
     kind: 'queue',
     wanted: { ...kept('wanted'), ...wanted },
-    base: { ...kept('base'), ...pick(request.base, wanted), ...applied },
+    base: { ...kept('base'), ...pick(request.base, wanted), ...applied, ...unresolvedBase },
     supersedes: [...overlapping, ...covered],
     rivals,
     repeats: changes.findLast((change) => isRepeated(request, change)),

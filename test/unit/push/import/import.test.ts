@@ -187,6 +187,22 @@ it('rows about the same id are one change when they agree or add up', async () =
   expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
 });
 
+it('a new wish beside what met a conflict is queued together with that, which meets it again', async () => {
+  await importing.run('topic_id,priority\nt2,high\n');
+  importing.settle('t2', 'conflict', { remoteBefore: { priority: 'very_high' } });
+  await importing.warehouse.run(`UPDATE topics SET priority = 'very_high' WHERE id = 't2'`);
+  expect(await importing.outcomes('id,priority\nt2,high\n')).toEqual(['conflict']);
+  expect(await importing.outcomes('id,priority,state\nt2,high,completed\n')).toEqual(['queued']);
+  await importing.warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't2'`);
+  expect(importing.queue.all()).toMatchObject([
+    { status: 'superseded' },
+    {
+      wanted: { priority: 'high', lifecycle_state: 'completed' },
+      base: { priority: 'default', lifecycle_state: 'open' },
+    },
+  ]);
+});
+
 describe('--follow-merges', () => {
   const follow = (text: string) => importing.prepare(text, false, true);
 
