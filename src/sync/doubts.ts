@@ -4,7 +4,7 @@ import { type Page, pagesOf } from '../api/paging.js';
 import { isAboutOneRequest, messageOf } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { counted } from '../base/units.js';
-import { requestFor } from '../contract/resources.js';
+import { type Child, requestFor } from '../contract/resources.js';
 import type { Coverage, MemberSet } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
@@ -36,7 +36,7 @@ async function doubtOfSet(
       ? { kind: 'incomplete', message: `is not complete: ${problem}` }
       : own
         ? await contradictionOf(context, task, own)
-        : null;
+        : await doubtOfObject(context, task, staging);
   if (own && doubt) staging.dropSet(own);
   return doubt;
 }
@@ -59,6 +59,28 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
   return rejected === 0 ? null : { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
 }
 
+/** The same of a list in an object, which is taken out as a whole, where the list is stored. */
+async function doubtOfObject({ store }: Context, task: Task, staging: Staging): Promise<Doubt | null> {
+  const { child, entityId, counters } = task;
+  const { name, membersIn } = child;
+  const at = staging.documents.findIndex(({ endpoint, id }) => endpoint === name && id === entityId);
+  if (membersIn === undefined || at < 0 || countedBy(task, counters) !== 1) return null;
+  const answered = (JSON.parse(staging.documents[at]?.body ?? '') as Record<string, unknown>)[membersIn];
+  if (Array.isArray(answered) && answered.length > 0) return null;
+  const [stored] = await store.all(
+    'SELECT 1 FROM raw.documents WHERE endpoint = $name AND id = $id AND json_array_length(body, $field) > 0',
+    { name, id: entityId, field: `$.${membersIn}` },
+  );
+  if (!stored) return null;
+  staging.documents.splice(at, 1);
+  return { kind: 'contradicted', message: namesNothing(child) };
+}
+
+/** What is wrong with an answer without members, where the list item has a number of what they do. */
+function namesNothing({ existsWith }: Child): string {
+  return `names nothing, although the list has a ${existsWith?.replace('$.', '')}`;
+}
+
 async function contradictionOf(context: Context, task: Task, set: MemberSet): Promise<Doubt | null> {
   const { child, counters, storedCounters } = task;
   const [now, then] = [countedBy(task, counters), countedBy(task, storedCounters)];
@@ -73,7 +95,7 @@ async function contradictionOf(context: Context, task: Task, set: MemberSet): Pr
   const field = (child.counts ?? child.existsWith)?.replace('$.', '');
   const message =
     named.size === 0 && child.existsWith !== undefined
-      ? `names nothing, although the list has a ${field}`
+      ? namesNothing(child)
       : `names ${named.size} of the ${now} that the list counts (${field})`;
   if (stored.some((id) => !named.has(id))) {
     if (now !== null) return { kind: 'contradicted', message };

@@ -123,14 +123,17 @@ describe('an answer that names less than its parent counts', () => {
   const counts = `SELECT unnest([
     (SELECT count(*) FROM topic_groups), (SELECT count(*) FROM topic_people),
     (SELECT count(*) FROM person_identities), (SELECT count(*) FROM person_source_stats),
-    (SELECT count(*) FROM group_people), (SELECT count(*) FROM group_companies)])`;
-  const all = [5, 2, 3, 1, 5, 5];
+    (SELECT count(*) FROM group_people), (SELECT count(*) FROM group_companies),
+    (SELECT count(*) FROM company_source_stats)])`;
+  const all = [5, 2, 3, 1, 5, 5, 1];
   const none = { identities: [], sourceStats: [], data: [], limit: 100, page: 1, totalCount: 0 };
-  const children = /groups$|\/(people|identities|source-stats)$/;
+  const children = /groups$|\/(people|identities|source-stats|activity)$/;
   const isChild = (path: string) => children.test(path) && path !== '/people';
 
   it('is stored, what it does not name is kept, and each is named once', async () => {
     await start(content());
+    const sourceStats = [{ source: 'slack', messageCount: 5 }];
+    api.at('/companies/1/activity', { body: { messageCount: 5, sourceStats, weeklyActivity: [5] } });
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect((await column(counts)).map(Number)).toEqual(all);
     await pulling.age();
@@ -142,8 +145,8 @@ describe('an answer that names less than its parent counts', () => {
     const { code, report } = await pulling.sync();
     expect(code).toBe(3);
     const doubted = [
-      ...['company_groups', 'person_groups', 'person_identities', 'person_source_stats', 'topic_groups'],
-      'topic_people',
+      ...['company_activity', 'company_groups', 'person_groups', 'person_identities', 'person_source_stats'],
+      ...['topic_groups', 'topic_people'],
     ];
     expect(report.failures.map(({ endpoint }) => endpoint).sort()).toEqual(doubted);
     expect(report.failures).toContainEqual(
