@@ -134,7 +134,8 @@ function withNamed(counters: string, set: MemberSet): string {
 
 /**
  * The state of a child whose last page is in this staging, after taking out of it what the answer does not prove. `problem` says why
- * the answer is not whole, and `inParts` what was wrong with earlier pages; `state` are further values.
+ * the answer is not whole, `inParts` what was wrong with earlier pages, and `hasNews` whether it brought a conversation that is
+ * not stored as it is; `state` are further values.
  */
 export async function coverageInDoubt(
   context: Context,
@@ -143,8 +144,9 @@ export async function coverageInDoubt(
   {
     problem = null,
     inParts = null,
+    hasNews = true,
     ...state
-  }: { problem?: string | null; inParts?: Doubt | null } & Partial<Coverage> = {},
+  }: { problem?: string | null; inParts?: Doubt | null; hasNews?: boolean } & Partial<Coverage> = {},
 ): Promise<Coverage> {
   const { child, entityId, lastReason, storedCounters } = task;
   const coverage = { ...coverageOf(task, staging.arrivedAt, 200), ...state };
@@ -152,8 +154,12 @@ export async function coverageInDoubt(
   const ofSet = await doubtOfSet(context, task, staging, own, problem);
   const ofParts = await doubtOfParts(context, task, staging);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
-  if (!doubt)
-    return own && coverage.counters ? { ...coverage, counters: withNamed(coverage.counters, own) } : coverage;
+  if (!doubt) {
+    // A server that lags behind its own list: the next run asks once more.
+    const reason = !hasNews && hasMoreMessages(task) ? `${again}short` : coverage.reason;
+    const named = own && coverage.counters && { counters: withNamed(coverage.counters, own) };
+    return { ...coverage, ...named, reason };
+  }
   const known = `${again}${doubt.kind}`;
   if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };
   const stage = lastReason === known ? 'known' : isSecondReading(task) ? 'new' : 'unconfirmed';
@@ -163,6 +169,13 @@ export async function coverageInDoubt(
   return stage === 'unconfirmed'
     ? { ...kept, reason: unconfirmed }
     : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
+}
+
+/** Whether the list counts more messages than when the child was fetched last. */
+function hasMoreMessages({ counters, storedCounters }: Task): boolean {
+  const count = (text: string | null) =>
+    Number((JSON.parse(text ?? '{}') as Record<string, string | null>)['$.messageCount'] ?? Number.NaN);
+  return count(counters) > count(storedCounters);
 }
 
 function byWeight(a: Doubt, b: Doubt): number {

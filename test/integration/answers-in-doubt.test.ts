@@ -4,6 +4,7 @@ import {
   PlainApi,
   plainCompany,
   plainGroup,
+  plainMessage,
   plainPerson,
   plainTopic,
   uuid,
@@ -161,6 +162,31 @@ describe('an answer that names less than its parent counts', () => {
     const again = await pulling.sync();
     expect([again.code, again.report.failures, again.report.left.due]).toEqual([0, [], 0]);
   });
+});
+
+it('conversations without the message that the list counts already are asked for once more', async () => {
+  const talk = (group: number, ...messages: number[]) =>
+    plainGroup(
+      group,
+      messages.map((one) => plainMessage(one)),
+    );
+  await start({
+    topics: [plainTopic(1, { totalGroupCount: 1, messageCount: 1 })],
+    topicGroups: { [t1]: [talk(1, 1)] },
+    companies: [plainCompany(1, { messageCount: 1 })],
+    companyGroups: { 1: [talk(2, 3)] },
+  });
+  await pulling.sync();
+  for (const one of [...api.topics, ...api.companies]) one.messageCount = 2;
+  expect((await pulling.sync()).code).toBe(0);
+  [api.topicGroups[t1], api.companyGroups[1]] = [[talk(1, 1, 2)], [talk(2, 3, 4)]];
+  await pulling.sync();
+  expect(await column('SELECT id FROM messages ORDER BY id')).toEqual(
+    numbers(4).map((one) => uuid('m', one)),
+  );
+  for (const one of [...api.topics, ...api.companies]) one.messageCount = 3;
+  for (let night = 1; night <= 2; night += 1) await pulling.sync();
+  expect((await pulling.sync()).report.left.due).toBe(0);
 });
 
 describe('an answer about another', () => {
