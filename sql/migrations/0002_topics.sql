@@ -106,7 +106,7 @@ COMMENT ON COLUMN topic_people.is_bot IS 'True for a program that writes message
 COMMENT ON COLUMN topic_people.is_staff IS 'True for one of our own people. NULL when only the topic''s list of people names the person: it does not have this field.';
 COMMENT ON COLUMN topic_people.is_vip IS 'True for a person marked as VIP: a copy, which may lag until the next sweep. NULL when only the topics list names the person: it does not have this field.';
 COMMENT ON COLUMN topic_people.message_count IS 'Number of messages of the person in this topic, as the service counts them. NULL when only the topics list names the person.';
-COMMENT ON COLUMN topic_people.sources IS 'Source systems in which the person takes part. NULL when only the topics list names the person.';
+COMMENT ON COLUMN topic_people.sources IS 'Source systems in which the person takes part: a copy, which may lag until the next sweep. NULL when only the topics list names the person.';
 COMMENT ON COLUMN topic_people.company_id IS 'The person''s company (companies.id): a copy, which may lag until the next sweep. NULL when the person has none.';
 COMMENT ON COLUMN topic_people.company_name IS 'Name of the person''s company: a copy, which may lag until the next sweep.';
 COMMENT ON COLUMN topic_people.company_domain IS 'Domain of the person''s company: a copy, which may lag until the next sweep. NULL when unknown.';

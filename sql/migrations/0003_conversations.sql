@@ -24,7 +24,7 @@ COMMENT ON COLUMN groups.start_timestamp IS 'Start of the conversation (UTC). NU
 COMMENT ON COLUMN groups.end_timestamp IS 'End of the conversation so far (UTC). NULL when unknown.';
 COMMENT ON COLUMN groups.archived_at IS 'When it was archived (UTC). NULL when it is not archived.';
 COMMENT ON COLUMN groups.similarity_at_assignment IS 'How similar it was to its topic when it was assigned, according to the topic fetched last (topic_groups has it for each topic). NULL when the API does not say.';
-COMMENT ON COLUMN groups.topic_id IS 'Topic of the conversation in the list of a company or person. NULL when only a topic''s list has the conversation: join topic_groups, which has both.';
+COMMENT ON COLUMN groups.topic_id IS 'Topic of the conversation in the list of a company or person: a copy, which may lag until the next sweep. NULL when only a topic''s list has the conversation: join topic_groups, which has both.';
 COMMENT ON COLUMN groups.topic_title IS 'Title of that topic: a copy, which may lag until the next sweep.';
 COMMENT ON COLUMN groups.topic_type IS 'Type of that topic: a copy, which may lag until the next sweep.';
 COMMENT ON COLUMN groups.topic_is_v2 IS 'True for a topic of the second generation: a copy, which may lag until the next sweep.';

@@ -132,6 +132,8 @@ export const companyResources = {
     item: companyActivity,
     optionalFields: [],
     answer: { form: 'object' },
+    existsWith: '$.messageCount',
+    membersIn: 'sourceStats',
     weight: 60,
     maxAgeDays: 30,
     changeFields: activityFields,

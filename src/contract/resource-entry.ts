@@ -122,6 +122,8 @@ export interface ChildEntry extends Entry {
   readonly counts?: ItemPath;
   /** Where nothing counts them: a number of the list item that is above zero only where there is one. */
   readonly existsWith?: ItemPath;
+  /** Where its one object has a list of them: the field. */
+  readonly membersIn?: string;
   /** Smaller is fetched first among equals in reason. */
   readonly weight: number;
   /** Fetched again after so many days, changed or not, times `sync.recheck`. */

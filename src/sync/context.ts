@@ -43,7 +43,7 @@ export interface Doubt {
   /**
    * `incomplete`: it says that it has more. `contradicted`: the parent counts more. `emptied`: it names nothing where
    * something was stored, and nothing counts how much there is. `rejected`: something in it could not be stored. `short`:
-   * the parent counts something, the answer names nothing, and nothing was stored.
+   * the parent counts something, the answer names nothing, and nothing was stored; or it counts new messages, and nothing is new.
    */
   readonly kind: 'incomplete' | 'contradicted' | 'emptied' | 'rejected' | 'short';
   readonly message: string;

@@ -58,11 +58,13 @@ async function readOnce(
   let firstTotal: number | null | undefined;
   let leftOut: AnswerTooLargeError | undefined;
   let inParts: Doubt | null = null;
+  let hasNews = false;
   const options = { priority: Priority.detail, signal: context.stop, unparsed: 'messages' };
   for await (const page of pagesOf(context.api, child.endpointName, request, options)) {
     const staging = new Staging(page.arrivedAt, context.schemaDrift, context.seenContent);
     const found = stageGroups(staging, child, entityId, page.items);
     for (const id of found) ids.add(id);
+    hasNews = staging.hasNews(child.name) || hasNews;
     for (const error of page.leftOut) {
       staging.rejectAnswer(child.name, { id: null, parentId: entityId }, error);
       leftOut ??= error;
@@ -89,7 +91,7 @@ async function readOnce(
       if (whole) {
         // One without an id may be any that is stored.
         if (withoutId === 0) staging.members(child.name, entityId, [...ids]);
-        staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts, counters }));
+        staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts, hasNews, counters }));
       } else if (isLastReading && !leftOut) {
         staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts }));
         context.unsettledConversations.add(`${child.name} ${entityId}`);

@@ -4,7 +4,7 @@ import { type Page, pagesOf } from '../api/paging.js';
 import { isAboutOneRequest, messageOf } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { counted } from '../base/units.js';
-import { requestFor } from '../contract/resources.js';
+import { type Child, requestFor } from '../contract/resources.js';
 import type { Coverage, MemberSet } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
@@ -36,7 +36,7 @@ async function doubtOfSet(
       ? { kind: 'incomplete', message: `is not complete: ${problem}` }
       : own
         ? await contradictionOf(context, task, own)
-        : null;
+        : await doubtOfObject(context, task, staging);
   if (own && doubt) staging.dropSet(own);
   return doubt;
 }
@@ -59,6 +59,28 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
   return rejected === 0 ? null : { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
 }
 
+/** The same of a list in an object, which is taken out as a whole, where the list is stored. */
+async function doubtOfObject({ store }: Context, task: Task, staging: Staging): Promise<Doubt | null> {
+  const { child, entityId, counters } = task;
+  const { name, membersIn } = child;
+  const at = staging.documents.findIndex(({ endpoint, id }) => endpoint === name && id === entityId);
+  if (membersIn === undefined || at < 0 || countedBy(task, counters) !== 1) return null;
+  const answered = (JSON.parse(staging.documents[at]?.body ?? '') as Record<string, unknown>)[membersIn];
+  if (Array.isArray(answered) && answered.length > 0) return null;
+  const [stored] = await store.all(
+    'SELECT 1 FROM raw.documents WHERE endpoint = $name AND id = $id AND json_array_length(body, $field) > 0',
+    { name, id: entityId, field: `$.${membersIn}` },
+  );
+  if (!stored) return null;
+  staging.documents.splice(at, 1);
+  return { kind: 'contradicted', message: namesNothing(child) };
+}
+
+/** What is wrong with an answer without members, where the list item has a number of what they do. */
+function namesNothing({ existsWith }: Child): string {
+  return `names nothing, although the list has a ${existsWith?.replace('$.', '')}`;
+}
+
 async function contradictionOf(context: Context, task: Task, set: MemberSet): Promise<Doubt | null> {
   const { child, counters, storedCounters } = task;
   const [now, then] = [countedBy(task, counters), countedBy(task, storedCounters)];
@@ -73,7 +95,7 @@ async function contradictionOf(context: Context, task: Task, set: MemberSet): Pr
   const field = (child.counts ?? child.existsWith)?.replace('$.', '');
   const message =
     named.size === 0 && child.existsWith !== undefined
-      ? `names nothing, although the list has a ${field}`
+      ? namesNothing(child)
       : `names ${named.size} of the ${now} that the list counts (${field})`;
   if (stored.some((id) => !named.has(id))) {
     if (now !== null) return { kind: 'contradicted', message };
@@ -112,7 +134,8 @@ function withNamed(counters: string, set: MemberSet): string {
 
 /**
  * The state of a child whose last page is in this staging, after taking out of it what the answer does not prove. `problem` says why
- * the answer is not whole, and `inParts` what was wrong with earlier pages; `state` are further values.
+ * the answer is not whole, `inParts` what was wrong with earlier pages, and `hasNews` whether it brought a conversation that is
+ * not stored as it is; `state` are further values.
  */
 export async function coverageInDoubt(
   context: Context,
@@ -121,8 +144,9 @@ export async function coverageInDoubt(
   {
     problem = null,
     inParts = null,
+    hasNews = true,
     ...state
-  }: { problem?: string | null; inParts?: Doubt | null } & Partial<Coverage> = {},
+  }: { problem?: string | null; inParts?: Doubt | null; hasNews?: boolean } & Partial<Coverage> = {},
 ): Promise<Coverage> {
   const { child, entityId, lastReason, storedCounters } = task;
   const coverage = { ...coverageOf(task, staging.arrivedAt, 200), ...state };
@@ -130,8 +154,12 @@ export async function coverageInDoubt(
   const ofSet = await doubtOfSet(context, task, staging, own, problem);
   const ofParts = await doubtOfParts(context, task, staging);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
-  if (!doubt)
-    return own && coverage.counters ? { ...coverage, counters: withNamed(coverage.counters, own) } : coverage;
+  if (!doubt) {
+    // A server that lags behind its own list: the next run asks once more.
+    const reason = !hasNews && hasMoreMessages(task) ? `${again}short` : coverage.reason;
+    const named = own && coverage.counters && { counters: withNamed(coverage.counters, own) };
+    return { ...coverage, ...named, reason };
+  }
   const known = `${again}${doubt.kind}`;
   if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };
   const stage = lastReason === known ? 'known' : isSecondReading(task) ? 'new' : 'unconfirmed';
@@ -141,6 +169,13 @@ export async function coverageInDoubt(
   return stage === 'unconfirmed'
     ? { ...kept, reason: unconfirmed }
     : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
+}
+
+/** Whether the list counts more messages than when the child was fetched last. */
+function hasMoreMessages({ counters, storedCounters }: Task): boolean {
+  const count = (text: string | null) =>
+    Number((JSON.parse(text ?? '{}') as Record<string, string | null>)['$.messageCount'] ?? Number.NaN);
+  return count(counters) > count(storedCounters);
 }
 
 function byWeight(a: Doubt, b: Doubt): number {

@@ -123,6 +123,7 @@ const touchedSql = {
   joined: sqlFile('sync/touched/joined'),
   leftTopic: sqlFile('sync/touched/left_topic'),
   accounts: sqlFile('sync/touched/accounts'),
+  movedAccounts: sqlFile('sync/touched/moved_accounts'),
   returned: sqlFile('sync/touched/returned'),
   employees: sqlFile('sync/touched/employees'),
 };
@@ -412,6 +413,7 @@ function touchedBy({ name, list }: Child): string[] {
   if (name === 'company_groups' || name === 'person_groups') branches.push(touchedSql.leftTopic);
   if (name === 'topic_people') branches.push(touchedSql.accounts, touchedSql.returned);
   if (name === 'person') branches.push(touchedSql.employees);
+  if (name === 'person_identities') branches.push(touchedSql.movedAccounts);
   return branches;
 }
 

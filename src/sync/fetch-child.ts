@@ -62,7 +62,8 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   // It was answered 404 before: the row no longer has a reason for having no detail.
   if (isUnanswered && presence !== null && isDetail(child))
     staging.document(presence, { id: entityId, parentId: null }, { ...present });
-  const coverage = await coverageInDoubt(context, task, staging, { problem, status: answer.status });
+  const hasNews = form !== 'conversations' || staging.hasNews(child.name);
+  const coverage = await coverageInDoubt(context, task, staging, { problem, hasNews, status: answer.status });
   if (isHistory(child) && isShort(child, entityId, answer.body)) {
     await context.batcher.add(staging);
     await fetchMissingRecords(context, child, entityId, answer.body);

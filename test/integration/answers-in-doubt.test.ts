@@ -4,6 +4,7 @@ import {
   PlainApi,
   plainCompany,
   plainGroup,
+  plainMessage,
   plainPerson,
   plainTopic,
   uuid,
@@ -123,14 +124,17 @@ describe('an answer that names less than its parent counts', () => {
   const counts = `SELECT unnest([
     (SELECT count(*) FROM topic_groups), (SELECT count(*) FROM topic_people),
     (SELECT count(*) FROM person_identities), (SELECT count(*) FROM person_source_stats),
-    (SELECT count(*) FROM group_people), (SELECT count(*) FROM group_companies)])`;
-  const all = [5, 2, 3, 1, 5, 5];
+    (SELECT count(*) FROM group_people), (SELECT count(*) FROM group_companies),
+    (SELECT count(*) FROM company_source_stats)])`;
+  const all = [5, 2, 3, 1, 5, 5, 1];
   const none = { identities: [], sourceStats: [], data: [], limit: 100, page: 1, totalCount: 0 };
-  const children = /groups$|\/(people|identities|source-stats)$/;
+  const children = /groups$|\/(people|identities|source-stats|activity)$/;
   const isChild = (path: string) => children.test(path) && path !== '/people';
 
   it('is stored, what it does not name is kept, and each is named once', async () => {
     await start(content());
+    const sourceStats = [{ source: 'slack', messageCount: 5 }];
+    api.at('/companies/1/activity', { body: { messageCount: 5, sourceStats, weeklyActivity: [5] } });
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect((await column(counts)).map(Number)).toEqual(all);
     await pulling.age();
@@ -142,8 +146,8 @@ describe('an answer that names less than its parent counts', () => {
     const { code, report } = await pulling.sync();
     expect(code).toBe(3);
     const doubted = [
-      ...['company_groups', 'person_groups', 'person_identities', 'person_source_stats', 'topic_groups'],
-      'topic_people',
+      ...['company_activity', 'company_groups', 'person_groups', 'person_identities', 'person_source_stats'],
+      ...['topic_groups', 'topic_people'],
     ];
     expect(report.failures.map(({ endpoint }) => endpoint).sort()).toEqual(doubted);
     expect(report.failures).toContainEqual(
@@ -158,6 +162,31 @@ describe('an answer that names less than its parent counts', () => {
     const again = await pulling.sync();
     expect([again.code, again.report.failures, again.report.left.due]).toEqual([0, [], 0]);
   });
+});
+
+it('conversations without the message that the list counts already are asked for once more', async () => {
+  const talk = (group: number, ...messages: number[]) =>
+    plainGroup(
+      group,
+      messages.map((one) => plainMessage(one)),
+    );
+  await start({
+    topics: [plainTopic(1, { totalGroupCount: 1, messageCount: 1 })],
+    topicGroups: { [t1]: [talk(1, 1)] },
+    companies: [plainCompany(1, { messageCount: 1 })],
+    companyGroups: { 1: [talk(2, 3)] },
+  });
+  await pulling.sync();
+  for (const one of [...api.topics, ...api.companies]) one.messageCount = 2;
+  expect((await pulling.sync()).code).toBe(0);
+  [api.topicGroups[t1], api.companyGroups[1]] = [[talk(1, 1, 2)], [talk(2, 3, 4)]];
+  await pulling.sync();
+  expect(await column('SELECT id FROM messages ORDER BY id')).toEqual(
+    numbers(4).map((one) => uuid('m', one)),
+  );
+  for (const one of [...api.topics, ...api.companies]) one.messageCount = 3;
+  for (let night = 1; night <= 2; night += 1) await pulling.sync();
+  expect((await pulling.sync()).report.left.due).toBe(0);
 });
 
 describe('an answer about another', () => {

@@ -278,6 +278,11 @@ export class Staging {
     this.documents.length = kept;
   }
 
+  /** Whether it has a conversation of that kind of list that is not stored as it is; call it when all are staged. */
+  hasNews(kind: string): boolean {
+    return this.documents.some((one) => one.endpoint === kind && !this.seenContent.isStored(one));
+  }
+
   /** Whether this answer already brought a document of that kind and id. */
   has(kind: string, id: string): boolean {
     return this.#staged.has(`${kind}\n${id}`);

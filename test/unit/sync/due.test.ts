@@ -253,6 +253,23 @@ describe('due', () => {
     expect(brief(await dueOf('person'))).toEqual([]);
   });
 
+  test('the accounts of two people who exchanged some, when a topic shows it', async () => {
+    const ids = ['1', '2', '3'];
+    await load(ids.map((id) => item('people', id)));
+    const fingerprint = await fingerprints('person_identities');
+    const covers = (id: string) =>
+      covered('person_identities', id, { fingerprint: fingerprint.get(id) ?? '', answerNo: 2 });
+    const owns = (id: string) => ({ ...item('person_identities', `slack:U${id}`), parentId: id });
+    const seen = (id: string, of: string, answerNo: number) => {
+      const body = { identities: [{ platform: 'slack', platformId: `U${of}` }] };
+      return { ...item('topic_people', id, body), parentId: 'talk', answerNo };
+    };
+    await load([...ids.map(owns), seen('1', '1', 1), seen('3', '3', 3)], ids.map(covers));
+    expect(await dueOf('person_identities')).toEqual([]);
+    await load([seen('1', '2', 3)]);
+    expect(brief(await dueOf('person_identities'))).toEqual(['1 changed', '2 changed']);
+  });
+
   test('a detail that the list has whole: of one person of each company whose employees are not stored', async () => {
     const whole = Object.fromEntries(Object.keys(person.shape).map((field) => [field, null]));
     const people = ['1', '2', '3'].map((id) => item('people', id, { ...whole, id }));
