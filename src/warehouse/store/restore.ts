@@ -65,7 +65,7 @@ export async function openOrRestore(
   if (snapshotFrom === null)
     log.error(
       restored,
-      'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
+      'worker.duckdb could not be opened, and there is no snapshot that can be read: the warehouse starts empty',
     );
   else if (movedTo === null) log.info(restored, `there was no worker.duckdb: restored from ${from}`);
   else log.warn(restored, `worker.duckdb could not be opened; restored from ${from}`);
