@@ -59,7 +59,10 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
   return rejected === 0 ? null : { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
 }
 
-/** The same of a list in an object, which is taken out as a whole, where the list is stored. */
+/**
+ * Why the list inside of an object in a staging is not known to be all there is, which takes the object out: it is empty, something
+ * is stored, and the parent counts something. Null where it is known.
+ */
 async function doubtOfObject({ store }: Context, task: Task, staging: Staging): Promise<Doubt | null> {
   const { child, entityId, counters } = task;
   const { name, membersIn } = child;
@@ -112,24 +115,27 @@ async function storedMembers({ store }: Context, { endpoint, parentId }: MemberS
 /** How many members there are at least by the list item; null where nothing counts them. */
 function countedBy({ child: { counts, existsWith } }: Task, counters: string | null): number | null {
   const path = counts ?? existsWith;
-  if (path === undefined || counters === null) return null;
-  const values = JSON.parse(counters) as Record<string, string | null>;
+  if (path === undefined) return null;
   // Of a list, its length is stored behind a hash (sql/sync/due.sql).
-  const number = Number(values[path]?.split(' ').at(-1) ?? Number.NaN);
+  const number = Number(valuesIn(counters)[path]?.split(' ').at(-1) ?? Number.NaN);
   if (!Number.isSafeInteger(number) || number < 0) return null;
   return counts === undefined ? Math.min(1, number) : number;
+}
+
+function valuesIn(counters: string | null): Readonly<Record<string, string | null>> {
+  return JSON.parse(counters ?? '{}') as Record<string, string | null>;
 }
 
 /** Beside the counters of the parent, how many members the answer named that they were stored with. */
 const namedField = 'named';
 
 function namedBy(counters: string | null): number | null {
-  const { [namedField]: named } = JSON.parse(counters ?? '{}') as Record<string, string | null>;
+  const { [namedField]: named } = valuesIn(counters);
   return named === undefined ? null : Number(named);
 }
 
 function withNamed(counters: string, set: MemberSet): string {
-  return JSON.stringify({ ...JSON.parse(counters), [namedField]: String(new Set(set.ids).size) });
+  return JSON.stringify({ ...valuesIn(counters), [namedField]: String(new Set(set.ids).size) });
 }
 
 /**
@@ -173,9 +179,10 @@ export async function coverageInDoubt(
 
 /** Whether the list counts more messages than when the child was fetched last. */
 function hasMoreMessages({ counters, storedCounters }: Task): boolean {
-  const count = (text: string | null) =>
-    Number((JSON.parse(text ?? '{}') as Record<string, string | null>)['$.messageCount'] ?? Number.NaN);
-  return count(counters) > count(storedCounters);
+  const [now, then] = [counters, storedCounters].map(
+    (text) => valuesIn(text)['$.messageCount'] ?? Number.NaN,
+  );
+  return Number(now) > Number(then);
 }
 
 function byWeight(a: Doubt, b: Doubt): number {
