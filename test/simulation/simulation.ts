@@ -121,6 +121,8 @@ export class Simulation {
   #downMs = 0;
   #downUntil = 0;
   #skew = 0;
+  /** How the last command ended. */
+  #lastCode: Ended['code'] = 0;
 
   private constructor(
     readonly platform: Platform,
@@ -206,7 +208,7 @@ export class Simulation {
     else
       await everyNight(this, {
         isQuiet: ['quiet', 'misled'].includes(night.kind),
-        isWhole: night.run.run === 'whole',
+        isWhole: night.run.run === 'whole' && this.#lastCode !== 1,
       });
     this.removed.nightIsOver();
     this.#concerned.clear();
@@ -529,6 +531,7 @@ export class Simulation {
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
     const ended = await this.platform.program.run(args, how);
     const { code, stdout, stderr } = ended;
+    this.#lastCode = code;
     // Sizes and times of files, what the real clock measures and the port are not the program's doing.
     const printed = `${stdout} ${stderr}`
       .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+|(?<=snapshot published )[\dT:.-]+Z/g, '')

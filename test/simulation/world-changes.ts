@@ -13,12 +13,16 @@ export class Removed {
   /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
   readonly #survivors = new Set<unknown>();
 
-  /** Of a change that is made next. Nothing shows that a superseded topic came back, which is in no list: it stays away. */
+  /**
+   * Of a change that is made next. Nothing shows that a superseded topic came back, which is in no list, or which conversations a
+   * migrated one has that did: they stay away.
+   */
   made({ kind, ...of }: Change, { topics }: World): void {
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
     if (of.targetId !== undefined) this.#survivors.add(of.targetId);
-    const isSuperseded = topics.get(String(of.topicId))?.graphStatus === 'superseded';
-    if (kind === 'deleteTopic' && !isSuperseded) this.#today.push(['topics', of.topicId]);
+    const topic = topics.get(String(of.topicId));
+    const isShown = topic?.graphStatus !== 'superseded' && !topic?.migrated;
+    if (kind === 'deleteTopic' && isShown) this.#today.push(['topics', of.topicId]);
     if (kind === 'deletePerson') this.#today.push(['people', of.personId]);
     if (kind === 'deleteCompany') this.#today.push(['companies', of.companyId]);
     if (kind === 'restoreTopic') this.#earlier.topics.pop();
