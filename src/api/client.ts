@@ -160,7 +160,7 @@ export class Api {
       return await this.#attempt(prepared, {
         priority: options.priority ?? Priority.detail,
         signal: stop.signal,
-        retryServerErrors: options.retryServerErrors ?? true,
+        retryInDoubt: options.retryInDoubt ?? true,
         isCurrent: options.isCurrent,
       });
     } finally {
@@ -224,7 +224,7 @@ export class Api {
         this.retry,
         Math.random(),
       );
-      const isForCaller = !waiting.retryServerErrors && leavesOpen(kind, request);
+      const isForCaller = !waiting.retryInDoubt && leavesOpen(kind, request);
       if (delayMs === null || isForCaller) {
         const isRepeated = request.repeatable && !isForCaller;
         if (isRepeated && (await this.#wasOutage(kind, startedAt, waiting.signal))) continue;
@@ -247,7 +247,7 @@ export class Api {
   async #send(
     request: PreparedRequest,
     attempt: number,
-    waiting: Omit<Waiting, 'retryServerErrors'>,
+    waiting: Omit<Waiting, 'retryInDoubt'>,
   ): Promise<{ outcome: Answer | AttemptFailure; startedAt: number; key: string }> {
     let startedAt = 0;
     let key = '';
@@ -324,7 +324,7 @@ export class Api {
 interface Waiting {
   readonly priority: number;
   readonly signal: AbortSignal;
-  readonly retryServerErrors: boolean;
+  readonly retryInDoubt: boolean;
   readonly isCurrent?: (() => boolean) | undefined;
 }
 

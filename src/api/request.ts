@@ -26,7 +26,7 @@ export interface CallOptions {
   /** Ends every wait of the call with its reason. A request that was sent continues until its deadline. */
   readonly signal?: AbortSignal | undefined;
   /** False: a 5xx, and whatever leaves open whether a write was done, is thrown at once: the caller reads before it sends again. */
-  readonly retryServerErrors?: boolean | undefined;
+  readonly retryInDoubt?: boolean | undefined;
   /** Asked before each attempt: false ends the call with an OutdatedError instead. */
   readonly isCurrent?: (() => boolean) | undefined;
   /** Lists of this name in the items of the body are JsonTexts, to be compared before they are parsed. */

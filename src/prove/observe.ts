@@ -60,7 +60,7 @@ export async function observe(api: Api): Promise<Observations> {
     const onResponse = (one: HttpResponse) => {
       response = one;
     };
-    const options = { onResponse, retryServerErrors: false, signal: spent.signal };
+    const options = { onResponse, retryInDoubt: false, signal: spent.signal };
     await api.call(name, { params, query }, options).catch((error: unknown) => {
       const isAll = error instanceof RefusedError || error instanceof UnavailableError;
       if (!(error instanceof SignalhouseError) || (isAll && answers.length === 0)) throw error;

@@ -100,7 +100,7 @@ function request(
   { entityType, key, body, changes }: Delivery,
   isCurrent: () => boolean,
 ): Promise<Answer> {
-  const options = { priority: Priority.push, signal: stop, retryServerErrors: false, isCurrent };
+  const options = { priority: Priority.push, signal: stop, retryInDoubt: false, isCurrent };
   const params = entityType === 'topic' && { params: idParameter('topic', changes[0]?.entityId ?? '') };
   const call = { body: JSON.parse(body), idempotencyKey: key, ...params };
   return api.call(updateEndpoint[entityType], call, options);

@@ -218,7 +218,7 @@ async function send(context: MergeContext, merge: PeopleMerge, pair: Pair): Prom
     try {
       const request = { body, idempotencyKey: merge.idempotencyKey };
       const answer = await api.call('merge_people', request, {
-        ...{ priority: Priority.push, signal: stop, retryServerErrors: false },
+        ...{ priority: Priority.push, signal: stop, retryInDoubt: false },
       });
       merged = isObject(answer.body) ? answer.body.mergedCount : undefined;
     } catch (error) {

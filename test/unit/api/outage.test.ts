@@ -192,7 +192,7 @@ describe('a client', () => {
       async (api) => {
         await expect(api.call('update_topic', change)).rejects.toBeInstanceOf(UnavailableError);
         await expect(
-          api.call('update_topic', { ...change, idempotencyKey: 'k' }, { retryServerErrors: false }),
+          api.call('update_topic', { ...change, idempotencyKey: 'k' }, { retryInDoubt: false }),
         ).rejects.toBeInstanceOf(UnavailableError);
       },
       { retry, outageMs: 60_000 },
