@@ -121,8 +121,6 @@ export class Simulation {
   #downMs = 0;
   #downUntil = 0;
   #skew = 0;
-  /** How the last command ended. */
-  #lastCode: Ended['code'] = 0;
 
   private constructor(
     readonly platform: Platform,
@@ -202,20 +200,23 @@ export class Simulation {
     if (night.kind === 'calm') this.#clear();
     for (const move of night.storm) this.#storm(move, night);
     this.#pass(hour);
-    await this.#sync(night);
+    const isWhole = await this.#sync(night);
     if (night.kind === 'misled') await this.#misled();
     if (night.kind === 'calm') await this.#calm(night);
     else
       await everyNight(this, {
         isQuiet: ['quiet', 'misled'].includes(night.kind),
-        isWhole: night.run.run === 'whole' && this.#lastCode !== 1,
+        isWhole,
       });
     this.removed.nightIsOver();
     this.#concerned.clear();
   }
 
-  /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
-  async #sync(night: Night): Promise<void> {
+  /**
+   * The run of a night, as it goes; what has to show everything is followed by one that comes to its end. Returns whether there was
+   * one run, which came to its end.
+   */
+  async #sync(night: Night): Promise<boolean> {
     const { run, after, pause, meanwhile } = night.run;
     const isStormy = ['misled', 'stormy'].includes(night.kind);
     const args = ['sync', '--push', '--json', ...(isStormy ? [] : ['--accept-deletes'])];
@@ -231,7 +232,9 @@ export class Simulation {
     else if (run === 'full') await this.#command(args, { failing: { after, times: 12, error: diskError } });
     if (run !== 'whole') this.#pass(pause * 1_000);
     if (meanwhile) await this.#act(meanwhile, night);
-    if (run === 'whole' || !isStormy) await this.#command(args);
+    if (run !== 'whole' && isStormy) return false;
+    const { code } = await this.#command(args);
+    return run === 'whole' && code !== 1;
   }
 
   /** A day and an hour as a service: its job of each night has to run, whatever comes of it. */
@@ -531,7 +534,6 @@ export class Simulation {
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
     const ended = await this.platform.program.run(args, how);
     const { code, stdout, stderr } = ended;
-    this.#lastCode = code;
     // Sizes and times of files, what the real clock measures and the port are not the program's doing.
     const printed = `${stdout} ${stderr}`
       .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+|(?<=snapshot published )[\dT:.-]+Z/g, '')

@@ -57,6 +57,8 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   // Nothing shows what becomes of a superseded one, which is in no list.
   const topics = all.flatMap((one) => (one.graphStatus === 'superseded' ? [] : one.id));
   const live = all.flatMap((one) => (one.graphStatus === 'active' && !one.migrated ? one.id : []));
+  // What came back and was superseded before it was read would be in no list again.
+  const everThere = live.filter((id) => !removed.ever.has(id));
   const archived = all.flatMap((one) => (one.graphStatus === 'archived' && !one.migrated ? one.id : []));
   const people = [...world.people.keys()];
   const companies = [...world.companies.values()].flatMap((one) => (one.isOrgCompany ? [] : one.id));
@@ -67,14 +69,7 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
     deleteTopic: { topicId: pick(removed.mayGo(topics), of) },
     restoreTopic: { topicId: removed.last('topics') },
     mergeTopics: { sourceIds: [pick(removed.mayGo(live), of)], targetId: pick(live, other) },
-    // Not one that came back and may not have been read since: it would be in no list again.
-    supersedeTopic: {
-      topicId: pick(
-        live.filter((id) => !removed.ever.has(id)),
-        of,
-      ),
-      successorId: pick(live, other),
-    },
+    supersedeTopic: { topicId: pick(everThere, of), successorId: pick(live, other) },
     archiveTopic: { topicId: pick(live, of) },
     unarchiveTopic: { topicId: pick(archived, of) },
     patchTopic: {
