@@ -10,7 +10,7 @@ import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure } from './guard.js';
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
-import { type Metrics, type ServiceMetrics, together } from './metrics.js';
+import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
 import { type Intake, writes } from './writes.js';
 
@@ -245,8 +245,7 @@ function health(app: FastifyInstance, options: ServerOptions | SeveralOptions, s
     if (!('organizations' in options)) return texts.join('');
     return together([await options.service.text(), ...texts]);
   });
-  const contentType = 'service' in options ? options.service.contentType : options.metrics.contentType;
-  app.get('/metrics', async (_request, reply) => reply.type(contentType).send(await metricsText()));
+  app.get('/metrics', async (_request, reply) => reply.type(metricsType).send(await metricsText()));
 }
 
 /** The last facts, while newer ones are read. */
