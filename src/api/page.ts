@@ -50,7 +50,6 @@ export class PagingMemory {
 /** One page, as the server returned it. */
 export interface ReadPage extends ListAnswer {
   readonly arrivedAt: Arrival;
-  readonly bytes: number;
 }
 
 /** The part of the client that paging uses. */
@@ -194,8 +193,8 @@ export class PageReader {
     this.#largestPage = Math.max(this.#largestPage, answer.bytes);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) {
-      const { arrivedAt, bytes, hasNext = false } = answer;
-      return { ...list, hasMore: list.hasMore || hasNext, arrivedAt, bytes };
+      const { arrivedAt, hasNext = false } = answer;
+      return { ...list, hasMore: list.hasMore || hasNext, arrivedAt };
     }
     const { where } = prepareRequest(this.name, this.#endpoint, request);
     const page = number === undefined ? 'first page' : `page ${number}`;
