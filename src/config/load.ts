@@ -13,6 +13,7 @@ import {
   type Organization,
   organizationsProblems,
   placeOf,
+  settingsIn,
   settingsOf,
 } from './organizations.js';
 import { takeRemoved } from './removed.js';
@@ -28,6 +29,7 @@ import {
   type ServeSecrets,
 } from './secrets.js';
 import {
+  assign,
   dotted,
   parseSettings,
   type SettingsFile,
@@ -141,17 +143,9 @@ export function effectiveSettings(sources: Sources): EffectiveSetting[] {
   const read = readConfig(sources);
   const { origin, fileValues, own } = read;
   const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
+  const config = checked(read);
   // Required by most commands, so its absence is shown as well.
-  const {
-    encryptionKey: _,
-    warnings: __,
-    tuning: ___,
-    organization: ____,
-    jobsAtOnce: _____,
-    settingsFile: ______,
-    ...shown
-  } = checked(read);
-  const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...shown.api } });
+  const leaves = leavesOf({ ...settingsIn(config), api: { baseUrl: undefined, ...config.api } });
   return leaves.map(([path, value]) => {
     const setting = dotted(path);
     const given = origin.get(setting);
@@ -532,18 +526,4 @@ function readFile(
   if (value !== null && parsed.problems.length === 0)
     problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
   return { values: {}, lineOf };
-}
-
-function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [head, ...rest] = path;
-  if (head === undefined) return;
-  if (rest.length === 0) {
-    target[head] = value;
-    return;
-  }
-  // A value where a section belongs stays, and is reported.
-  if (target[head] !== undefined && !isObject(target[head])) return;
-  const inner = isObject(target[head]) ? { ...target[head] } : {};
-  target[head] = inner;
-  assign(inner, rest, value);
 }

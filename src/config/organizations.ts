@@ -120,7 +120,8 @@ export function listedIn(values: Values): Listed {
   return { organizations, shared: merged(older, settingsIn(values)), older, problems };
 }
 
-function settingsIn(values: Values): Values {
+/** What of it are settings. */
+export function settingsIn(values: object): Values {
   return Object.fromEntries(Object.entries(values).filter(([key]) => key in settings.shape));
 }
 
