@@ -59,27 +59,27 @@ export async function serve(
   const [first] = members;
   if (!first) throw new Error('nobody to serve');
   const { config, log, programVersion: version } = first;
-  const { host, port: own, allowedHosts } = config.serve;
-  const port = given ?? own;
+  const { host, allowedHosts } = config.serve;
+  const port = given ?? config.serve.port;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
-  const service = new ServiceMetrics({ process: true });
-  const all = assembleAll(members, signals, isList ? service : undefined);
+  const service = isList ? new ServiceMetrics({ process: true }) : undefined;
+  const all = assembleAll(members, signals, service);
   let finished = true;
   await Scope.run(async (scope) => {
-    const sites = all.map(({ member, scheduler, metrics, facts, name }) => ({
-      ...{ name, metrics, facts, schedule: scheduler, run: runReader(member) },
-      report: member.config.serve.report
-        ? reportSource(member, access !== undefined, isList ? `/o/${name}` : '')
-        : undefined,
-      intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-      ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
-    }));
-    const [only] = sites;
-    const common = { ...{ host, port, allowedHosts, token, version, log }, access };
-    const server = await startServer(
-      isList || !only ? { ...common, organizations: sites, service } : { ...common, ...only },
-    );
+    const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
+      const organization = isList ? { name, base: `/o/${name}` } : undefined;
+      return {
+        ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
+        report: member.config.serve.report
+          ? reportSource(member, access !== undefined, organization?.base)
+          : undefined,
+        intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
+        ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
+      };
+    });
+    const about = { host, port, allowedHosts, token, version, log };
+    const server = await startServer({ ...about, access, sites, service });
     scope.defer('server', () => server.close());
     const notifiers = all.flatMap((one) => one.notifiers);
     for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());

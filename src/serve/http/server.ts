@@ -35,7 +35,7 @@ type ReportSource = (
   reader: string | null,
 ) => Promise<{ readonly html: string; readonly policy: string } | null>;
 
-interface ServiceOptions {
+export interface ServerOptions {
   /** Loopback when absent. */
   readonly host?: string | undefined;
   /** 0 takes any free port. */
@@ -52,10 +52,15 @@ interface ServiceOptions {
   readonly limits?: Partial<typeof defaultLimits> | undefined;
   /** How often the page refreshes itself; default 5000. */
   readonly refreshMs?: number | undefined;
+  readonly sites: readonly Site[];
+  /** The metrics of the process that serves several organizations: then all of them are at `/`. */
+  readonly service?: ServiceMetrics | undefined;
 }
 
 /** The pages of one organization. */
-interface SiteOptions {
+export interface Site {
+  /** Where the service has several organizations: its name in the settings, and where its pages are; otherwise they are at `/`. */
+  readonly organization?: { readonly name: string; readonly base: string } | undefined;
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
   readonly facts: FactsCache;
@@ -65,25 +70,6 @@ interface SiteOptions {
   readonly run: (runId: string) => Promise<RunDetails | null>;
   readonly schedule: Pick<Scheduler, 'view' | 'ask'>;
   readonly metrics: Metrics;
-}
-
-/** A server for one organization, whose pages are at `/`. */
-export type ServerOptions = ServiceOptions & SiteOptions;
-
-/** A server for several: all of them at `/`, and the pages of each under `/o/NAME/`. */
-export interface SeveralOptions extends ServiceOptions {
-  readonly organizations: readonly (SiteOptions & { readonly name: string })[];
-  readonly service: ServiceMetrics;
-}
-
-type Site = SiteOptions & { readonly organization?: { readonly name: string; readonly base: string } };
-
-function sitesOf(options: ServerOptions | SeveralOptions): readonly Site[] {
-  if (!('organizations' in options)) return [options];
-  return options.organizations.map(({ name, ...site }) => ({
-    ...site,
-    organization: { name, base: `/o/${name}` },
-  }));
 }
 
 export interface RunningServer {
@@ -101,7 +87,7 @@ const retryAfter = 60;
 const defaultHost = '127.0.0.1';
 
 /** Starts the server. Throws UsageError with the setting when it cannot listen on the address. */
-export async function startServer(options: ServerOptions | SeveralOptions): Promise<RunningServer> {
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host = defaultHost, port } = options;
   const app = buildServer(options);
   try {
@@ -117,9 +103,8 @@ export async function startServer(options: ServerOptions | SeveralOptions): Prom
   }
 }
 
-export function buildServer(options: ServerOptions | SeveralOptions): FastifyInstance {
-  const { host = defaultHost, token, log } = options;
-  const sites = sitesOf(options);
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { host = defaultHost, token, log, sites, service } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const app = fastify({
     bodyLimit: 1_024,
@@ -153,14 +138,9 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
   app.addHook('onResponse', async (request, reply) => {
     // The pattern, not the path: clients must not be able to create labels.
     const { url = 'none' } = request.routeOptions;
-    const site = 'organizations' in options ? siteOf(sites, url) : options;
-    const route =
-      url.slice(site && 'organization' in site ? (site.organization?.base.length ?? 0) : 0) || '/';
-    (site?.metrics ?? ('service' in options ? options.service : undefined))?.served(
-      route,
-      reply.statusCode,
-      reply.elapsedTime,
-    );
+    const site = siteOf(sites, url);
+    const route = url.slice(site?.organization?.base.length ?? 0) || '/';
+    (site?.metrics ?? service)?.served(route, reply.statusCode, reply.elapsedTime);
   });
   const logFault = (error: unknown, request: FastifyRequest) => {
     const { status } = answerTo(error);
@@ -174,11 +154,11 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
     reply.code(404).send({ code: 'not_found', message: 'Not found.' }),
   );
 
-  health(app, options, sites);
+  health(app, options);
   void app.register(async (all) => {
     const { access, clock = systemClock } = options;
-    if (access) await requireLogin(all, access, clock, 'organizations' in options ? '/' : '/sheets');
-    if ('organizations' in options) overview(all, options);
+    if (access) await requireLogin(all, access, clock, service ? '/' : '/sheets');
+    if (service) overview(all, options);
     for (const one of sites)
       void all.register(
         async (site) => {
@@ -207,8 +187,7 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
 
 /** The organization whose route this is; undefined for a route of the service. */
 function siteOf(sites: readonly Site[], route: string): Site | undefined {
-  const [, name] = /^\/o\/([^/]+)/.exec(route) ?? [];
-  return name === undefined ? undefined : sites.find(({ organization }) => organization?.name === name);
+  return sites.find(({ organization }) => !organization || `${route}/`.startsWith(`${organization.base}/`));
 }
 
 function send(reply: FastifyReply, error: unknown): FastifyReply {
@@ -221,8 +200,7 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
 const watched: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The routes for the programs that watch this one; they never need a login, and take every host name. */
-function health(app: FastifyInstance, options: ServerOptions | SeveralOptions, sites: readonly Site[]): void {
-  const { clock = systemClock } = options;
+function health(app: FastifyInstance, { sites, service, clock = systemClock }: ServerOptions): void {
   app.get('/healthz', () => ({ status: 'ok' }));
 
   app.get('/readyz', (_request, reply) => {
@@ -238,12 +216,11 @@ function health(app: FastifyInstance, options: ServerOptions | SeveralOptions, s
     const texts = await Promise.all(
       sites.map(async ({ facts, schedule, metrics }) => {
         // Who reads them for the first time must not keep Prometheus waiting for all of them.
-        const cached = 'organizations' in options ? latestOf(facts) : await facts.latest();
+        const cached = service ? latestOf(facts) : await facts.latest();
         return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
       }),
     );
-    if (!('organizations' in options)) return texts.join('');
-    return together([await options.service.text(), ...texts]);
+    return service ? together([await service.text(), ...texts]) : texts.join('');
   });
   app.get('/metrics', async (_request, reply) => reply.type(metricsType).send(await metricsText()));
 }
@@ -255,16 +232,16 @@ function latestOf(facts: FactsCache): FactsCache['last'] {
 }
 
 /** What is at `/` when there are several: all of them, the worst first, and the same for programs. */
-function overview(app: FastifyInstance, options: SeveralOptions): void {
-  const { organizations, version, clock = systemClock, refreshMs = 5_000 } = options;
+function overview(app: FastifyInstance, options: ServerOptions): void {
+  const { sites, version, clock = systemClock, refreshMs = 5_000 } = options;
   const lines = () =>
-    organizations.map(({ name, facts, schedule }) => {
+    sites.map(({ organization, facts, schedule }) => {
       const known = {
         facts: latestOf(facts)?.facts ?? null,
         problem: facts.problem,
         schedule: schedule.view(),
       };
-      return organizationLine(name, known, clock.now());
+      return organizationLine(organization?.name ?? '', known, clock.now());
     });
   app.get('/organizations.json', () => worstFirst(lines()));
   app.get('/', (request, reply) => {
@@ -275,7 +252,7 @@ function overview(app: FastifyInstance, options: SeveralOptions): void {
 }
 
 /** The routes for people. Returns what reads the content of a page for a request. */
-function pages(app: FastifyInstance, options: ServiceOptions & Site) {
+function pages(app: FastifyInstance, options: ServerOptions & Site) {
   const { facts, schedule, version, clock = systemClock, refreshMs = 5_000 } = options;
 
   app.get('/status.json', async () => {
