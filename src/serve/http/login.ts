@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
 import { isPassword } from '../../base/password.js';
 import { loginPage } from '../page/login.js';
-import type { Visitor } from '../page/page.js';
+import type { Person, Visitor } from '../page/page.js';
 import { answerTo, HttpError, isPersonName } from './guard.js';
 
 /** Who may look at the pages, in the shape of the settings. */
@@ -14,11 +14,6 @@ export interface AccessSettings {
   readonly users: readonly (Person & { readonly passwordHash?: string | undefined })[];
   readonly proxies: readonly string[];
   readonly userHeader: string | null;
-}
-
-export interface Person {
-  readonly name: string;
-  readonly role: 'read' | 'write';
 }
 
 declare module 'fastify' {

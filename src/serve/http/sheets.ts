@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemText, SignalhouseError, UsageError } from '../../base/errors.js';
-import type { PageContent } from '../page/page.js';
+import type { PageContent, Person } from '../page/page.js';
 import {
   type Problem,
   problemPage,
@@ -11,7 +11,7 @@ import {
   sheetsPage,
 } from '../page/sheets.js';
 import { answerTo, HttpError } from './guard.js';
-import { field, type Person } from './login.js';
+import { field } from './login.js';
 
 export interface SheetFile {
   readonly name: string;

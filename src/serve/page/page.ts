@@ -32,9 +32,12 @@ export interface PageContent {
   readonly zone?: string | undefined;
 }
 
-export interface Visitor {
+export interface Person {
   readonly name: string;
   readonly role: 'read' | 'write';
+}
+
+export interface Visitor extends Person {
   /** Each form sends it back. */
   readonly token: string;
   /** Whether the login was here, and not at a proxy. */
