@@ -138,6 +138,10 @@ export function secure(reply: FastifyReply): void {
   reply.headers(headers);
 }
 
+export function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(page);
+}
+
 /**
  * Refuses requests with a host name that is not accepted. Otherwise a foreign web page could let its own name resolve to
  * this machine and read the answers through the user's browser (DNS rebinding). A server on loopback accepts loopback

@@ -7,7 +7,7 @@ import { oneAtATime } from '../../base/one-at-a-time.js';
 import { isPassword } from '../../base/password.js';
 import { loginPage } from '../page/login.js';
 import type { Person, Visitor } from '../page/page.js';
-import { answerTo, HttpError, isPersonName } from './guard.js';
+import { answerTo, HttpError, isPersonName, sendPage } from './guard.js';
 
 /** Who may look at the pages, in the shape of the settings. */
 export interface AccessSettings {
@@ -129,7 +129,8 @@ export async function requireLogin(
   });
 
   const showLogin = (reply: FastifyReply, next: string, name = '', problem: string | null = null) =>
-    reply.type('text/html; charset=utf-8').send(
+    sendPage(
+      reply,
       loginPage({
         ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
         header: access.users.some(({ passwordHash }) => passwordHash) ? null : userHeader,

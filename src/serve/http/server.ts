@@ -8,7 +8,7 @@ import { organizationLine, organizationsPage, worstFirst } from '../page/organiz
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
-import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure } from './guard.js';
+import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure, sendPage } from './guard.js';
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
 import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
@@ -168,9 +168,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         { prefix: one.organization?.base ?? '' },
       );
   });
-  for (const [path, { type, body }] of pageAssets()) {
+  for (const { path, type, body } of pageAssets())
     app.get(path, (_request, reply) => reply.type(type).send(body));
-  }
   if (token) {
     const { maxSheetBytes } = limits;
     for (const { schedule, intake, organization } of sites)
@@ -247,7 +246,7 @@ function overview(app: FastifyInstance, options: ServerOptions): void {
   app.get('/', (request, reply) => {
     const visitor = visitorOf(request, reply);
     const page = organizationsPage({ lines: lines(), version, now: clock.now(), refreshMs, visitor });
-    return reply.type('text/html; charset=utf-8').send(page);
+    return sendPage(reply, page);
   });
 }
 
@@ -276,10 +275,8 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
         const message = 'Nothing was published yet: the report needs a first sync.';
         return reply.code(503).header('retry-after', retryAfter).send({ code: 'not_ready', message });
       }
-      return reply
-        .header('content-security-policy', `${made.policy}; frame-ancestors 'none'`)
-        .type('text/html; charset=utf-8')
-        .send(made.html);
+      reply.header('content-security-policy', `${made.policy}; frame-ancestors 'none'`);
+      return sendPage(reply, made.html);
     });
   }
 
@@ -299,10 +296,8 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
       zone: typeof zone === 'string' ? zone : undefined,
     };
   };
-  const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
-
-  app.get('/', async (request, reply) => send(reply, statusPage(await content(request, reply))));
-  app.get('/runs', async (request, reply) => send(reply, runsPage(await content(request, reply))));
+  app.get('/', async (request, reply) => sendPage(reply, statusPage(await content(request, reply))));
+  app.get('/runs', async (request, reply) => sendPage(reply, runsPage(await content(request, reply))));
   app.get<{ Params: { id: string } }>('/runs/:id', async (request, reply) => {
     const { id } = request.params;
     const known = await content(request, reply);
@@ -310,7 +305,7 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
     const isListed = known.facts?.contents?.runs.some(({ run_id }) => run_id === id) ?? false;
     const run = isListed ? await options.run(id) : null;
     if (run === null) throw new HttpError(404, 'not_found', 'There is no run with this id.');
-    return send(reply, runPage(known, run));
+    return sendPage(reply, runPage(known, run));
   });
   return content;
 }
