@@ -140,9 +140,6 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-/** Facts of several organizations that nobody asks for are dropped. */
-const keptMs = 600_000;
-
 function assembleAll(
   members: readonly ServeAccess[],
   signals: RunSignals,
@@ -166,7 +163,7 @@ function assembleAll(
 
 function assemble(
   member: ServeAccess,
-  { kill, stop }: RunSignals,
+  { kill }: RunSignals,
   shared: { turns: Turns; inTurn: ReturnType<typeof oneAtATime>; service: ServiceMetrics | undefined },
 ) {
   const { turns, inTurn, service } = shared;
@@ -185,8 +182,7 @@ function assemble(
     },
   };
   const read = factsReader(member, live);
-  const idle = service ? { keepMs: keptMs, drop: read.drop, stop } : {};
-  const facts = cacheFacts({ facts: () => inTurn(read), log, clock, ...idle });
+  const facts = cacheFacts({ facts: () => inTurn(read), log, clock });
   const notifiers = notifiersOf(member, facts);
   const scheduler = new Scheduler({
     jobs: config.serve.jobs,
