@@ -109,14 +109,16 @@ export function arrivalNow(clock: Pick<Clock, 'now'>): Arrival {
 /** A moment as ISO 8601 in UTC: how everything that serve shows, stores or sends writes time. */
 export type Iso = string;
 
-/** Milliseconds since the epoch, written. */
-export function iso(ms: number): Iso {
-  return new Date(ms).toISOString();
+/** Milliseconds since the epoch, written; null for none. */
+export function iso(ms: number): Iso;
+export function iso(ms: number | null): Iso | null;
+export function iso(ms: number | null): Iso | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** Milliseconds since the epoch; null for what is none. */
-export function millis(at: Iso | null): number | null {
-  const ms = at === null ? Number.NaN : Date.parse(at);
+export function millis(at: Iso | null | undefined): number | null {
+  const ms = Date.parse(at ?? '');
   return Number.isNaN(ms) ? null : ms;
 }
 

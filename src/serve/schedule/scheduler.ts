@@ -129,7 +129,7 @@ export class Scheduler {
   #announce(job: Job, missed: number | null): void {
     const why = missed === null ? 'it never ran before' : `its run of ${moment(missed)} was missed`;
     this.options.log.info(
-      { job: job.name, due: missed === null ? null : iso(missed) },
+      { job: job.name, due: iso(missed) },
       `${job.name} runs once right after the start, because ${why}: it ${doing[job.run]}. With catchUp: false it waits for its schedule`,
     );
   }
@@ -184,7 +184,7 @@ export class Scheduler {
         run: job.run,
         cron: job.cron,
         timezone: job.timezone,
-        nextAt: this.#nextAt(job),
+        nextAt: iso(this.#nextStart(job, this.#clock.now())),
         last: this.#memory.history.find((record) => record.job === job.name) ?? null,
         lastSuccessAt: this.#memory.jobs[job.name]?.lastSuccessAt ?? null,
         overdueSince: this.#overdueSince(job),
@@ -316,8 +316,7 @@ export class Scheduler {
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
       ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
-      dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
-      ...{ startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
+      ...{ dueAt: iso(entry.dueAt), startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
       ...(result.endedByOutage && { endedByOutage: true }),
     };
     await this.#recordEnd(record, retry);
@@ -358,12 +357,7 @@ export class Scheduler {
   }
 
   #handledDue(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.handledDue ?? null);
-  }
-
-  #nextAt(job: Job): string | null {
-    const start = this.#nextStart(job, this.#clock.now());
-    return start === null ? null : iso(start);
+    return millis(this.#memory.jobs[job.name]?.handledDue);
   }
 
   /** The next start that is still to come: of the schedule, or of a retry before it. */
@@ -377,14 +371,13 @@ export class Scheduler {
   /** Counted from the last success, or from the first run that is remembered, or from the start of the process. */
   #overdueSince(job: Job): string | null {
     const first = this.#memory.history.findLast((record) => record.job === job.name);
-    const from =
-      millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt ?? null) ?? this.#createdAt;
+    const from = millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt) ?? this.#createdAt;
     const due = nextRun(job, from);
     return due === null || due > this.#clock.now() ? null : iso(due);
   }
 
   #retryAt(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.retry?.at ?? null);
+    return millis(this.#memory.jobs[job.name]?.retry?.at);
   }
 
   #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {
@@ -506,8 +499,7 @@ interface Entry {
 }
 
 function liveRun({ job, trigger, dueAt, since, progress, outage }: Entry): LiveRun {
-  const due = dueAt === null ? null : iso(dueAt);
-  return { job: job.name, trigger, dueAt: due, since: iso(since), progress, outage };
+  return { job: job.name, trigger, dueAt: iso(dueAt), since: iso(since), progress, outage };
 }
 
 function outageView({ forMs, leftMs, reason }: Outage, now: number): OutageView {
