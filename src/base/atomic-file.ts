@@ -21,7 +21,8 @@ export const privateMode = 0o600;
 
 /**
  * Replaces the file at `path` with what `write` puts into a new one. Rejects with a StorageError when the disk is full, else
- * with the file system's error, or with that of `write`; then the old file is unchanged and the temporary one is gone. One call at a time for each path.
+ * with the file system's error, or with that of `write`; then the old file is unchanged and the temporary one is gone. One
+ * call at a time for each path.
  */
 export async function writeAtomically(
   path: string,

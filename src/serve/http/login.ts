@@ -55,14 +55,15 @@ export function proxyCheck(proxies: readonly string[]): (address: string) => boo
 }
 
 /**
- * `home` is where a login leads that was not asked for on the way to another page. Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
- * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends.
+ * Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
+ * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends. `home` is
+ * where a login leads that was not asked for on the way to another page.
  */
 export async function requireLogin(
   app: FastifyInstance,
   access: AccessSettings,
   clock: Clock,
-  home = '/sheets',
+  home: string,
 ): Promise<void> {
   // Loaded only by a server with users.
   const [cookie, csrf, multipart, rateLimit] = await Promise.all([
