@@ -9,10 +9,8 @@ import {
   chosenFrom,
   directoryProblems,
   keyProblems,
-  type Listed,
   listedIn,
   merged,
-  type Organization,
   organizationsProblems,
   placeOf,
   settingsIn,
@@ -333,7 +331,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
     assign(shared, path.split('.'), value);
     origin.set(path, flag);
   }
-  const organization = chosen(listed, sources, problems);
+  const organization = chosenFrom(listed, sources.organization, problems);
   const inList = listed ? [...listed.problems, ...directoryProblems(listed, shared, cwd)] : [];
   const listProblems = inList.map((one) => ({ ...one, setting: `${file}: ${one.setting}` }));
   problems.push(...listProblems);
@@ -395,20 +393,6 @@ function notDirectory(path: string): string | undefined {
   } catch (error) {
     return isObject(error) && error.code === 'ENOTDIR' ? 'is below a file' : undefined;
   }
-}
-
-function chosen(listed: Listed | undefined, sources: Sources, problems: Problem[]): Organization | undefined {
-  const { organization: asked } = sources;
-  if (!listed) {
-    const problem = 'the settings file has no organizations; leave this out, or add the list';
-    if (asked !== undefined) problems.push({ setting: '--organization', problem });
-    return undefined;
-  }
-  if (listed.organizations.length === 0) return undefined;
-  const found = chosenFrom(listed, asked);
-  if ('own' in found) return found;
-  problems.push(found);
-  return undefined;
 }
 
 /**

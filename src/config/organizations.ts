@@ -230,21 +230,30 @@ function realPath(path: string): string {
   }
 }
 
-/** The organization that was asked for, or the only one; a problem where it cannot be told. */
-export function chosenFrom({ organizations }: Listed, asked: string | undefined): Organization | Problem {
+/** The organization that was asked for, or the only one; undefined where there is no list, or it cannot be told. */
+export function chosenFrom(
+  listed: Listed | undefined,
+  asked: string | undefined,
+  problems: Problem[],
+): Organization | undefined {
+  const refuse = (problem: string): undefined => {
+    problems.push({ setting: '--organization', problem });
+  };
+  if (!listed) {
+    if (asked === undefined) return undefined;
+    return refuse('the settings file has no organizations; leave this out, or add the list');
+  }
+  const { organizations } = listed;
+  const [first] = organizations;
+  // What is wrong with an empty list is told already.
+  if (first === undefined || (asked === undefined && organizations.length === 1)) return first;
   const names = organizations.map((one) => one.name);
-  const [only] = organizations;
-  if (asked === undefined && only && organizations.length === 1) return only;
   const all = `one of ${names.join(', ')}`;
-  if (asked === undefined) return { setting: '--organization', problem: `is required: ${all}` };
-  const found = organizations.find((one) => one.name === asked);
+  if (asked === undefined) return refuse(`is required: ${all}`);
   const guess = closestMatch(asked, names);
-  return (
-    found ?? {
-      setting: '--organization',
-      problem: `${JSON.stringify(asked)} is not ${all}${guess === undefined ? '' : `; did you mean ${guess}?`}`,
-    }
-  );
+  const meant = guess === undefined ? '' : `; did you mean ${guess}?`;
+  const found = organizations.find((one) => one.name === asked);
+  return found ?? refuse(`${JSON.stringify(asked)} is not ${all}${meant}`);
 }
 
 /** What a schema cannot find. `named` tells how the user gave a setting. */
