@@ -116,6 +116,5 @@ export function section(id: string, heading: string, ...content: readonly Piece[
 
 /** `topics, people and companies`. */
 export function listed(names: readonly string[]): string {
-  if (names.length < 2) return names.join('');
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  return new Intl.ListFormat('en-GB').format(names);
 }
