@@ -22,11 +22,12 @@ import {
   baseUrlProblem,
   given,
   type LakeSecrets,
+  lakeVariables,
   readApiKey,
   readEncryptionKey,
-  readLakeSecrets,
-  readServeSecrets,
   type ServeSecrets,
+  secretsIn,
+  serveVariables,
 } from './secrets.js';
 import { assign, dotted, parseSettings, type SettingsFile, valueAt, withoutEmpty } from './settings-file.js';
 
@@ -182,8 +183,8 @@ export function loadServeConfig(
 ): ServeConfig {
   const read = readConfig(sources);
   const secretsOf = (problems: Problem[]) => ({
-    secrets: readServeSecrets(sources, problems),
-    lake: readLakeSecrets(sources, problems),
+    secrets: secretsIn(sources, serveVariables, problems),
+    lake: secretsIn(sources, lakeVariables, problems),
   });
   const { secrets, lake } = secretsOf(read.problems);
   if (read.config) read.problems.push(...check(read.config, secrets, read.named, lake));
@@ -234,7 +235,7 @@ export function loadLakeConfigWithCredentials(
 }
 
 function checkedLake(sources: Sources, { config, problems, named }: Read, check: CheckLake): LakeSecrets {
-  const lake = readLakeSecrets(sources, problems);
+  const lake = secretsIn(sources, lakeVariables, problems);
   if (config) problems.push(...check(config.lake, lake, named));
   return lake;
 }

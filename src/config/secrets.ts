@@ -7,7 +7,7 @@ import { keyAddressProblem } from '../base/loopback.js';
 /** Secrets and credentials: they come from the environment, or from a file that it names, and no message quotes them. */
 
 /** The variable of each secret of `serve`. The variable with `_FILE` appended names a file; the secret itself overrides it. */
-const serveVariables = {
+export const serveVariables = {
   /** For the routes that change something; without it those routes do not exist. */
   token: 'SIGNALHOUSE_SERVE_TOKEN',
   /** Where notifications go. */
@@ -17,7 +17,7 @@ const serveVariables = {
 } as const;
 
 /** The variables of the lake's secrets, which have files in the same way; lake/settings.ts describes each. */
-const lakeVariables = {
+export const lakeVariables = {
   keyId: 'AWS_ACCESS_KEY_ID',
   secretKey: 'AWS_SECRET_ACCESS_KEY',
   sessionToken: 'AWS_SESSION_TOKEN',
@@ -41,17 +41,8 @@ interface Place {
   readonly onSecret?: ((secret: string) => void) | undefined;
 }
 
-/** Reads the secrets of `serve` and adds what is wrong with them to `problems`, without quoting one. */
-export function readServeSecrets(place: Place, problems: Problem[]): ServeSecrets {
-  return readSecrets(place, serveVariables, problems);
-}
-
-/** Reads the secrets of the lake and adds what is wrong with them to `problems`, without quoting one. */
-export function readLakeSecrets(place: Place, problems: Problem[]): LakeSecrets {
-  return readSecrets(place, lakeVariables, problems);
-}
-
-function readSecrets<V extends Readonly<Record<string, string>>>(
+/** Reads the secrets of these variables and adds what is wrong with them to `problems`, without quoting one. */
+export function secretsIn<V extends Readonly<Record<string, string>>>(
   place: Place,
   variables: V,
   problems: Problem[],
