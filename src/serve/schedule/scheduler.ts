@@ -396,10 +396,11 @@ export class Scheduler {
  * warehouse goes through it. `run` must not reject.
  */
 class RunQueue {
-  readonly #waiting: Entry[] = [];
+  readonly waiting: Entry[] = [];
   readonly #guests: { readonly name: string; enter(): void; refuse(reason: Error): void }[] = [];
-  #running: Entry | null = null;
-  #visitor: string | null = null;
+  running: Entry | null = null;
+  /** The name of the work that holds the warehouse without being an entry; null for none. */
+  visitor: string | null = null;
   #idle: (() => void)[] = [];
 
   constructor(
@@ -407,48 +408,35 @@ class RunQueue {
     private readonly turns: Turns,
   ) {}
 
-  get running(): Entry | null {
-    return this.#running;
-  }
-
-  get waiting(): readonly Entry[] {
-    return this.#waiting;
-  }
-
-  /** The name of the work that holds the warehouse without being an entry; null for none. */
-  get visitor(): string | null {
-    return this.#visitor;
-  }
-
   /** Whether a job is running or waiting. */
   has(job: Job): boolean {
-    return this.#running?.job === job || this.#waiting.some((entry) => entry.job === job);
+    return this.running?.job === job || this.waiting.some((entry) => entry.job === job);
   }
 
   get busy(): boolean {
-    return this.#running !== null || this.#visitor !== null;
+    return this.running !== null || this.visitor !== null;
   }
 
   add(entry: Entry): void {
-    this.#waiting.push(entry);
+    this.waiting.push(entry);
     this.#next();
   }
 
   /** Removes everything that waits, and returns the entries. */
   clear(reason: Error): Entry[] {
     for (const guest of this.#guests.splice(0)) guest.refuse(reason);
-    return this.#waiting.splice(0);
+    return this.waiting.splice(0);
   }
 
   /** Holds the warehouse for work that is not an entry, before any entry that waits. Rejects when it is cleared before. */
   async visit<R>(name: string, work: () => Promise<R>): Promise<R> {
     if (this.busy)
       await new Promise<void>((enter, refuse) => void this.#guests.push({ name, enter, refuse }));
-    this.#visitor = name;
+    this.visitor = name;
     try {
       return await work();
     } finally {
-      this.#visitor = null;
+      this.visitor = null;
       this.#next();
     }
   }
@@ -465,22 +453,22 @@ class RunQueue {
     if (this.busy) return;
     const guest = this.#guests.shift();
     if (guest) {
-      this.#visitor = guest.name;
+      this.visitor = guest.name;
       guest.enter();
       return;
     }
-    if (this.#waiting.length === 0) {
+    if (this.waiting.length === 0) {
       for (const resolve of this.#idle.splice(0)) resolve();
       return;
     }
     const turn = this.turns.take(this.#again);
-    const entry = turn && this.#waiting.shift();
+    const entry = turn && this.waiting.shift();
     if (!turn || !entry) return;
-    this.#running = entry;
+    this.running = entry;
     void this.run(entry, turn).finally(() => {
       // Others first: who waits already waits longer than the next one here.
       turn.release();
-      this.#running = null;
+      this.running = null;
       this.#next();
     });
   }
