@@ -46,7 +46,7 @@ const runRecord = z
     /** Null when it was skipped. */
     exitCode: z.enum(ExitCode).nullable(),
     message: z.string(),
-    /** The runs that it made (ops.runs); earlier versions did not record them. */
+    /** The runs that it made (ops.runs); none when it was skipped. */
     runIds: z.array(z.string()).readonly().optional(),
     endedByOutage: z.boolean().optional(),
   })
