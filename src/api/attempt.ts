@@ -3,7 +3,7 @@ import { type Arrival, arrivalNow, type Clock, type ServiceClock } from '../base
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
-import type { Budget, Pause } from './budget.js';
+import type { Budget } from './budget.js';
 import { AttemptFailure, type FailureKind } from './failure.js';
 import type { ApiKey } from './key.js';
 import type { PreparedRequest } from './request.js';
@@ -32,14 +32,9 @@ export interface Attempt {
   readonly serverDate?: Date | undefined;
 }
 
-export interface Paused extends Pause {
-  readonly endpoint: string;
-}
-
 /** Events of the client, for `node:events`. */
 export interface ApiEvents {
   attempt: [Attempt];
-  paused: [Paused];
   /** When an outage begins, and once a minute while it lasts. */
   unavailable: [Outage];
   outageEnd: [OutageEnd];
@@ -94,7 +89,7 @@ export class Attempts {
     const status = response?.status ?? failure?.detail.status;
     if (failure?.kind === 'limited') this.#pause(request.where.endpoint, failure.detail.retryAfterMs);
     else if (status !== undefined) budget.accepted();
-    this.#emit('attempt', {
+    this.#tell({
       ...request.where,
       startedAt,
       ms,
@@ -129,7 +124,6 @@ export class Attempts {
       ? 'rate limited (429): the API asks for a longer pause than this client waits; requests resume sooner'
       : 'rate limited (429): no requests until the pause is over';
     this.options.log.warn({ endpoint, ...pause }, text);
-    this.#emit('paused', { endpoint, ...pause });
   }
 
   #requestId(response: HttpResponse): string | undefined {
@@ -140,12 +134,12 @@ export class Attempts {
   readonly #scrub = (text: string): string => this.options.key.scrub(text);
 
   /** A listener that throws must not turn a request that succeeded into one that failed. */
-  #emit(event: keyof ApiEvents, value: Attempt | Paused): void {
+  #tell(attempt: Attempt): void {
     const { events, log } = this.options;
     try {
-      (events as EventEmitter).emit(event, value);
+      events.emit('attempt', attempt);
     } catch (error) {
-      log.error({ event, problem: messageOf(error) }, 'an event listener failed');
+      log.error({ problem: messageOf(error) }, 'an event listener failed');
     }
   }
 }

@@ -27,7 +27,7 @@ export interface SharedSpending {
 }
 
 /** The effect of a 429. */
-export interface Pause {
+interface Pause {
   /** No request is sent for this long. */
   readonly waitMs: number;
   /** The wait that the server asked for; undefined when it named none. */

@@ -177,9 +177,9 @@ export class Api {
     this.#spendingLog?.close();
   }
 
-  /** Ends all calls at once, those in flight too (StoppedError, or `reason`). */
-  async destroy(reason: Error = new StoppedError('The client is stopped')): Promise<void> {
-    this.#end.abort(reason);
+  /** Ends all calls at once, those in flight too (StoppedError). */
+  async destroy(): Promise<void> {
+    this.#end.abort(new StoppedError('The client is stopped'));
     await this.#transport.destroy();
     await this.#gate.idle();
     this.#spendingLog?.close();

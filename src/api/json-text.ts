@@ -95,7 +95,7 @@ export class JsonText {
 
   /** How many objects and lists are inside each other; 0 for any other value. */
   get depth(): number {
-    this.#depth ??= depthOf(this.#bytes);
+    this.#depth ??= Scanner.depth(this.#bytes);
     return this.#depth;
   }
 
@@ -437,10 +437,6 @@ function isEmptyObject(bytes: Buffer): boolean {
   let at = 1;
   while (isSpace(bytes[at])) at += 1;
   return at >= bytes.length;
-}
-
-function depthOf(bytes: Buffer): number {
-  return Scanner.depth(bytes);
 }
 
 function malformed(): SyntaxError {

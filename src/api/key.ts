@@ -1,5 +1,3 @@
-import { UsageError } from '../base/errors.js';
-
 /** The API key of a client, which may be replaced while the client runs. No message or error holds it. */
 export class ApiKey {
   #current: string;
@@ -7,13 +5,11 @@ export class ApiKey {
   readonly #used: string[];
   readonly #read: (() => string) | undefined;
 
-  /** `read` reads it again, where it is in a file. Throws UsageError for a key that is not valid in a header. */
+  /**
+   * `read` reads it again, where it is in a file. Both are checked with the settings: the HTTP library rejects a key with a
+   * line break, with an error that quotes the key.
+   */
   constructor(key: string, read?: () => string) {
-    // The HTTP library rejects a key with a line break, with an error that quotes the key.
-    if (!/^[\x21-\x7e]+$/.test(key)) {
-      const problem = 'is empty, or contains spaces or characters outside ASCII';
-      throw new UsageError('The API key is not valid', [{ setting: 'SIGNALHOUSE_API_KEY', problem }]);
-    }
     this.#current = key;
     this.#used = [key];
     this.#read = read;

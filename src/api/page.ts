@@ -28,29 +28,17 @@ export interface PagingSettings {
   readonly maxBytesAhead?: number | undefined;
 }
 
-/** What a scan learned about the paging of an endpoint, so that the next scan spends no requests on it. */
-interface LearnedPaging {
-  /** The server answers 400 to a request with a page size. */
-  sizeRefused?: boolean;
-}
-
-/** The paging settings, and what this client has learned about each endpoint. */
+/** The paging settings, and what a scan learned, so that the next one spends no requests on it. */
 export class PagingMemory {
-  readonly #learned = new Map<string, LearnedPaging>();
+  /** The endpoints that answer 400 to a request with a page size. */
+  readonly sizeRefusedBy = new Set<string>();
 
   constructor(readonly settings: PagingSettings) {}
-
-  about(name: string): LearnedPaging {
-    const learned = this.#learned.get(name) ?? {};
-    this.#learned.set(name, learned);
-    return learned;
-  }
 }
 
 /** One page, as the server returned it. */
 export interface ReadPage extends ListAnswer {
   readonly arrivedAt: Arrival;
-  readonly bytes: number;
 }
 
 /** The part of the client that paging uses. */
@@ -74,7 +62,6 @@ type FirstAnswer = Pick<Answer, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
 
 /** Requests single pages of one list. */
 export class PageReader {
-  readonly learned: LearnedPaging;
   readonly #endpoint: Endpoint;
   /** Pages that were requested before their turn, by number, with the size that was requested. */
   readonly #ahead = new Map<
@@ -94,11 +81,10 @@ export class PageReader {
     private readonly options: PagingOptions,
   ) {
     this.#endpoint = endpointOf(api.contract, name);
-    this.learned = api.paging.about(name);
-    const { limitParameter, pageSize = usualPageSize } = api.paging.settings;
-    const own = request.query?.[limitParameter];
+    const { settings, sizeRefusedBy } = api.paging;
+    const own = request.query?.[settings.limitParameter];
     if (own !== undefined) this.size = Number(own);
-    else if (this.pageable && !this.learned.sizeRefused) this.size = pageSize;
+    else if (this.pageable && !sizeRefusedBy.has(name)) this.size = settings.pageSize ?? usualPageSize;
   }
 
   /** Whether the contract has pages for this endpoint; other lists are returned whole. */
@@ -127,13 +113,14 @@ export class PageReader {
       const isOurs =
         size !== undefined && this.request.query?.[this.api.paging.settings.limitParameter] === undefined;
       if (!isOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
-      this.learned.sizeRefused = true;
+      const { sizeRefusedBy } = this.api.paging;
+      sizeRefusedBy.add(this.name);
       this.size = undefined;
       try {
         return await this.#read(undefined);
       } catch {
         // The page size was not the reason: the first error tells more.
-        delete this.learned.sizeRefused;
+        sizeRefusedBy.delete(this.name);
         throw error;
       }
     }
@@ -194,8 +181,8 @@ export class PageReader {
     this.#largestPage = Math.max(this.#largestPage, answer.bytes);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) {
-      const { arrivedAt, bytes, hasNext = false } = answer;
-      return { ...list, hasMore: list.hasMore || hasNext, arrivedAt, bytes };
+      const { arrivedAt, hasNext = false } = answer;
+      return { ...list, hasMore: list.hasMore || hasNext, arrivedAt };
     }
     const { where } = prepareRequest(this.name, this.#endpoint, request);
     const page = number === undefined ? 'first page' : `page ${number}`;

@@ -108,14 +108,11 @@ function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] 
 /** A read that takes longer fails, and the last facts stay. */
 const deadlineMs = 15_000;
 
-/** Reads the facts; `drop` forgets what it read. */
-type FactsReader = (() => Promise<Facts>) & { readonly drop: () => void };
-
 /**
  * A function that reads the facts and may be called as often as needed: the files are read again only when they have
  * changed, and never twice at a time. Rejects with a StorageError when reading takes too long.
  */
-export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
+export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Facts> {
   const clock = setup.clock ?? systemClock;
   let last: { version: string; stored: StoredFacts } | undefined;
   let reading: Promise<StoredFacts> | undefined;
@@ -127,7 +124,7 @@ export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
     return last.stored;
   }
 
-  async function facts(): Promise<Facts> {
+  return async () => {
     reading ??= read().finally(() => {
       reading = undefined;
     });
@@ -141,12 +138,7 @@ export function factsReader(setup: Setup, live: LiveSpending): FactsReader {
     } finally {
       over.abort();
     }
-  }
-
-  const drop = () => {
-    last = undefined;
   };
-  return Object.assign(facts, { drop });
 }
 
 /**

@@ -59,27 +59,27 @@ export async function serve(
   const [first] = members;
   if (!first) throw new Error('nobody to serve');
   const { config, log, programVersion: version } = first;
-  const { host, port: own, allowedHosts } = config.serve;
-  const port = given ?? own;
+  const { host, allowedHosts } = config.serve;
+  const port = given ?? config.serve.port;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
-  const service = new ServiceMetrics({ process: true });
-  const all = assembleAll(members, signals, isList ? service : undefined);
+  const service = isList ? new ServiceMetrics({ process: true }) : undefined;
+  const all = assembleAll(members, signals, service);
   let finished = true;
   await Scope.run(async (scope) => {
-    const sites = all.map(({ member, scheduler, metrics, facts, name }) => ({
-      ...{ name, metrics, facts, schedule: scheduler, run: runReader(member) },
-      report: member.config.serve.report
-        ? reportSource(member, access !== undefined, isList ? `/o/${name}` : '')
-        : undefined,
-      intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-      ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
-    }));
-    const [only] = sites;
-    const common = { ...{ host, port, allowedHosts, token, version, log }, access };
-    const server = await startServer(
-      isList || !only ? { ...common, organizations: sites, service } : { ...common, ...only },
-    );
+    const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
+      const organization = isList ? { name, base: `/o/${name}` } : undefined;
+      return {
+        ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
+        report: member.config.serve.report
+          ? reportSource(member, access !== undefined, organization?.base)
+          : undefined,
+        intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
+        ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
+      };
+    });
+    const about = { host, port, allowedHosts, token, version, log };
+    const server = await startServer({ ...about, access, sites, service });
     scope.defer('server', () => server.close());
     const notifiers = all.flatMap((one) => one.notifiers);
     for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());
@@ -140,9 +140,6 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-/** Facts of several organizations that nobody asks for are dropped. */
-const keptMs = 600_000;
-
 function assembleAll(
   members: readonly ServeAccess[],
   signals: RunSignals,
@@ -166,7 +163,7 @@ function assembleAll(
 
 function assemble(
   member: ServeAccess,
-  { kill, stop }: RunSignals,
+  { kill }: RunSignals,
   shared: { turns: Turns; inTurn: ReturnType<typeof oneAtATime>; service: ServiceMetrics | undefined },
 ) {
   const { turns, inTurn, service } = shared;
@@ -185,8 +182,7 @@ function assemble(
     },
   };
   const read = factsReader(member, live);
-  const idle = service ? { keepMs: keptMs, drop: read.drop, stop } : {};
-  const facts = cacheFacts({ facts: () => inTurn(read), log, clock, ...idle });
+  const facts = cacheFacts({ facts: () => inTurn(read), log, clock });
   const notifiers = notifiersOf(member, facts);
   const scheduler = new Scheduler({
     jobs: config.serve.jobs,

@@ -105,12 +105,11 @@ function scheduleOf({ config, log }: Setup): Promise<ScheduleMemory | null> {
 
 function nextRun(job: Job, { jobs, history }: ScheduleMemory, now: number): NextRun {
   const agenda = new Agenda();
-  const missed = agenda.begin(job, millis(jobs[job.name]?.handledDue ?? null), now);
-  const next = agenda.nextStart(job, now);
+  const missed = agenda.begin(job, millis(jobs[job.name]?.handledDue), now);
   return {
     name: job.name,
     run: job.run,
-    nextAt: next === null ? null : iso(next),
+    nextAt: iso(agenda.nextStart(job, now)),
     overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
     last: history.find((record) => record.job === job.name) ?? null,
   };

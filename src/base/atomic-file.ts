@@ -21,7 +21,8 @@ export const privateMode = 0o600;
 
 /**
  * Replaces the file at `path` with what `write` puts into a new one. Rejects with a StorageError when the disk is full, else
- * with the file system's error, or with that of `write`; then the old file is unchanged and the temporary one is gone. One call at a time for each path.
+ * with the file system's error, or with that of `write`; then the old file is unchanged and the temporary one is gone. One
+ * call at a time for each path.
  */
 export async function writeAtomically(
   path: string,
@@ -88,25 +89,24 @@ export function moveFile(from: string, to: string): void {
 
 /** Returns when what was written to a file is on the disk. */
 export function syncFile(path: string): void {
-  const handle = openSync(path, 'r+');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  sync(path, 'r+');
 }
 
 /** Returns when the names in a directory are on the disk, or at once where its file system cannot sync a directory. */
 export function syncDirectory(path: string): void {
   try {
-    const handle = openSync(path, 'r');
-    try {
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
+    sync(path, 'r');
   } catch (error) {
     if (!cannotSync.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+function sync(path: string, flags: string): void {
+  const handle = openSync(path, flags);
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 

@@ -44,19 +44,16 @@ const mostReadings = 9;
  * program runs. Where the two agree, and before the first answer, it is this machine's time.
  */
 export class ServiceClock implements Clock {
-  readonly #machine: Clock;
   /** By each of the last answers: the time of the service, less this machine's monotonic time. */
   readonly #readings: number[] = [];
   #offset: number | null = null;
 
-  constructor(machine: Clock) {
-    this.#machine = machine;
-  }
+  constructor(private readonly machine: Clock) {}
 
   /** Takes the `Date` of an answer that arrived now, to a request of `ms` milliseconds ago. */
   answered(date: Date, ms: number): void {
-    const machine = this.#machine.now() - this.#machine.monotonic();
-    this.#readings.push(date.getTime() + 500 + ms / 2 - this.#machine.monotonic());
+    const machine = this.machine.now() - this.machine.monotonic();
+    this.#readings.push(date.getTime() + 500 + ms / 2 - this.machine.monotonic());
     if (this.#readings.length > mostReadings) this.#readings.shift();
     const sorted = this.#readings.toSorted((a, b) => a - b);
     const [low = machine, high = low] = sorted.slice(Math.floor((sorted.length - 1) / 2));
@@ -66,27 +63,27 @@ export class ServiceClock implements Clock {
   }
 
   now(): number {
-    return this.#offset === null ? this.#machine.now() : this.#machine.monotonic() + this.#offset;
+    return this.#offset === null ? this.machine.now() : this.machine.monotonic() + this.#offset;
   }
 
   /** What this machine's clock said, as the time of the service. */
   corrected(at: Date): Date {
-    return new Date(at.getTime() + this.now() - this.#machine.now());
+    return new Date(at.getTime() + this.now() - this.machine.now());
   }
 
   /** Between the time of the service and that of this machine. */
   bounds(): { readonly earliest: Date; readonly latest: Date } | null {
     if (this.#offset === null) return null;
-    const [service, machine] = [this.now(), this.#machine.now()];
+    const [service, machine] = [this.now(), this.machine.now()];
     return { earliest: new Date(Math.min(service, machine)), latest: new Date(Math.max(service, machine)) };
   }
 
   monotonic(): number {
-    return this.#machine.monotonic();
+    return this.machine.monotonic();
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#machine.sleep(ms, signal);
+    return this.machine.sleep(ms, signal);
   }
 }
 
@@ -109,14 +106,16 @@ export function arrivalNow(clock: Pick<Clock, 'now'>): Arrival {
 /** A moment as ISO 8601 in UTC: how everything that serve shows, stores or sends writes time. */
 export type Iso = string;
 
-/** Milliseconds since the epoch, written. */
-export function iso(ms: number): Iso {
-  return new Date(ms).toISOString();
+/** Milliseconds since the epoch, written; null for none. */
+export function iso(ms: number): Iso;
+export function iso(ms: number | null): Iso | null;
+export function iso(ms: number | null): Iso | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** Milliseconds since the epoch; null for what is none. */
-export function millis(at: Iso | null): number | null {
-  const ms = at === null ? Number.NaN : Date.parse(at);
+export function millis(at: Iso | null | undefined): number | null {
+  const ms = Date.parse(at ?? '');
   return Number.isNaN(ms) ? null : ms;
 }
 

@@ -40,10 +40,6 @@ export class EncryptionKey {
     return this.#text;
   }
 
-  equals(other: EncryptionKey): boolean {
-    return this.#text === other.#text;
-  }
-
   seal(bytes: Uint8Array): Buffer {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', this.#derived, nonce);

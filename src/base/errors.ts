@@ -22,7 +22,8 @@ export interface ErrorDetail {
 
 /** An expected error. Its class says how to recover from it; any other error is a fault of the program. */
 export abstract class SignalhouseError extends Error {
-  abstract readonly exitCode: ExitCode;
+  /** Unless its class says otherwise: it failed. */
+  readonly exitCode: ExitCode = ExitCode.failed;
   readonly hint: string | undefined;
 
   constructor(message: string, detail: ErrorDetail = {}) {
@@ -74,17 +75,13 @@ export class RefusedError extends SignalhouseError {
 }
 
 /** Recovery: repair the storage. The disk is full, read-only or unreadable, or a file is newer than this program. */
-export class StorageError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-}
+export class StorageError extends SignalhouseError {}
 
 /**
  * Recovery: do what the hint says to the lake's settings or services, then publish again. The local warehouse is not
  * affected.
  */
 export class LakeError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-
   constructor(
     message: string,
     /**
@@ -108,8 +105,6 @@ export interface Where {
 
 /** Recovery: try again later. No answer, a 429, a 5xx or a truncated answer, after all retries. */
 export class UnavailableError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-
   constructor(
     message: string,
     readonly where: Where,
@@ -121,19 +116,13 @@ export class UnavailableError extends SignalhouseError {
 }
 
 /** Recovery: run again later. The API as a whole did not answer for longer than a run waits (`api.outageMinutes`). */
-export class OutageError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-}
+export class OutageError extends SignalhouseError {}
 
 /** Recovery: read again what the request depends on. It waited until its caller no longer wanted it sent. */
-export class OutdatedError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-}
+export class OutdatedError extends SignalhouseError {}
 
 /** Recovery: skip this request. The API answered 4xx, and would answer the same again. */
 export class RejectedError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-
   constructor(
     message: string,
     readonly where: Where,
@@ -150,8 +139,6 @@ export class RejectedError extends SignalhouseError {
 
 /** Recovery: check the settings and the service. An answer arrived in a form that the contract does not allow. */
 export class ContractError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-
   constructor(
     message: string,
     readonly where: Where,

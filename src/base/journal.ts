@@ -12,6 +12,7 @@ import { dirname } from 'node:path';
 import { privateMode, syncDirectory, whenFull, writeAll, writeAtomicallySync } from './atomic-file.js';
 import { type EncryptionKey, fromStoredLine, toStoredLine, withEitherKey } from './encryption.js';
 import { portions } from './group-by.js';
+import { jsonOf } from './json.js';
 
 /** How many lines are made and written at once. */
 const linesAtOnce = 1_000;
@@ -52,12 +53,7 @@ export class Journal {
 
   #valueOf(line: string): unknown {
     const text = fromStoredLine(line, this.key, this.path);
-    if (text === undefined) return undefined;
-    try {
-      return JSON.parse(text);
-    } catch {
-      return undefined;
-    }
+    return text === undefined ? undefined : jsonOf(text);
   }
 
   /** Replaces the file with these values. */

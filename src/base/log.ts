@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 
 export type Log = Logger;
@@ -27,21 +27,13 @@ export function createLog(options: {
   };
   const target = options.pretty ? prettyOutput() : process.stderr;
   const around = options.around ?? ((write) => write());
-  const placed = { write: (line: string) => around(() => void target.write(line)) };
-  return pino(settings, withoutSecrets(placed, options.secrets ?? []));
-}
-
-function withoutSecrets(
-  target: { write(text: string): unknown },
-  secrets: Iterable<string>,
-): DestinationStream {
-  return {
-    write: (line) => {
-      let text = line;
-      for (const secret of secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[redacted]');
-      target.write(text);
-    },
+  const write = (line: string) => {
+    let text = line;
+    for (const secret of options.secrets ?? [])
+      if (secret.length >= 4) text = text.replaceAll(secret, '[redacted]');
+    around(() => void target.write(text));
   };
+  return pino(settings, { write });
 }
 
 /** A logger that writes nothing. */

@@ -114,3 +114,8 @@ function endOfComment(sql: string, from: number): number {
   }
   return -1;
 }
+
+/** Whether the values of a DuckDB type are numbers. */
+export function isNumeric(type: string): boolean {
+  return /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/.test(type);
+}

@@ -77,16 +77,20 @@ export function canAsk(): boolean {
  * end of the input do not. Throws UsageError with the hint where nobody can be asked.
  */
 export async function confirmed(
-  { json }: Context,
+  context: Context,
   what: string,
   question: string,
   hint: string,
 ): Promise<boolean> {
-  if (json || !canAsk()) {
-    const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
-    throw new UsageError(`This would ${what}.`, [{ setting: '--yes', problem }], { hint });
-  }
+  refuseUnlessAsked(context, what, '--yes', hint);
   return /^\s*(y|yes)\s*$/i.test(await answerTo(`${question} [y/N] `));
+}
+
+/** Throws UsageError with the hint where nobody can be asked before a command does `what`; `flag` would have answered. */
+export function refuseUnlessAsked({ json }: Context, what: string, flag: string, hint: string): void {
+  if (!json && canAsk()) return;
+  const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
+  throw new UsageError(`This would ${what}.`, [{ setting: flag, problem }], { hint });
 }
 
 /** What is typed after a question on the terminal, unseen where it is `hidden`; empty for Ctrl-C and the end of the input. */

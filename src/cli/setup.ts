@@ -85,8 +85,8 @@ export async function setUpServe(
 }
 
 /**
- * Loads the settings, and adds the log, which hides every secret that is read now or later, and the progress line. Both share the terminal: a log line is written above the
- * progress line. The first lines of the log are the warnings about the settings.
+ * Loads the settings, and adds the log, which hides every secret that is read now or later, and the progress line. Both
+ * share the terminal: a log line is written above the progress line. The first lines of the log are the warnings about the settings.
  */
 async function withLog<L extends { readonly config: Config }>(
   { sources }: Context,

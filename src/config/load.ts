@@ -4,37 +4,32 @@ import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import {
+  type Checks,
+  checkedSettings,
   chosenFrom,
   directoryProblems,
   keyProblems,
-  type Listed,
   listedIn,
   merged,
-  type Organization,
   organizationsProblems,
   placeOf,
+  settingsIn,
   settingsOf,
 } from './organizations.js';
 import { takeRemoved } from './removed.js';
-import { type Settings, settings } from './schema.js';
+import type { Settings } from './schema.js';
 import {
   baseUrlProblem,
   given,
   type LakeSecrets,
+  lakeVariables,
   readApiKey,
   readEncryptionKey,
-  readLakeSecrets,
-  readServeSecrets,
   type ServeSecrets,
+  secretsIn,
+  serveVariables,
 } from './secrets.js';
-import {
-  dotted,
-  parseSettings,
-  type SettingsFile,
-  schemaProblems,
-  valueAt,
-  withoutEmpty,
-} from './settings-file.js';
+import { assign, dotted, parseSettings, type SettingsFile, valueAt, withoutEmpty } from './settings-file.js';
 
 /** The environment variables that set a setting, and which. The API key is not a setting and has its own variables. */
 export const variables = {
@@ -67,7 +62,7 @@ export interface Tuning {
   readonly compactWhen?: Readonly<Record<'freeShare' | 'freeMegabytes', number>>;
 }
 
-export interface Sources {
+export interface Sources extends Checks {
   readonly tuning?: Tuning | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** Values from the command line, over everything else: by dotted setting path, with the flag's name. */
@@ -81,12 +76,6 @@ export interface Sources {
   readonly cwd?: string;
   /** Told of every secret that is read, now or later, so that the log can hide it. */
   readonly onSecret?: ((secret: string) => void) | undefined;
-  /** What a schema cannot find in the jobs of the file, as they are written there, e.g. a schedule without a date. */
-  readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
-  /** The same for what published files leave out and mask, e.g. a column that does not exist. */
-  readonly checkPublish?:
-    | ((publish: Settings['publish'], named: (path: string) => string) => readonly Problem[])
-    | undefined;
 }
 
 export interface Config extends Settings {
@@ -141,17 +130,9 @@ export function effectiveSettings(sources: Sources): EffectiveSetting[] {
   const read = readConfig(sources);
   const { origin, fileValues, own } = read;
   const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
+  const config = checked(read);
   // Required by most commands, so its absence is shown as well.
-  const {
-    encryptionKey: _,
-    warnings: __,
-    tuning: ___,
-    organization: ____,
-    jobsAtOnce: _____,
-    settingsFile: ______,
-    ...shown
-  } = checked(read);
-  const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...shown.api } });
+  const leaves = leavesOf({ ...settingsIn(config), api: { baseUrl: undefined, ...config.api } });
   return leaves.map(([path, value]) => {
     const setting = dotted(path);
     const given = origin.get(setting);
@@ -202,8 +183,8 @@ export function loadServeConfig(
 ): ServeConfig {
   const read = readConfig(sources);
   const secretsOf = (problems: Problem[]) => ({
-    secrets: readServeSecrets(sources, problems),
-    lake: readLakeSecrets(sources, problems),
+    secrets: secretsIn(sources, serveVariables, problems),
+    lake: secretsIn(sources, lakeVariables, problems),
   });
   const { secrets, lake } = secretsOf(read.problems);
   if (read.config) read.problems.push(...check(read.config, secrets, read.named, lake));
@@ -254,7 +235,7 @@ export function loadLakeConfigWithCredentials(
 }
 
 function checkedLake(sources: Sources, { config, problems, named }: Read, check: CheckLake): LakeSecrets {
-  const lake = readLakeSecrets(sources, problems);
+  const lake = secretsIn(sources, lakeVariables, problems);
   if (config) problems.push(...check(config.lake, lake, named));
   return lake;
 }
@@ -332,10 +313,11 @@ function readConfig(sources: Sources, withFiles = true): Read {
   const cwd = sources.cwd ?? process.cwd();
   const file = fileOf(sources);
   const pointer = !withFiles ? 'file' : sources.configFile === undefined ? 'SIGNALHOUSE_CONFIG' : '--config';
+  const path = settingsPath(sources);
   const { values: written, lineOf } =
-    file === undefined
+    file === undefined || path === undefined
       ? { values: {}, lineOf: () => undefined }
-      : readFile(resolve(cwd, file), file, problems, pointer);
+      : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
   const warnings = takeRemoved(shared).map((warning) => `${file}: ${warning}`);
@@ -350,7 +332,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
     assign(shared, path.split('.'), value);
     origin.set(path, flag);
   }
-  const organization = chosen(listed, sources, problems);
+  const organization = chosenFrom(listed, sources.organization, problems);
   const inList = listed ? [...listed.problems, ...directoryProblems(listed, shared, cwd)] : [];
   const listProblems = inList.map((one) => ({ ...one, setting: `${file}: ${one.setting}` }));
   problems.push(...listProblems);
@@ -364,36 +346,26 @@ function readConfig(sources: Sources, withFiles = true): Read {
     const given = isOwn ? undefined : origin.get(path);
     return given ?? (file === undefined ? path : `${file}: ${place}`);
   };
-  const parsed = settings.safeParse(values);
-  if (!parsed.success) problems.push(...schemaProblems(settings, parsed.error.issues, named));
-  const jobs = valueAt(values, ['serve', 'jobs']);
-  if (sources.checkJobs && Array.isArray(jobs)) {
-    const told = new Set(problems.map(({ setting }) => setting));
-    const found = sources.checkJobs(jobs, named('serve.jobs'));
-    problems.push(...found.filter(({ setting }) => !told.has(setting)));
-  }
-  if (sources.checkPublish) {
-    const publish = settings.shape.publish.safeParse(valueAt(values, ['publish']));
-    if (publish.success) problems.push(...sources.checkPublish(publish.data, named));
-  }
-  const keyFile = parsed.data?.encryption.keyFile ?? null;
+  const { data, problems: found } = checkedSettings(values, named, sources);
+  problems.push(...found);
+  const keyFile = data?.encryption.keyFile ?? null;
   const key =
     keyFile === null || !withFiles
       ? undefined
       : readEncryptionKey(resolve(cwd, keyFile), named('encryption.keyFile'));
   if (key && 'problem' in key) problems.push(key);
   const encryptionKey = key && 'problem' in key ? undefined : key;
-  const config = parsed.data && {
-    ...withAbsolutePaths(parsed.data, cwd),
+  const config = data && {
+    ...withAbsolutePaths(data, cwd),
     ...{ encryptionKey, warnings, tuning: sources.tuning ?? {}, organization: organization?.name ?? null },
-    jobsAtOnce: Math.min(parsed.data.serve.parallel, sources.together ?? 1),
-    settingsFile: file === undefined ? undefined : resolve(cwd, file),
+    jobsAtOnce: Math.min(data.serve.parallel, sources.together ?? 1),
+    settingsFile: path,
   };
   // Otherwise each command would fail in its own way at the first file that it looks for.
   const blocked = withFiles && config ? notDirectory(config.dataDir) : undefined;
   if (blocked) problems.push({ setting: named('dataDir'), problem: `${config?.dataDir} ${blocked}` });
   // A folder of this name would be made where the command runs.
-  if (/^~(\/|$)/.test(parsed.data?.dataDir ?? '')) {
+  if (/^~(\/|$)/.test(data?.dataDir ?? '')) {
     const problem = 'begins with ~, which only a shell replaces: write the whole path';
     problems.push({ setting: named('dataDir'), problem });
   }
@@ -424,28 +396,13 @@ function notDirectory(path: string): string | undefined {
   }
 }
 
-function chosen(listed: Listed | undefined, sources: Sources, problems: Problem[]): Organization | undefined {
-  const { organization: asked } = sources;
-  if (!listed) {
-    const problem = 'the settings file has no organizations; leave this out, or add the list';
-    if (asked !== undefined) problems.push({ setting: '--organization', problem });
-    return undefined;
-  }
-  if (listed.organizations.length === 0) return undefined;
-  const found = chosenFrom(listed, asked);
-  if ('own' in found) return found;
-  problems.push(found);
-  return undefined;
-}
-
 /**
  * The names of the organizations of the file; null where it has no list. Throws a UsageError for what is wrong with the list as
  * a whole; with `withKeys`, also when several would use one key: each would have the same organization's data.
  */
 export function organizationNames(sources: Sources, withKeys: boolean): readonly string[] | null {
-  const file = fileOf(sources);
-  if (file === undefined) return null;
-  const path = resolve(sources.cwd ?? process.cwd(), file);
+  const [file, path] = [fileOf(sources), settingsPath(sources)];
+  if (file === undefined || path === undefined) return null;
   const { values, lineOf } = readFile(path, file, [], 'SIGNALHOUSE_CONFIG');
   // What is wrong with the file itself is told where its settings are read.
   if (!('organizations' in values)) return null;
@@ -481,13 +438,10 @@ function locating(prefix: string, lineOf: SettingsFile['lineOf']): Read['located
  */
 export function fileProblems(
   file: string,
-  sources: Pick<Sources, 'cwd' | 'checkJobs' | 'checkPublish'>,
+  { cwd = process.cwd(), ...checks }: Pick<Sources, 'cwd' | keyof Checks>,
 ): readonly Problem[] {
-  const read = readConfig({ ...sources, env: {}, configFile: file }, false);
-  if (read.isListed) {
-    const source = readFileSync(resolve(sources.cwd ?? process.cwd(), file), 'utf8');
-    return organizationsProblems(source, file, sources.checkJobs, sources.checkPublish);
-  }
+  const read = readConfig({ ...checks, cwd, env: {}, configFile: file }, false);
+  if (read.isListed) return organizationsProblems(readFileSync(resolve(cwd, file), 'utf8'), file, checks);
   const baseUrl = valueAt(read.values, ['api', 'baseUrl']);
   const problem = typeof baseUrl === 'string' ? baseUrlProblem(baseUrl) : undefined;
   if (problem) read.problems.push({ setting: read.named('api.baseUrl'), problem });
@@ -532,18 +486,4 @@ function readFile(
   if (value !== null && parsed.problems.length === 0)
     problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
   return { values: {}, lineOf };
-}
-
-function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [head, ...rest] = path;
-  if (head === undefined) return;
-  if (rest.length === 0) {
-    target[head] = value;
-    return;
-  }
-  // A value where a section belongs stays, and is reported.
-  if (target[head] !== undefined && !isObject(target[head])) return;
-  const inner = isObject(target[head]) ? { ...target[head] } : {};
-  target[head] = inner;
-  assign(inner, rest, value);
 }

@@ -120,7 +120,8 @@ export function listedIn(values: Values): Listed {
   return { organizations, shared: merged(older, settingsIn(values)), older, problems };
 }
 
-function settingsIn(values: Values): Values {
+/** What of it are settings. */
+export function settingsIn(values: object): Values {
   return Object.fromEntries(Object.entries(values).filter(([key]) => key in settings.shape));
 }
 
@@ -229,26 +230,60 @@ function realPath(path: string): string {
   }
 }
 
-/** The organization that was asked for, or the only one; a problem where it cannot be told. */
-export function chosenFrom({ organizations }: Listed, asked: string | undefined): Organization | Problem {
+/** The organization that was asked for, or the only one; undefined where there is no list, or it cannot be told. */
+export function chosenFrom(
+  listed: Listed | undefined,
+  asked: string | undefined,
+  problems: Problem[],
+): Organization | undefined {
+  const refuse = (problem: string): undefined => {
+    problems.push({ setting: '--organization', problem });
+  };
+  if (!listed) {
+    if (asked === undefined) return undefined;
+    return refuse('the settings file has no organizations; leave this out, or add the list');
+  }
+  const { organizations } = listed;
+  const [first] = organizations;
+  // What is wrong with an empty list is told already.
+  if (first === undefined || (asked === undefined && organizations.length === 1)) return first;
   const names = organizations.map((one) => one.name);
-  const [only] = organizations;
-  if (asked === undefined && only && organizations.length === 1) return only;
   const all = `one of ${names.join(', ')}`;
-  if (asked === undefined) return { setting: '--organization', problem: `is required: ${all}` };
-  const found = organizations.find((one) => one.name === asked);
+  if (asked === undefined) return refuse(`is required: ${all}`);
   const guess = closestMatch(asked, names);
-  return (
-    found ?? {
-      setting: '--organization',
-      problem: `${JSON.stringify(asked)} is not ${all}${guess === undefined ? '' : `; did you mean ${guess}?`}`,
-    }
-  );
+  const meant = guess === undefined ? '' : `; did you mean ${guess}?`;
+  const found = organizations.find((one) => one.name === asked);
+  return found ?? refuse(`${JSON.stringify(asked)} is not ${all}${meant}`);
 }
 
-/** Finds what a schema cannot in the jobs and in the schedules of a list, such as a date that never occurs. */
-type CheckJobs = (jobs: readonly unknown[], prefix: string) => readonly Problem[];
-type CheckPublish = (publish: Settings['publish'], named: (path: string) => string) => readonly Problem[];
+/** What a schema cannot find. `named` tells how the user gave a setting. */
+export interface Checks {
+  /** In jobs, as they are written at `prefix`, such as a schedule without a date. */
+  readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
+  /** In what published files leave out and mask, such as a column that does not exist. */
+  readonly checkPublish?:
+    | ((publish: Settings['publish'], named: (path: string) => string) => readonly Problem[])
+    | undefined;
+}
+
+/** The settings, where the schema accepts them, and what is wrong with them. */
+export function checkedSettings(
+  values: Values,
+  named: (path: string) => string,
+  { checkJobs, checkPublish }: Checks,
+): { readonly data: Settings | undefined; readonly problems: Problem[] } {
+  const { data, error } = settings.safeParse(values);
+  const problems = error ? schemaProblems(settings, error.issues, named) : [];
+  const jobs = valueAt(values, ['serve', 'jobs']);
+  if (checkJobs && Array.isArray(jobs)) {
+    const told = new Set(problems.map(({ setting }) => setting));
+    const found = checkJobs(jobs, named('serve.jobs'));
+    problems.push(...found.filter(({ setting }) => !told.has(setting)));
+  }
+  const publish = settings.shape.publish.safeParse(values.publish).data;
+  if (checkPublish && publish) problems.push(...checkPublish(publish, named));
+  return { data, problems };
+}
 
 /** What Kubernetes needs of a list. */
 export type Organizations = Pick<z.output<typeof list>, 'environment' | 'lakeSecret' | 'night'> & {
@@ -259,8 +294,12 @@ export type Organizations = Pick<z.output<typeof list>, 'environment' | 'lakeSec
 };
 
 /** Reads a list for Kubernetes. `name` is the name of its file. Throws a UsageError with every problem, each with its line. */
-export function readOrganizations(source: string, name: string, checkJobs?: CheckJobs): Organizations {
-  const problems = organizationsProblems(source, name, checkJobs);
+export function readOrganizations(
+  source: string,
+  name: string,
+  checkJobs?: Checks['checkJobs'],
+): Organizations {
+  const problems = organizationsProblems(source, name, { checkJobs });
   const written = parseSettings(source, name).value;
   const { image } = isObject(written) ? written : {};
   if (problems.length === 0 && image === undefined)
@@ -278,12 +317,7 @@ export function readOrganizations(source: string, name: string, checkJobs?: Chec
 }
 
 /** What is wrong in a list. */
-export function organizationsProblems(
-  source: string,
-  name: string,
-  checkJobs?: CheckJobs,
-  checkPublish?: CheckPublish,
-): Problem[] {
+export function organizationsProblems(source: string, name: string, checks: Checks): Problem[] {
   const file = parseSettings(source, name);
   if (file.problems.length > 0) return [...file.problems];
   const values = isObject(file.value) ? file.value : {};
@@ -292,14 +326,10 @@ export function organizationsProblems(
   for (const one of listed.organizations) {
     const own = settingsOf(one, listed.shared);
     const named = (path: string) => placeOf(one, listed, path);
-    const parsed = settings.safeParse(own);
     // What is not a setting at all is told above.
-    if (parsed.error) problems.push(...schemaProblems(settings, parsed.error.issues, named));
-    const jobs = valueAt(own, ['serve', 'jobs']);
-    if (Array.isArray(jobs) && checkJobs) problems.push(...checkJobs(jobs, named('serve.jobs')));
-    if (parsed.data && checkPublish) problems.push(...checkPublish(parsed.data.publish, named));
+    problems.push(...checkedSettings(own, named, checks).problems);
     const schedule = valueAt(values, ['organizations', one.index, 'schedule']);
-    const found = typeof schedule === 'string' && checkJobs ? checkJobs([{ cron: schedule }], '') : [];
+    const found = typeof schedule === 'string' ? (checks.checkJobs?.([{ cron: schedule }], '') ?? []) : [];
     const setting = `organizations[${one.index}].schedule`;
     problems.push(...found.map(({ problem }) => ({ setting, problem })));
   }

@@ -1,5 +1,6 @@
 import { isObject } from '../base/json.js';
 import { resources } from '../contract/resources.js';
+import { assign, valueAt } from './settings-file.js';
 
 /** What became of a setting. */
 interface Removal {
@@ -62,7 +63,8 @@ export function takeRemoved(values: Record<string, unknown>): string[] {
       } else {
         warnings.push(`${at} is now ${now}`);
         const moved = value(old, beside);
-        if (moved !== undefined) setUnlessSet(values, now.split('.'), moved);
+        const path = now.split('.');
+        if (moved !== undefined && valueAt(values, path) === undefined) assign(values, path, moved);
       }
     }
   }
@@ -93,15 +95,6 @@ function taken(values: unknown, path: readonly string[], above: string): Taken[]
 function leavesOf(value: unknown, path: string): string[] {
   if (!isObject(value)) return [path];
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, `${path}.${name}`));
-}
-
-function setUnlessSet(values: Record<string, unknown>, [name = '', ...rest]: string[], value: unknown): void {
-  if (rest.length === 0) values[name] ??= value;
-  else {
-    values[name] ??= {};
-    const inner = values[name];
-    if (isObject(inner)) setUnlessSet(inner, rest, value);
-  }
 }
 
 /** The factor with which nothing gets older than the ages of an earlier version allowed. */

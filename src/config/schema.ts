@@ -232,10 +232,9 @@ const lake = section({
       .default(false)
       .describe('Whether the bucket is in the path (true for most object stores other than AWS).'),
   }),
-  profile: z
-    .enum(['none', 'analysts', 'strict'])
-    .default('none')
-    .describe('What the lake leaves out and masks of the published file: none, analysts or strict.'),
+  profile: profile.describe(
+    'What the lake leaves out and masks of the published file: none, analysts or strict.',
+  ),
 }).describe(
   'Where signalhouse lake publishes the tables of the published file. Secrets come from variables or files. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the keys of the object store; SIGNALHOUSE_LAKE_TOKEN (or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET) is for the Iceberg catalog; SIGNALHOUSE_LAKE_USER and SIGNALHOUSE_LAKE_PASSWORD are for PostgreSQL. Each has a variable with _FILE at its end that names a file instead.',
 );

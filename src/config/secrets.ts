@@ -6,34 +6,33 @@ import { keyAddressProblem } from '../base/loopback.js';
 
 /** Secrets and credentials: they come from the environment, or from a file that it names, and no message quotes them. */
 
-export interface ServeSecrets {
-  /** The token for the routes that change something; without it those routes do not exist. */
-  readonly token: string | undefined;
+/** The variable of each secret of `serve`. The variable with `_FILE` appended names a file; the secret itself overrides it. */
+export const serveVariables = {
+  /** For the routes that change something; without it those routes do not exist. */
+  token: 'SIGNALHOUSE_SERVE_TOKEN',
   /** Where notifications go. */
-  readonly webhookUrl: string | undefined;
-  /** The password of the user of serve.notify.email.server. */
-  readonly smtpPassword: string | undefined;
-}
+  webhookUrl: 'SIGNALHOUSE_WEBHOOK_URL',
+  /** Of the user of serve.notify.email.server. */
+  smtpPassword: 'SIGNALHOUSE_SMTP_PASSWORD',
+} as const;
 
-/** The variable of each secret. The variable with `_FILE` appended names a file; the secret itself overrides it. */
-export const secretVariables = [
-  'SIGNALHOUSE_SERVE_TOKEN',
-  'SIGNALHOUSE_WEBHOOK_URL',
-  'SIGNALHOUSE_SMTP_PASSWORD',
-] as const;
+/** The variables of the lake's secrets, which have files in the same way; lake/settings.ts describes each. */
+export const lakeVariables = {
+  keyId: 'AWS_ACCESS_KEY_ID',
+  secretKey: 'AWS_SECRET_ACCESS_KEY',
+  sessionToken: 'AWS_SESSION_TOKEN',
+  token: 'SIGNALHOUSE_LAKE_TOKEN',
+  clientId: 'SIGNALHOUSE_LAKE_CLIENT_ID',
+  clientSecret: 'SIGNALHOUSE_LAKE_CLIENT_SECRET',
+  user: 'SIGNALHOUSE_LAKE_USER',
+  password: 'SIGNALHOUSE_LAKE_PASSWORD',
+} as const;
 
-/** The variables of the lake's secrets, which have files in the same way. */
-const lakeSecretVariables = [
-  'AWS_ACCESS_KEY_ID',
-  'AWS_SECRET_ACCESS_KEY',
-  'AWS_SESSION_TOKEN',
-  'SIGNALHOUSE_LAKE_TOKEN',
-  'SIGNALHOUSE_LAKE_CLIENT_ID',
-  'SIGNALHOUSE_LAKE_CLIENT_SECRET',
-  'SIGNALHOUSE_LAKE_USER',
-  'SIGNALHOUSE_LAKE_PASSWORD',
-] as const;
-type SecretVariable = (typeof secretVariables)[number] | (typeof lakeSecretVariables)[number];
+export const secretVariables = [...Object.values(serveVariables), ...Object.values(lakeVariables)];
+
+type Secrets<V> = Readonly<Record<keyof V, string | undefined>>;
+export type ServeSecrets = Secrets<typeof serveVariables>;
+export type LakeSecrets = Secrets<typeof lakeVariables>;
 
 /** Where secrets are looked for: the environment, and the folder that paths in it start from. */
 interface Place {
@@ -42,32 +41,18 @@ interface Place {
   readonly onSecret?: ((secret: string) => void) | undefined;
 }
 
-/** Reads the secrets of `serve` and adds what is wrong with them to `problems`, without quoting one. */
-export function readServeSecrets(place: Place, problems: Problem[]): ServeSecrets {
-  return {
-    token: readSecret(place, 'SIGNALHOUSE_SERVE_TOKEN', problems, tokenProblem),
-    webhookUrl: readSecret(place, 'SIGNALHOUSE_WEBHOOK_URL', problems, () => undefined),
-    smtpPassword: readSecret(place, 'SIGNALHOUSE_SMTP_PASSWORD', problems, () => undefined),
-  };
+/** Reads the secrets of these variables and adds what is wrong with them to `problems`, without quoting one. */
+export function secretsIn<V extends Readonly<Record<string, string>>>(
+  place: Place,
+  variables: V,
+  problems: Problem[],
+): Secrets<V> {
+  const read = Object.entries(variables).map(([name, variable]) => [
+    name,
+    readSecret(place, variable, problems),
+  ]);
+  return Object.fromEntries(read);
 }
-
-/** Reads the secrets of the lake and adds what is wrong with them to `problems`, without quoting one. */
-export function readLakeSecrets(place: Place, problems: Problem[]) {
-  const read = (name: SecretVariable) => readSecret(place, name, problems, () => undefined);
-  return {
-    keyId: read('AWS_ACCESS_KEY_ID'),
-    secretKey: read('AWS_SECRET_ACCESS_KEY'),
-    sessionToken: read('AWS_SESSION_TOKEN'),
-    token: read('SIGNALHOUSE_LAKE_TOKEN'),
-    clientId: read('SIGNALHOUSE_LAKE_CLIENT_ID'),
-    clientSecret: read('SIGNALHOUSE_LAKE_CLIENT_SECRET'),
-    user: read('SIGNALHOUSE_LAKE_USER'),
-    password: read('SIGNALHOUSE_LAKE_PASSWORD'),
-  };
-}
-
-/** The lake describes each (lake/settings.ts), which config may not import; app hands these to it. */
-export type LakeSecrets = Readonly<ReturnType<typeof readLakeSecrets>>;
 
 const shortestToken = 16;
 
@@ -78,19 +63,15 @@ function tokenProblem(token: string): string | undefined {
   return `the token must have at least ${shortestToken} characters (openssl rand -hex 24 makes a good one)`;
 }
 
-function readSecret(
-  place: Place,
-  name: SecretVariable,
-  problems: Problem[],
-  fault: (value: string) => string | undefined,
-): string | undefined {
+function readSecret(place: Place, name: string, problems: Problem[]): string | undefined {
   const direct = given(place.env[name]);
   const path = given(place.env[`${name}_FILE`]);
   const setting = direct === undefined ? `${name}_FILE` : name;
   const value = direct ?? (path === undefined ? undefined : textIn(path, setting, place.cwd));
   if (typeof value === 'object') problems.push(value);
   if (typeof value !== 'string') return undefined;
-  const problem = value === '' ? `${path} is empty` : fault(value);
+  const fault = name === serveVariables.token ? tokenProblem(value) : undefined;
+  const problem = value === '' ? `${path} is empty` : fault;
   if (problem !== undefined) problems.push({ setting, problem });
   place.onSecret?.(value);
   return value;
@@ -168,7 +149,7 @@ export function secretSources({ env }: Place, keyFile: string | undefined): Secr
     (given(env[name]) ? name : given(file)) ?? null;
   return [
     { secret: 'SIGNALHOUSE_API_KEY', source: sourceOf('SIGNALHOUSE_API_KEY', keyFile) },
-    ...[...secretVariables, ...lakeSecretVariables].map((name) => ({
+    ...secretVariables.map((name) => ({
       secret: name,
       source: sourceOf(name, env[`${name}_FILE`]),
     })),

@@ -115,6 +115,17 @@ export function valueAt(values: unknown, path: readonly PropertyKey[]): unknown 
   );
 }
 
+/** Sets the value at a path. A value where a section belongs stays, and is reported. */
+export function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [head = '', ...rest] = path;
+  if (rest.length === 0) target[head] = value;
+  else {
+    target[head] ??= {};
+    const inner = target[head];
+    if (isObject(inner)) assign(inner, rest, value);
+  }
+}
+
 /** Drops settings without a value, and sections whose lines are all comments. A mask of null is a value. */
 export function withoutEmpty(
   value: Record<string, unknown>,

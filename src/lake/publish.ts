@@ -82,19 +82,16 @@ export async function publishToLake(parts: LakeParts, options: PublishOptions): 
   const started = performance.now();
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
-      const attempted: Attempted = { id: timeId(new Date(), 4), sent: null };
-      let isCommitting = false;
+      const attempted: Attempted = { id: timeId(new Date(), 4), sent: null, isCommitting: false };
       return retried(
         open,
         async (attempt) => {
-          isCommitting = false;
-          const done = await publishOnce(open, options, attempted, () => {
-            isCommitting = true;
-          });
+          attempted.isCommitting = false;
+          const done = await publishOnce(open, options, attempted);
           return { ...reportOf(open, started), ...done, attempts: attempt };
         },
         // Nobody knows what became of a commit without an answer: the next attempt reads `publications` first.
-        ({ recovery }) => recovery === 'retry' || isCommitting,
+        ({ recovery }) => recovery === 'retry' || attempted.isCommitting,
       );
     }),
   );
@@ -105,6 +102,8 @@ interface Attempted {
   readonly id: string;
   /** What the last attempt sent before it began to commit. */
   sent: Pick<LakeReport, 'mode' | 'tables'> | null;
+  /** Whether the last attempt has begun to commit. */
+  isCommitting: boolean;
 }
 
 function reportOf({ about, snapshot }: OpenLake, started: number): LakeReport {
@@ -120,9 +119,7 @@ function reportOf({ about, snapshot }: OpenLake, started: number): LakeReport {
     addedColumns: [],
     views: noViews,
     attempts: 1,
-    get seconds() {
-      return Math.round(performance.now() - started) / 1000;
-    },
+    seconds: Math.round(performance.now() - started) / 1000,
   };
 }
 
@@ -140,7 +137,6 @@ async function publishOnce(
   open: OpenLake,
   { compare = false }: PublishOptions,
   attempted: Attempted,
-  committing: () => void,
 ): Promise<Partial<LakeReport>> {
   const { session, snapshot } = open;
   const place = await placeOf(open);
@@ -172,7 +168,7 @@ async function publishOnce(
       if (resolved === null) await addPublication(open, tx, attempted.id, rows);
       for (const name of [...Object.keys(tables), publications.name]) written.add(name);
       attempted.sent = { mode, tables };
-      committing();
+      attempted.isCommitting = true;
     }
     return { tables, fresh, isNew };
   });

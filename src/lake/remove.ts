@@ -4,6 +4,7 @@ import { lake, named } from './catalog.js';
 import { clearMarker } from './marker.js';
 import { type LakeAbout, type LakeParts, locked, type OpenLake, withLake, writeLake } from './open.js';
 import { deleteRows, lastPublication, publications } from './publications.js';
+import { viewsOfLake } from './schema.js';
 import { isShared } from './settings.js';
 
 export interface LakeDropped extends LakeAbout {
@@ -74,10 +75,7 @@ export async function dropFromLake(parts: LakeParts): Promise<LakeDropped> {
 async function ownViews({ catalog, session, namespace, snapshot }: OpenLake): Promise<string[]> {
   if (!catalog.hasViews) return [];
   const ours = new Set(snapshot.views.map(({ name }) => name));
-  const found = await session.all<{ name: string }>(
-    'SELECT view_name AS name FROM duckdb_views() WHERE database_name = $1 AND schema_name = $2',
-    [lake, namespace],
-  );
+  const found = await viewsOfLake(session, namespace);
   return found.map(({ name }) => name).filter((name) => ours.has(name));
 }
 

@@ -202,10 +202,7 @@ async function writeViews(open: OpenLake, tx: Statements, chosen: readonly LakeV
   const { catalog, namespace, snapshot, parts } = open;
   const all = snapshot.views.map(({ name }) => name);
   if (!catalog.hasViews || isShared(parts.place)) return { created: [], leftOut: all, changed: false };
-  const stored = await tx.all<{ name: string; sql: string }>(
-    'SELECT view_name AS name, sql FROM duckdb_views() WHERE database_name = $1 AND schema_name = $2',
-    [lake, namespace],
-  );
+  const stored = await viewsOfLake(tx, namespace);
   const before = new Map(stored.map(({ name, sql }) => [name, sql]));
   const fresh = chosen.filter(({ name, sql }) => before.get(name) !== sql);
   const gone = all.filter((name) => before.has(name) && !chosen.some((view) => view.name === name));
@@ -225,6 +222,14 @@ async function writeViews(open: OpenLake, tx: Statements, chosen: readonly LakeV
   const created = chosen.map(({ name }) => name).sort();
   const changed = gone.length > 0 || created.some((name) => !before.has(name));
   return { created, leftOut: all.filter((name) => !created.includes(name)), changed };
+}
+
+/** The views that the namespace has, ours and others. */
+export function viewsOfLake(tx: Statements, namespace: string): Promise<{ name: string; sql: string }[]> {
+  return tx.all(
+    'SELECT view_name AS name, sql FROM duckdb_views() WHERE database_name = $1 AND schema_name = $2',
+    [lake, namespace],
+  );
 }
 
 /** The macro of the schema raw that views use: the lake has no such schema. */

@@ -4,7 +4,7 @@ import { type ListAnswer, readList, usualPageSize } from '../api/page.js';
 import type { AnyRequest } from '../api/request.js';
 import type { HttpResponse } from '../api/response.js';
 import { RefusedError, SignalhouseError, StoppedError, UnavailableError } from '../base/errors.js';
-import { isObject } from '../base/json.js';
+import { isObject, jsonOf } from '../base/json.js';
 import { type Child, requestFor, resources } from '../contract/resources.js';
 
 /** The most requests of one proof, retries included: fewer than the documented limit allows in a minute. */
@@ -66,7 +66,7 @@ export async function observe(api: Api): Promise<Observations> {
       if (!(error instanceof SignalhouseError) || (isAll && answers.length === 0)) throw error;
     });
     const { status = 0, headers = {}, body: bytes = Buffer.alloc(0) } = response ?? {};
-    const body = jsonOf(bytes);
+    const body = jsonOf(bytes.toString());
     const list = status === 200 ? readList(body, api.contract[name]?.path ?? '') : undefined;
     answers.push({ purpose, child: null, item: {}, status, headers, body, list, ...about });
     return { status, list };
@@ -151,12 +151,4 @@ export function itemsOf(answers: readonly Observed[], list: string): Item[] {
 /** How many messages a list's item counts. */
 export function messagesOf({ messageCount }: Item): number {
   return typeof messageCount === 'number' ? messageCount : 0;
-}
-
-function jsonOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -165,8 +165,6 @@ interface SourceWeek {
   readonly week: string;
   readonly source: string | null;
   readonly messages: number;
-  readonly people: number;
-  readonly conversations: number;
 }
 
 interface ChangedField extends Found {

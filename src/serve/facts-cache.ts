@@ -19,44 +19,23 @@ export interface FactsCache {
   readonly problem: string | null;
 }
 
-/**
- * Reads facts again when they are older than `maxAgeMs`. A failed read is logged once, and the last facts stay, until nobody
- * has asked for them for `keepMs`, where that is given: then `drop` is called as well.
- */
+/** Reads facts again when they are older than `maxAgeMs`. A failed read is logged once, and the last facts stay. */
 export function cacheFacts(options: {
   readonly facts: () => Promise<Facts>;
   readonly log: Log;
   readonly clock?: Clock | undefined;
   readonly maxAgeMs?: number | undefined;
-  readonly keepMs?: number | undefined;
-  readonly drop?: (() => void) | undefined;
-  /** Ends waiting for that. */
-  readonly stop?: AbortSignal | undefined;
 }): FactsCache {
-  const { facts, log, clock = systemClock, maxAgeMs = 5_000, keepMs, drop, stop } = options;
+  const { facts, log, clock = systemClock, maxAgeMs = 5_000 } = options;
   let last: CachedFacts | null = null;
   let problem: string | null = null;
   let reading: Promise<void> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
-  let askedAt = readAt;
-
-  async function dropWhenIdle(ms: number): Promise<void> {
-    while (last !== null) {
-      await clock.sleep(ms, stop).catch(() => undefined);
-      if (stop?.aborted) return;
-      if (clock.monotonic() - askedAt < ms) continue;
-      last = null;
-      readAt = Number.NEGATIVE_INFINITY;
-      drop?.();
-    }
-  }
 
   async function read(): Promise<void> {
     try {
-      const isFirst = last === null;
       last = { facts: await facts(), readAt: clock.now() };
       problem = null;
-      if (isFirst && keepMs !== undefined) void dropWhenIdle(keepMs);
     } catch (error) {
       if (problem === null) log.warn({ err: error }, 'the facts of the warehouse cannot be read');
       problem = messageOf(error);
@@ -67,7 +46,6 @@ export function cacheFacts(options: {
 
   return {
     async latest() {
-      askedAt = clock.monotonic();
       if (clock.monotonic() - readAt >= maxAgeMs) reading ??= read();
       if (last === null) await reading;
       return last;

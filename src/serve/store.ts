@@ -1,4 +1,4 @@
-import { type FileHandle, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
@@ -36,8 +36,7 @@ export function fileStore<T>(path: string, schema: z.ZodType<T>, log: Log): Stor
     },
     save(value) {
       // One write at a time, as writeAtomically requires.
-      const write = (file: FileHandle) => file.writeFile(JSON.stringify(value));
-      return inTurn(() => writeAtomically(path, write, { mode: 0o600 }));
+      return inTurn(() => writeAtomically(path, (file) => file.writeFile(JSON.stringify(value))));
     },
   };
 }

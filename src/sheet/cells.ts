@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.js';
+import { isNumeric } from '../base/sql-text.js';
 import { type Cell, maxCellChars, type SheetColumn } from './grid.js';
 
 /** Control characters, lone surrogates and code points that are not characters: XML cannot contain them. */
@@ -72,7 +73,7 @@ export function cellOfText(text: string): string | null {
 
 /** The type of a sheet's column for a DuckDB type. */
 export function columnTypeOf(duckdb: string): SheetColumn['type'] {
-  if (/^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/.test(duckdb)) return 'number';
+  if (isNumeric(duckdb)) return 'number';
   if (duckdb === 'BOOLEAN') return 'boolean';
   if (duckdb === 'DATE') return 'date';
   return /^TIMESTAMP/.test(duckdb) ? 'time' : 'text';

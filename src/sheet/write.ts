@@ -26,8 +26,8 @@ export interface GridSheet extends Omit<TableSheet, 'rows' | 'headerRow' | 'titl
 
 /**
  * Writes a sheet for people to edit. The ending of `out` decides the format: `.xlsx` with lists, colours, filters and
- * instructions, and with `more` sheets beside it, or `.csv` for Excel. Raises UsageError for another ending or for a file that already exists (without `overwrite`), and
- * StorageError when it cannot be written. The file appears whole or not at all.
+ * instructions, and with `more` sheets beside it, or `.csv` for Excel. Raises UsageError for another ending or for a file
+ * that already exists (without `overwrite`), and StorageError when it cannot be written. The file appears whole or not at all.
  */
 export async function writeSheet(
   out: string,

@@ -1,6 +1,5 @@
-import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
+import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { SignalhouseError } from '../base/errors.js';
 import { maxInflatedBytes, sheetError } from './grid.js';
 
@@ -27,11 +26,7 @@ export class Zip {
   static async open(bytes: Uint8Array, name: string): Promise<Zip> {
     try {
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      const file = await new Promise<ZipFile>((resolve, reject) => {
-        fromBuffer(buffer, { lazyEntries: true }, (error, opened) =>
-          error ? reject(error) : resolve(opened),
-        );
-      });
+      const file = await fromBufferPromise(buffer);
       const entries = await entriesOf(file, name);
       refuseOverlaps(entries, name);
       return new Zip(name, file, new Map(entries.map((entry) => [entry.fileName.toLowerCase(), entry])));
@@ -59,7 +54,7 @@ export class Zip {
     this.#count(entry, entry.uncompressedSize);
     let [size, checksum] = [0, 0];
     try {
-      for await (const chunk of await this.#stream(entry)) {
+      for await (const chunk of await this.file.openReadStreamPromise(entry)) {
         size += chunk.length;
         this.#count(entry, size);
         checksum = crc32(chunk, checksum);
@@ -84,12 +79,6 @@ export class Zip {
       'Copy the rows that you need into a new workbook, and use that.',
     );
   }
-
-  #stream(entry: Entry): Promise<Readable> {
-    return new Promise((resolve, reject) => {
-      this.file.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
-    });
-  }
 }
 
 /** The error for a file that starts as a workbook but is not a complete one. */
@@ -111,18 +100,14 @@ export function encryptedError(name: string): Error {
   );
 }
 
-function entriesOf(file: ZipFile, name: string): Promise<Entry[]> {
+async function entriesOf(file: ZipFile, name: string): Promise<Entry[]> {
   const entries: Entry[] = [];
-  return new Promise((resolve, reject) => {
-    file.on('error', reject);
-    file.on('end', () => resolve(entries));
-    file.on('entry', (entry: Entry) => {
-      entries.push(entry);
-      if (entries.length <= maxEntries) file.readEntry();
-      else reject(unusualError(name, `has more than ${maxEntries.toLocaleString('en-US')} files in its zip`));
-    });
-    file.readEntry();
-  });
+  for await (const entry of file.eachEntry()) {
+    entries.push(entry);
+    if (entries.length > maxEntries)
+      throw unusualError(name, `has more than ${maxEntries.toLocaleString('en-US')} files in its zip`);
+  }
+  return entries;
 }
 
 /** A zip whose files share bytes unpacks to far more than any of its sizes says; two of the same name are ambiguous. */

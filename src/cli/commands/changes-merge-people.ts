@@ -6,7 +6,7 @@ import { commandLine, osPerson } from '../../base/os-user.js';
 import { count, moment } from '../../base/units.js';
 import type { KnownPerson, MergeReport, Pair } from '../../push/merge-people.js';
 import { command, text, toggle, wait } from '../command.js';
-import { answer, answerTo, canAsk, print, tableWidth } from '../output.js';
+import { answer, answerTo, print, refuseUnlessAsked, tableWidth } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
 import { list, printable, rowLines, table, wide, wrap } from '../text/layout.js';
 import { nameOf } from '../text/sync.js';
@@ -45,18 +45,9 @@ export const mergePeople = command({
       ...{ dryRun, wait },
     };
     const ask: ConfirmMerge = async (pair, asked) => {
-      if (context.json || !canAsk()) {
-        const problem =
-          'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
-        const given = `--confirm ${shellWord(`${source}:${into}`)}`;
-        throw new UsageError(
-          `This would merge ${source} into ${into}.`,
-          [{ setting: '--confirm', problem }],
-          {
-            hint: `Nothing was sent. Pass ${given} to confirm it once more, or --dry-run to look only.`,
-          },
-        );
-      }
+      const given = `--confirm ${shellWord(`${source}:${into}`)}`;
+      const hint = `Nothing was sent. Pass ${given} to confirm it once more, or --dry-run to look only.`;
+      refuseUnlessAsked(context, `merge ${source} into ${into}`, '--confirm', hint);
       return answerTo(mergeQuestion(pair, asked));
     };
     const app = await import('../../app/changes.js');

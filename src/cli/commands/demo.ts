@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { etaMs } from '../../app/progress.js';
 import { cut } from '../../base/display-width.js';
 import { ExitCode, messageOf, SignalhouseError, UsageError } from '../../base/errors.js';
-import { isObject } from '../../base/json.js';
+import { isObject, jsonOf } from '../../base/json.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/run.js';
 import type { SyncReport } from '../../sync/report.js';
@@ -255,9 +255,7 @@ ORDER BY any_value(priority_rank)`,
 const program = fileURLToPath(new URL('../../main.js', import.meta.url));
 
 /** A command of the demo failed. Its own messages are on stderr already. */
-class DemoError extends SignalhouseError {
-  override readonly exitCode = ExitCode.failed;
-}
+class DemoError extends SignalhouseError {}
 
 /**
  * The child processes of the demo, each of them this program. None of them outlives the demo: they are ended by `close`,
@@ -286,7 +284,7 @@ class Children {
 
   /** Starts a command that keeps running, and returns the JSON document that it prints when it is ready. */
   async start(args: readonly string[]): Promise<unknown> {
-    return parsed(await this.#printedBy(args, {}, (printed) => parsed(printed) !== undefined));
+    return jsonOf(await this.#printedBy(args, {}, (printed) => jsonOf(printed) !== undefined));
   }
 
   /** What a command has printed by its end, or once that is enough. */
@@ -332,16 +330,8 @@ class Children {
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function messageIn(printed: string): string {
-  const value = parsed(printed);
+  const value = jsonOf(printed);
   const error = isObject(value) && isObject(value.error) ? value.error : undefined;
   return typeof error?.message === 'string' ? error.message : 'see above';
 }

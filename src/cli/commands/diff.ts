@@ -1,4 +1,4 @@
-import { ExitCode } from '../../base/errors.js';
+import { count } from '../../base/units.js';
 import { command, names, text, toggle, whole } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
@@ -28,9 +28,7 @@ export const diffCommand = command({
       .describe('Tables to compare, e.g. topics or ops.changes (default: all of the schema main)'),
     limit: whole(0)
       .optional()
-      .describe(
-        `Rows of each kind to show of a table (default ${shown}; with --out ${listed.toLocaleString('en-US')})`,
-      ),
+      .describe(`Rows of each kind to show of a table (default ${shown}; with --out ${count(listed)})`),
     out: text.optional().describe('An .xlsx file to write, with the differing rows'),
     force: toggle.describe('Overwrite an existing file'),
   },
@@ -52,7 +50,7 @@ export const diffCommand = command({
           });
         },
       });
-      return answer(context, report, diffText, ExitCode.done);
+      return answer(context, report, diffText);
     } finally {
       release();
     }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
@@ -183,7 +182,7 @@ function watchSettings(
 function contentOf(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex');
+    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }

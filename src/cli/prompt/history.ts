@@ -76,7 +76,6 @@ function withFile(path: string, mode: 'a' | 'w', work: (file: number) => void): 
  * further back. Knows neither the terminal nor its keys' codes.
  */
 export class HistorySearch {
-  readonly #entries: readonly string[];
   #wanted = '';
   /** The place of the match; -1 while there is none. */
   #at = -1;
@@ -84,11 +83,9 @@ export class HistorySearch {
 
   /** `entries` are the newest first; `before` is the line when it began, which is shown until there is a match. */
   constructor(
-    entries: readonly string[],
+    private readonly entries: readonly string[],
     readonly before: string,
-  ) {
-    this.#entries = entries;
-  }
+  ) {}
 
   /** What is searched for. */
   get wanted(): string {
@@ -97,7 +94,7 @@ export class HistorySearch {
 
   /** The line to show, and to run or edit. */
   get line(): string {
-    return this.#entries[this.#at] ?? this.before;
+    return this.entries[this.#at] ?? this.before;
   }
 
   /** Where the match begins in `line`. */
@@ -132,7 +129,7 @@ export class HistorySearch {
 
   /** The match stays where there is no other one. */
   #search(from: number): void {
-    const found = this.#entries.findIndex((one, index) => index >= from && indexIn(one, this.#wanted) >= 0);
+    const found = this.entries.findIndex((one, index) => index >= from && indexIn(one, this.#wanted) >= 0);
     this.#failed = found < 0;
     if (found >= 0) this.#at = found;
   }

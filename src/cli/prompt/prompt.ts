@@ -289,8 +289,8 @@ export class Prompt {
   }
 
   /**
-   * Runs a statement or command on the newest file (`isReopening`: opened again in any case): Ctrl-C stops it, and what is typed meanwhile is read afterwards, unless a pager has the
-   * keys. False when it was stopped; then lines that were typed or pasted behind it are dropped.
+   * Runs a statement or command on the newest file (`isReopening`: opened again in any case): Ctrl-C stops it, and what is
+   * typed meanwhile is read afterwards, unless a pager has the keys. False when it was stopped; then lines that were typed or pasted behind it are dropped.
    */
   async #alone(work: (output: Output) => Promise<void>, isReopening = false): Promise<boolean> {
     let isStopped = false;

@@ -1,5 +1,6 @@
 import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
+import { isNumeric } from '../../base/sql-text.js';
 import type { Answer } from '../../warehouse/read/query.js';
 import type { Output } from '../pager.js';
 import { leastWidth, printable, record, table } from './layout.js';
@@ -98,7 +99,7 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
   // A number that is cut reads as another number. For programs that set COLUMNS, tables stay as they were.
   const least = process.stdout.isTTY ? mostDigits : undefined;
   const heads = columns.map(({ name, type }) => {
-    const right = numbers.test(type);
+    const right = isNumeric(type);
     return { name, right, ...(right && least !== undefined && { least }) };
   });
   return {
@@ -114,7 +115,7 @@ function tableForm(columns: readonly AnswerColumn[], width: number | undefined, 
         const longest = Math.max(0, ...cells.map((row) => widthOf(row[at] ?? '')));
         const isProse = texts.test(type) && cells.some((row) => /\s/.test(row[at] ?? ''));
         const needed = isProse || longest > longestWord ? leastText : longest;
-        return { name, right: numbers.test(type), least: Math.max(widthOf(name), needed) };
+        return { name, right: isNumeric(type), least: Math.max(widthOf(name), needed) };
       });
       if (leastWidth(fitting, cells) <= width) return `${table(fitting, cells, width)}\n`;
       return shown.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(rows);
@@ -138,8 +139,6 @@ type AnswerColumn = Answer['columns'][number];
 
 type Row = readonly Json[];
 
-const numbers = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/;
-
 /** What may be cut: texts, and what has parts. */
 const texts = /^(VARCHAR|JSON|BLOB|STRUCT|MAP|UNION)|\[\d*\]$/;
 
@@ -158,7 +157,7 @@ function markdownLine(row: readonly Json[]): string {
 
 /** The line below the header of a Markdown table, which aligns the columns. */
 function markdownRule(columns: readonly AnswerColumn[]): string {
-  return `|${columns.map(({ type }) => (numbers.test(type) ? '---:' : '---')).join('|')}|`;
+  return `|${columns.map(({ type }) => (isNumeric(type) ? '---:' : '---')).join('|')}|`;
 }
 
 /** Names for the fields of JSON objects: a repeated name gets a number. */

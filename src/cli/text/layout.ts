@@ -63,8 +63,8 @@ const gap = 2;
 const narrowest = 8;
 
 /**
- * Rows as aligned text, without trailing spaces. A column is its name; one that ends in # holds numbers. `width` is the available width (undefined: unlimited); when the rows do
- * not fit, the widest columns are narrowed and their text is cut with `…`. Text is made safe for a terminal here.
+ * Rows as aligned text, without trailing spaces. A column is its name; one that ends in # holds numbers. When the rows do not
+ * fit into `width`, the widest columns are narrowed and their text is cut with `…`. Text is made safe for a terminal here.
  */
 export function table(
   names: readonly (string | Column)[],

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { LockedError, messageOf, SignalhouseError, StoppedError, UsageError } from '../../base/errors.js';
@@ -86,10 +86,10 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const status =
     error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const reasons = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
-  const body = JSON.stringify({ code: codes[status], message: reasons[status] });
+  const message = STATUS_CODES[status];
+  const body = JSON.stringify({ code: codes[status], message });
   socket.end(
-    `HTTP/1.1 ${status} ${reasons[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     // Also when the client does not read the answer.
     () => socket.destroy(),
@@ -136,6 +136,10 @@ const headers = {
 /** Sets the headers that keep other sites from framing, reading or caching an answer. */
 export function secure(reply: FastifyReply): void {
   reply.headers(headers);
+}
+
+export function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(page);
 }
 
 /**

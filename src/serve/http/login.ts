@@ -6,19 +6,14 @@ import type { Clock } from '../../base/clock.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
 import { isPassword } from '../../base/password.js';
 import { loginPage } from '../page/login.js';
-import type { Visitor } from '../page/page.js';
-import { answerTo, HttpError, isPersonName } from './guard.js';
+import type { Person, Visitor } from '../page/page.js';
+import { answerTo, HttpError, isPersonName, sendPage } from './guard.js';
 
 /** Who may look at the pages, in the shape of the settings. */
 export interface AccessSettings {
   readonly users: readonly (Person & { readonly passwordHash?: string | undefined })[];
   readonly proxies: readonly string[];
   readonly userHeader: string | null;
-}
-
-export interface Person {
-  readonly name: string;
-  readonly role: 'read' | 'write';
 }
 
 declare module 'fastify' {
@@ -60,14 +55,15 @@ export function proxyCheck(proxies: readonly string[]): (address: string) => boo
 }
 
 /**
- * `home` is where a login leads that was not asked for on the way to another page. Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
- * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends.
+ * Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
+ * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends. `home` is
+ * where a login leads that was not asked for on the way to another page.
  */
 export async function requireLogin(
   app: FastifyInstance,
   access: AccessSettings,
   clock: Clock,
-  home = '/sheets',
+  home: string,
 ): Promise<void> {
   // Loaded only by a server with users.
   const [cookie, csrf, multipart, rateLimit] = await Promise.all([
@@ -134,7 +130,8 @@ export async function requireLogin(
   });
 
   const showLogin = (reply: FastifyReply, next: string, name = '', problem: string | null = null) =>
-    reply.type('text/html; charset=utf-8').send(
+    sendPage(
+      reply,
       loginPage({
         ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
         header: access.users.some(({ passwordHash }) => passwordHash) ? null : userHeader,

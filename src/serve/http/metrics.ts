@@ -1,7 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { millis } from '../../base/clock.js';
-import { ageMinutes, type Facts } from '../../base/facts.js';
-import { outcomes, type RunRecord, type ScheduleView } from '../schedule/record.js';
+import { type Iso, millis } from '../../base/clock.js';
+import type { Facts } from '../../base/facts.js';
+import { type JobView, outcomes, type RunRecord, type ScheduleView } from '../schedule/record.js';
+
+/** The content type of /metrics. */
+export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const prefix = 'signalhouse_';
 
@@ -14,21 +17,17 @@ export interface MeteredRequest {
 
 /** What /metrics shows of the process: the requests that it answered and, with `process`, its memory, CPU and event loop. */
 export class ServiceMetrics {
-  readonly #registry = new Registry();
+  readonly registry = new Registry();
   readonly #served = new Histogram({
     name: `${prefix}http_request_duration_seconds`,
     help: 'Duration of requests to this server.',
     labelNames: ['route', 'status', 'organization'],
     buckets: [0.005, 0.025, 0.1, 0.5, 2.5],
-    registers: [this.#registry],
+    registers: [this.registry],
   });
 
   constructor(options: { readonly process?: boolean } = {}) {
-    if (options.process) collectDefaultMetrics({ register: this.#registry });
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
+    if (options.process) collectDefaultMetrics({ register: this.registry });
   }
 
   /** One answered request. `route` is the pattern, never the path of the request. */
@@ -37,10 +36,9 @@ export class ServiceMetrics {
     this.#served.observe({ route, status: String(status), ...of }, ms / 1000);
   }
 
-  /** The text for Prometheus, with the organization where the process has only one. */
-  text(organization?: string): Promise<string> {
-    this.#registry.setDefaultLabels(organization === undefined ? {} : { organization });
-    return this.#registry.metrics();
+  /** The text for Prometheus. */
+  text(): Promise<string> {
+    return this.registry.metrics();
   }
 }
 
@@ -64,24 +62,18 @@ export function together(texts: readonly string[]): string {
 export class Metrics {
   readonly #registry = new Registry();
   readonly #counters = counters(this.#registry);
-  readonly #gauges = gauges(this.#registry);
   readonly #service: ServiceMetrics;
-  readonly #organization: string | undefined;
-  readonly #isAlone: boolean;
 
   /** Without `service`, it also shows the process, with `process` its memory as well; only for one instance per process. */
   constructor(
-    options: {
+    private readonly options: {
       readonly process?: boolean;
       readonly version?: string;
       readonly organization?: string | undefined;
       readonly service?: ServiceMetrics;
     } = {},
   ) {
-    this.#isAlone = options.service === undefined;
     this.#service = options.service ?? new ServiceMetrics(options);
-    this.#organization = options.organization;
-    if (options.version !== undefined) this.#gauges.info.set({ version: options.version }, 1);
   }
 
   /**
@@ -101,10 +93,6 @@ export class Metrics {
       requests.inc({ endpoint, status: 'none' }, 0);
       rateLimited.inc({ endpoint }, 0);
     }
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
   }
 
   request({ endpoint, status, ms }: MeteredRequest): void {
@@ -134,7 +122,7 @@ export class Metrics {
 
   /** One answered request of its pages. `route` is the pattern, never the path of the request. */
   served(route: string, status: number, ms: number): void {
-    this.#service.served(route, status, ms, this.#organization);
+    this.#service.served(route, status, ms, this.options.organization);
   }
 
   /** Goes on counting from what an earlier process counted. */
@@ -143,97 +131,14 @@ export class Metrics {
   }
 
   /** The text for Prometheus. While `facts` is null, their metrics are absent. */
-  async render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
-    this.#set(facts, now);
-    const { lastSuccess, nextRun, running, waiting, overdue, lastExit, unavailable, ready, lakePublished } =
-      this.#gauges;
-    for (const gauge of [running, lastSuccess, nextRun, overdue, lastExit]) gauge.reset();
-    ready.set(facts === null || schedule.stopping ? 0 : 1);
-    const outage = millis(schedule.running?.outage?.since ?? null);
-    unavailable.set(outage === null ? 0 : Math.max(0, now - outage) / 1000);
-    for (const { name, last, lastSuccessAt, nextAt, overdueSince } of schedule.jobs) {
-      const next = millis(nextAt);
-      const due = millis(overdueSince);
-      lastSuccess.set({ job: name }, (millis(lastSuccessAt) ?? 0) / 1000);
-      overdue.set({ job: name }, due === null ? 0 : Math.max(0, now - due) / 1000);
-      const ended = [last, ...schedule.history.filter(({ job }) => job === name)].find(
-        (run) => run?.exitCode != null,
-      );
-      if (ended) lastExit.set({ job: name }, Number(ended.exitCode));
-      if (next !== null) nextRun.set({ job: name }, next / 1000);
-      running.set({ job: name }, schedule.running?.job === name ? 1 : 0);
-    }
-    waiting.set(schedule.waiting.length);
-    const lake = schedule.jobs
-      .filter(({ run }) => run === 'lake')
-      .map((job) => millis(job.lastSuccessAt) ?? 0);
-    lakePublished.remove();
-    if (lake.length > 0) lakePublished.set(Math.max(...lake) / 1000);
+  render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
+    const { version, service } = this.options;
     const known = facts?.contents?.organization;
-    const organization = this.#organization ?? known?.slug ?? known?.id;
-    this.#registry.setDefaultLabels(organization === undefined ? {} : { organization });
-    const text = await this.#registry.metrics();
-    return this.#isAlone ? together([await this.#service.text(organization), text]) : text;
-  }
-
-  #set(facts: Facts | null, now: number): void {
-    const all = this.#gauges;
-    // A value that no longer exists must not keep its last state.
-    const { budgetLeft, budgetLimit, due, dueRequests, published: at, verifiedAt, verifiedEqual } = all;
-    for (const gauge of [
-      budgetLeft,
-      budgetLimit,
-      due,
-      dueRequests,
-      at,
-      verifiedAt,
-      verifiedEqual,
-      all.diskFree,
-    ])
-      gauge.remove();
-    for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
-      gauge.reset();
-    for (const gauge of [all.stale, all.staleBound, all.checks, all.complete]) gauge.reset();
-    all.organization.reset();
-    if (facts === null) return;
-    const { spending, contents, files, publishedAt, verified } = facts;
-    const organization = contents?.organization;
-    if (organization)
-      all.organization.set(
-        { organization_id: organization.id, organization_name: organization.name ?? '' },
-        1,
-      );
-    if (facts.diskFreeBytes !== null) all.diskFree.set(facts.diskFreeBytes);
-    all.budgetLeft.set(Math.max(0, spending.limit - spending.held));
-    all.budgetLimit.set(spending.limit);
-    if (contents?.left) {
-      all.due.set(contents.left.due);
-      all.dueRequests.set(contents.left.requests);
-    }
-    const published = millis(publishedAt);
-    if (published !== null) all.published.set(published / 1000);
-    if (verified) {
-      all.verifiedAt.set(Date.parse(verified.at) / 1000);
-      all.verifiedEqual.set(verified.outcome === 'equal' ? 1 : 0);
-    }
-    for (const [table, rows] of Object.entries(contents?.rows ?? {})) all.tableRows.set({ table }, rows);
-    for (const [status, changes] of Object.entries(facts.queue)) all.queue.set({ status }, changes);
-    for (const one of facts.freshness) {
-      const { resource, objectiveMinutes } = one;
-      const age = ageMinutes(one, now);
-      const completeAt = millis(one.at);
-      if (age !== null) all.fresh.set({ resource }, age * 60);
-      if (completeAt !== null) all.complete.set({ resource }, completeAt / 1000);
-      if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
-    }
-    for (const { resource, checks, bound, ...found } of contents?.estimates ?? []) {
-      all.checks.set({ resource }, checks);
-      if (bound && resource !== 'all') all.staleBound.set({ resource }, bound);
-      for (const of of ['share', 'low', 'high'] as const)
-        all.stale.set({ resource, of }, found[of] ?? Number.NaN);
-    }
-    for (const { endpoint, records } of contents?.rejected ?? []) all.rejected.set({ endpoint }, records);
-    for (const [file, found] of Object.entries(files)) if (found) all.bytes.set({ file }, found.bytes);
+    const organization = this.options.organization ?? known?.slug ?? known?.id;
+    const own = [this.#registry, stateOf(facts, schedule, now, version)];
+    const all = Registry.merge(service === undefined ? [this.#service.registry, ...own] : own);
+    all.setDefaultLabels(organization === undefined ? {} : { organization });
+    return all.metrics();
   }
 }
 
@@ -267,65 +172,152 @@ function counters(register: Registry) {
   };
 }
 
-function gauges(register: Registry) {
-  const registers = [register];
-  const gauge = <T extends string = never>(name: string, help: string, labelNames: T[] = []) =>
-    new Gauge({ name: prefix + name, help, labelNames, registers });
-  return {
-    info: gauge('info', 'Version of the running program; always 1.', ['version']),
-    organization: gauge('organization_info', 'Organization of the warehouse by its id and name; always 1.', [
-      'organization_id',
-      'organization_name',
-    ]),
-    diskFree: gauge('disk_free_bytes', 'Free space of the disk with the data directory.'),
-    lakePublished: gauge(
-      'lake_published_timestamp_seconds',
-      'When a job last published to the lake; 0 before the first time.',
-    ),
-    complete: gauge('complete_timestamp_seconds', 'When a resource was last complete.', ['resource']),
-    budgetLeft: gauge('budget_remaining_requests', 'Requests left in the current window.'),
-    budgetLimit: gauge('budget_limit_requests', 'Requests allowed per window.'),
-    due: gauge('due', 'Fetches that the last sync left due.'),
-    dueRequests: gauge('due_requests', 'Requests needed for what the last sync left due.'),
-    published: gauge('published_timestamp_seconds', 'When the snapshot was published.'),
-    verifiedAt: gauge('verified_timestamp_seconds', 'When a restore was rehearsed last (verify).'),
-    verifiedEqual: gauge(
-      'verified_equal',
-      '1 when the restored copy was equal to the published file, 0 when it differed or could not be made.',
-    ),
-    tableRows: gauge('rows', 'Rows in the published snapshot.', ['table']),
-    queue: gauge('queue_changes', 'Changes to push, by status.', ['status']),
-    fresh: gauge('freshness_seconds', 'Time since a resource was last complete.', ['resource']),
-    objective: gauge('freshness_objective_seconds', 'Objective for signalhouse_freshness_seconds.', [
-      'resource',
-    ]),
-    stale: gauge(
-      'stale_share',
-      'Share of a resource that is out of date, by random checks: of="share", with its 95 % interval (low, high).',
-      ['resource', 'of'],
-    ),
-    staleBound: gauge('stale_share_objective', 'Objective for signalhouse_stale_share.', ['resource']),
-    checks: gauge('checks', 'Random checks of the last 30 days.', ['resource']),
-    rejected: gauge('rejected_records', 'Rejected records that are not resolved.', ['endpoint']),
-    bytes: gauge('warehouse_bytes', 'Size of the warehouse files.', ['file']),
-    ready: gauge('ready', '1 when the warehouse was read and the program is not shutting down, else 0.'),
-    unavailable: gauge(
-      'api_unavailable_seconds',
-      'How long a run has been waiting for an API that does not answer; 0 while it answers.',
-    ),
-    lastSuccess: gauge(
-      'last_success_timestamp_seconds',
-      'When a job last succeeded; 0 before the first time.',
-      ['job'],
-    ),
-    overdue: gauge(
-      'overdue_seconds',
-      'Time since a job was due for the first time after its last success; 0 when it is not due.',
-      ['job'],
-    ),
-    lastExit: gauge('last_exit_code', 'Exit code of the last run of a job.', ['job']),
-    nextRun: gauge('next_run_timestamp_seconds', 'When a job starts next.', ['job']),
-    running: gauge('running', '1 while the job runs, else 0.', ['job']),
-    waiting: gauge('waiting_runs', 'Runs that are due and wait for another run.'),
+type Value = number | null | undefined;
+type Samples = readonly (readonly [labels: Readonly<Record<string, string>>, value: Value])[];
+
+/** The current state as gauges. They are made for each scrape, so that nothing keeps a value that is no longer so. */
+function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, version?: string): Registry {
+  const registry = new Registry();
+  /** A metric of one value, or of one for each set of labels. What has no value has no series. */
+  const gauge = (name: string, help: string, value: Value | Samples) => {
+    const samples: Samples = typeof value === 'object' && value !== null ? value : [[{}, value]];
+    const labelNames = Object.keys(samples[0]?.[0] ?? {});
+    const made = new Gauge({ name: prefix + name, help, labelNames, registers: [registry] });
+    // Without labels, it begins with 0.
+    if (labelNames.length === 0) made.remove();
+    for (const [labels, one] of samples) if (one != null) made.set(labels, one);
   };
+  const by = (label: string, values: Readonly<Record<string, Value>>): Samples =>
+    Object.entries(values).map(([one, value]) => [{ [label]: one }, value]);
+  const byResource = <R extends { readonly resource: string }>(all: readonly R[], value: (one: R) => Value) =>
+    all.map((one) => [{ resource: one.resource }, value(one)] as const);
+  const secondsSince = (at: Iso | null) => (at === null ? 0 : Math.max(0, now - Date.parse(at)) / 1000);
+
+  gauge('info', 'Version of the running program; always 1.', version ? [[{ version }, 1]] : []);
+  const { organization, left, rows = {}, estimates = [], rejected = [] } = facts?.contents ?? {};
+  const { spending, files, verified, publishedAt = null, freshness = [], queue = {} } = facts ?? {};
+  gauge(
+    'organization_info',
+    'Organization of the warehouse by its id and name; always 1.',
+    organization
+      ? [[{ organization_id: organization.id, organization_name: organization.name ?? '' }, 1]]
+      : [],
+  );
+  gauge('disk_free_bytes', 'Free space of the disk with the data directory.', facts?.diskFreeBytes);
+  gauge(
+    'budget_remaining_requests',
+    'Requests left in the current window.',
+    spending && Math.max(0, spending.limit - spending.held),
+  );
+  gauge('budget_limit_requests', 'Requests allowed per window.', spending?.limit);
+  gauge('due', 'Fetches that the last sync left due.', left?.due);
+  gauge('due_requests', 'Requests needed for what the last sync left due.', left?.requests);
+  gauge('published_timestamp_seconds', 'When the snapshot was published.', seconds(publishedAt));
+  gauge(
+    'verified_timestamp_seconds',
+    'When a restore was rehearsed last (verify).',
+    verified && seconds(verified.at),
+  );
+  gauge(
+    'verified_equal',
+    '1 when the restored copy was equal to the published file, 0 when it differed or could not be made.',
+    verified && Number(verified.outcome === 'equal'),
+  );
+  gauge('rows', 'Rows in the published snapshot.', by('table', rows));
+  gauge('queue_changes', 'Changes to push, by status.', by('status', queue));
+  gauge(
+    'complete_timestamp_seconds',
+    'When a resource was last complete.',
+    byResource(freshness, ({ at }) => seconds(at)),
+  );
+  gauge(
+    'freshness_seconds',
+    'Time since a resource was last complete.',
+    byResource(freshness, ({ at }) => (at === null ? null : secondsSince(at))),
+  );
+  gauge(
+    'freshness_objective_seconds',
+    'Objective for signalhouse_freshness_seconds.',
+    byResource(freshness, ({ objectiveMinutes }) => objectiveMinutes && objectiveMinutes * 60),
+  );
+  gauge(
+    'stale_share',
+    'Share of a resource that is out of date, by random checks: of="share", with its 95 % interval (low, high).',
+    estimates.flatMap(({ resource, share, low, high }) =>
+      Object.entries({ share, low, high }).map(([of, one]) => [{ resource, of }, one ?? Number.NaN] as const),
+    ),
+  );
+  gauge(
+    'stale_share_objective',
+    'Objective for signalhouse_stale_share.',
+    byResource(estimates, ({ resource, bound }) => (resource === 'all' || !bound ? null : bound)),
+  );
+  gauge(
+    'checks',
+    'Random checks of the last 30 days.',
+    byResource(estimates, ({ checks }) => checks),
+  );
+  gauge(
+    'rejected_records',
+    'Rejected records that are not resolved.',
+    rejected.map(({ endpoint, records }) => [{ endpoint }, records]),
+  );
+  gauge(
+    'warehouse_bytes',
+    'Size of the warehouse files.',
+    by('file', { worker: files?.worker?.bytes, published: files?.published?.bytes }),
+  );
+
+  const { running, waiting, history } = schedule;
+  const byJob = (value: (job: JobView) => Value): Samples =>
+    schedule.jobs.map((job) => [{ job: job.name }, value(job)]);
+  gauge(
+    'ready',
+    '1 when the warehouse was read and the program is not shutting down, else 0.',
+    Number(facts !== null && !schedule.stopping),
+  );
+  gauge(
+    'api_unavailable_seconds',
+    'How long a run has been waiting for an API that does not answer; 0 while it answers.',
+    secondsSince(running?.outage?.since ?? null),
+  );
+  gauge(
+    'last_success_timestamp_seconds',
+    'When a job last succeeded; 0 before the first time.',
+    byJob(({ lastSuccessAt }) => seconds(lastSuccessAt) ?? 0),
+  );
+  const lake = schedule.jobs
+    .filter(({ run }) => run === 'lake')
+    .map((job) => seconds(job.lastSuccessAt) ?? 0);
+  gauge(
+    'lake_published_timestamp_seconds',
+    'When a job last published to the lake; 0 before the first time.',
+    lake.length > 0 ? Math.max(...lake) : null,
+  );
+  gauge(
+    'overdue_seconds',
+    'Time since a job was due for the first time after its last success; 0 when it is not due.',
+    byJob(({ overdueSince }) => secondsSince(overdueSince)),
+  );
+  const exitCode = ({ name, last }: JobView) =>
+    [last, ...history.filter(({ job }) => job === name)].find((run) => run?.exitCode != null)?.exitCode;
+  gauge('last_exit_code', 'Exit code of the last run of a job.', byJob(exitCode));
+  gauge(
+    'next_run_timestamp_seconds',
+    'When a job starts next.',
+    byJob(({ nextAt }) => seconds(nextAt)),
+  );
+  gauge(
+    'running',
+    '1 while the job runs, else 0.',
+    byJob(({ name }) => Number(running?.job === name)),
+  );
+  gauge('waiting_runs', 'Runs that are due and wait for another run.', waiting.length);
+  return registry;
+}
+
+/** A moment in seconds since the epoch; null for none. */
+function seconds(at: Iso | null): number | null {
+  const ms = millis(at);
+  return ms === null ? null : ms / 1000;
 }

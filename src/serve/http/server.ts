@@ -8,9 +8,9 @@ import { organizationLine, organizationsPage, worstFirst } from '../page/organiz
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
-import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure } from './guard.js';
+import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure, sendPage } from './guard.js';
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
-import { type Metrics, type ServiceMetrics, together } from './metrics.js';
+import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
 import { type Intake, writes } from './writes.js';
 
@@ -35,7 +35,7 @@ type ReportSource = (
   reader: string | null,
 ) => Promise<{ readonly html: string; readonly policy: string } | null>;
 
-interface ServiceOptions {
+export interface ServerOptions {
   /** Loopback when absent. */
   readonly host?: string | undefined;
   /** 0 takes any free port. */
@@ -52,10 +52,15 @@ interface ServiceOptions {
   readonly limits?: Partial<typeof defaultLimits> | undefined;
   /** How often the page refreshes itself; default 5000. */
   readonly refreshMs?: number | undefined;
+  readonly sites: readonly Site[];
+  /** The metrics of the process that serves several organizations: then all of them are at `/`. */
+  readonly service?: ServiceMetrics | undefined;
 }
 
 /** The pages of one organization. */
-interface SiteOptions {
+export interface Site {
+  /** Where the service has several organizations: its name in the settings, and where its pages are; otherwise they are at `/`. */
+  readonly organization?: { readonly name: string; readonly base: string } | undefined;
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
   readonly facts: FactsCache;
@@ -65,25 +70,6 @@ interface SiteOptions {
   readonly run: (runId: string) => Promise<RunDetails | null>;
   readonly schedule: Pick<Scheduler, 'view' | 'ask'>;
   readonly metrics: Metrics;
-}
-
-/** A server for one organization, whose pages are at `/`. */
-export type ServerOptions = ServiceOptions & SiteOptions;
-
-/** A server for several: all of them at `/`, and the pages of each under `/o/NAME/`. */
-export interface SeveralOptions extends ServiceOptions {
-  readonly organizations: readonly (SiteOptions & { readonly name: string })[];
-  readonly service: ServiceMetrics;
-}
-
-type Site = SiteOptions & { readonly organization?: { readonly name: string; readonly base: string } };
-
-function sitesOf(options: ServerOptions | SeveralOptions): readonly Site[] {
-  if (!('organizations' in options)) return [options];
-  return options.organizations.map(({ name, ...site }) => ({
-    ...site,
-    organization: { name, base: `/o/${name}` },
-  }));
 }
 
 export interface RunningServer {
@@ -101,7 +87,7 @@ const retryAfter = 60;
 const defaultHost = '127.0.0.1';
 
 /** Starts the server. Throws UsageError with the setting when it cannot listen on the address. */
-export async function startServer(options: ServerOptions | SeveralOptions): Promise<RunningServer> {
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host = defaultHost, port } = options;
   const app = buildServer(options);
   try {
@@ -117,9 +103,8 @@ export async function startServer(options: ServerOptions | SeveralOptions): Prom
   }
 }
 
-export function buildServer(options: ServerOptions | SeveralOptions): FastifyInstance {
-  const { host = defaultHost, token, log } = options;
-  const sites = sitesOf(options);
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { host = defaultHost, token, log, sites, service } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const app = fastify({
     bodyLimit: 1_024,
@@ -153,14 +138,9 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
   app.addHook('onResponse', async (request, reply) => {
     // The pattern, not the path: clients must not be able to create labels.
     const { url = 'none' } = request.routeOptions;
-    const site = 'organizations' in options ? siteOf(sites, url) : options;
-    const route =
-      url.slice(site && 'organization' in site ? (site.organization?.base.length ?? 0) : 0) || '/';
-    (site?.metrics ?? ('service' in options ? options.service : undefined))?.served(
-      route,
-      reply.statusCode,
-      reply.elapsedTime,
-    );
+    const site = siteOf(sites, url);
+    const route = url.slice(site?.organization?.base.length ?? 0) || '/';
+    (site?.metrics ?? service)?.served(route, reply.statusCode, reply.elapsedTime);
   });
   const logFault = (error: unknown, request: FastifyRequest) => {
     const { status } = answerTo(error);
@@ -174,11 +154,11 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
     reply.code(404).send({ code: 'not_found', message: 'Not found.' }),
   );
 
-  health(app, options, sites);
+  health(app, options);
   void app.register(async (all) => {
     const { access, clock = systemClock } = options;
-    if (access) await requireLogin(all, access, clock, 'organizations' in options ? '/' : '/sheets');
-    if ('organizations' in options) overview(all, options);
+    if (access) await requireLogin(all, access, clock, service ? '/' : '/sheets');
+    if (service) overview(all, options);
     for (const one of sites)
       void all.register(
         async (site) => {
@@ -188,9 +168,8 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
         { prefix: one.organization?.base ?? '' },
       );
   });
-  for (const [path, { type, body }] of pageAssets()) {
+  for (const { path, type, body } of pageAssets())
     app.get(path, (_request, reply) => reply.type(type).send(body));
-  }
   if (token) {
     const { maxSheetBytes } = limits;
     for (const { schedule, intake, organization } of sites)
@@ -207,8 +186,7 @@ export function buildServer(options: ServerOptions | SeveralOptions): FastifyIns
 
 /** The organization whose route this is; undefined for a route of the service. */
 function siteOf(sites: readonly Site[], route: string): Site | undefined {
-  const [, name] = /^\/o\/([^/]+)/.exec(route) ?? [];
-  return name === undefined ? undefined : sites.find(({ organization }) => organization?.name === name);
+  return sites.find(({ organization }) => !organization || `${route}/`.startsWith(`${organization.base}/`));
 }
 
 function send(reply: FastifyReply, error: unknown): FastifyReply {
@@ -221,8 +199,7 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
 const watched: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The routes for the programs that watch this one; they never need a login, and take every host name. */
-function health(app: FastifyInstance, options: ServerOptions | SeveralOptions, sites: readonly Site[]): void {
-  const { clock = systemClock } = options;
+function health(app: FastifyInstance, { sites, service, clock = systemClock }: ServerOptions): void {
   app.get('/healthz', () => ({ status: 'ok' }));
 
   app.get('/readyz', (_request, reply) => {
@@ -238,15 +215,13 @@ function health(app: FastifyInstance, options: ServerOptions | SeveralOptions, s
     const texts = await Promise.all(
       sites.map(async ({ facts, schedule, metrics }) => {
         // Who reads them for the first time must not keep Prometheus waiting for all of them.
-        const cached = 'organizations' in options ? latestOf(facts) : await facts.latest();
+        const cached = service ? latestOf(facts) : await facts.latest();
         return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
       }),
     );
-    if (!('organizations' in options)) return texts.join('');
-    return together([await options.service.text(), ...texts]);
+    return service ? together([await service.text(), ...texts]) : texts.join('');
   });
-  const contentType = 'service' in options ? options.service.contentType : options.metrics.contentType;
-  app.get('/metrics', async (_request, reply) => reply.type(contentType).send(await metricsText()));
+  app.get('/metrics', async (_request, reply) => reply.type(metricsType).send(await metricsText()));
 }
 
 /** The last facts, while newer ones are read. */
@@ -256,27 +231,27 @@ function latestOf(facts: FactsCache): FactsCache['last'] {
 }
 
 /** What is at `/` when there are several: all of them, the worst first, and the same for programs. */
-function overview(app: FastifyInstance, options: SeveralOptions): void {
-  const { organizations, version, clock = systemClock, refreshMs = 5_000 } = options;
+function overview(app: FastifyInstance, options: ServerOptions): void {
+  const { sites, version, clock = systemClock, refreshMs = 5_000 } = options;
   const lines = () =>
-    organizations.map(({ name, facts, schedule }) => {
+    sites.map(({ organization, facts, schedule }) => {
       const known = {
         facts: latestOf(facts)?.facts ?? null,
         problem: facts.problem,
         schedule: schedule.view(),
       };
-      return organizationLine(name, known, clock.now());
+      return organizationLine(organization?.name ?? '', known, clock.now());
     });
   app.get('/organizations.json', () => worstFirst(lines()));
   app.get('/', (request, reply) => {
     const visitor = visitorOf(request, reply);
     const page = organizationsPage({ lines: lines(), version, now: clock.now(), refreshMs, visitor });
-    return reply.type('text/html; charset=utf-8').send(page);
+    return sendPage(reply, page);
   });
 }
 
 /** The routes for people. Returns what reads the content of a page for a request. */
-function pages(app: FastifyInstance, options: ServiceOptions & Site) {
+function pages(app: FastifyInstance, options: ServerOptions & Site) {
   const { facts, schedule, version, clock = systemClock, refreshMs = 5_000 } = options;
 
   app.get('/status.json', async () => {
@@ -300,10 +275,8 @@ function pages(app: FastifyInstance, options: ServiceOptions & Site) {
         const message = 'Nothing was published yet: the report needs a first sync.';
         return reply.code(503).header('retry-after', retryAfter).send({ code: 'not_ready', message });
       }
-      return reply
-        .header('content-security-policy', `${made.policy}; frame-ancestors 'none'`)
-        .type('text/html; charset=utf-8')
-        .send(made.html);
+      reply.header('content-security-policy', `${made.policy}; frame-ancestors 'none'`);
+      return sendPage(reply, made.html);
     });
   }
 
@@ -323,10 +296,8 @@ function pages(app: FastifyInstance, options: ServiceOptions & Site) {
       zone: typeof zone === 'string' ? zone : undefined,
     };
   };
-  const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
-
-  app.get('/', async (request, reply) => send(reply, statusPage(await content(request, reply))));
-  app.get('/runs', async (request, reply) => send(reply, runsPage(await content(request, reply))));
+  app.get('/', async (request, reply) => sendPage(reply, statusPage(await content(request, reply))));
+  app.get('/runs', async (request, reply) => sendPage(reply, runsPage(await content(request, reply))));
   app.get<{ Params: { id: string } }>('/runs/:id', async (request, reply) => {
     const { id } = request.params;
     const known = await content(request, reply);
@@ -334,7 +305,7 @@ function pages(app: FastifyInstance, options: ServiceOptions & Site) {
     const isListed = known.facts?.contents?.runs.some(({ run_id }) => run_id === id) ?? false;
     const run = isListed ? await options.run(id) : null;
     if (run === null) throw new HttpError(404, 'not_found', 'There is no run with this id.');
-    return send(reply, runPage(known, run));
+    return sendPage(reply, runPage(known, run));
   });
   return content;
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemText, SignalhouseError, UsageError } from '../../base/errors.js';
-import type { PageContent } from '../page/page.js';
+import type { PageContent, Person } from '../page/page.js';
 import {
   type Problem,
   problemPage,
@@ -10,8 +10,8 @@ import {
   sheetPage,
   sheetsPage,
 } from '../page/sheets.js';
-import { answerTo, HttpError } from './guard.js';
-import { field, type Person } from './login.js';
+import { answerTo, HttpError, sendPage } from './guard.js';
+import { field } from './login.js';
 
 export interface SheetFile {
   readonly name: string;
@@ -47,8 +47,6 @@ export function sheetRoutes(
   content: (request: FastifyRequest, reply: FastifyReply) => Promise<PageContent>,
   logFault: (error: unknown, request: FastifyRequest) => void,
 ): void {
-  const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
-
   async function overview(request: FastifyRequest, reply: FastifyReply, problem: Problem | null = null) {
     return sheetsPage(await content(request, reply), filterOf(request), await sheets.history(), problem);
   }
@@ -59,11 +57,11 @@ export function sheetRoutes(
       return await work();
     } catch (error) {
       if (!(error instanceof SignalhouseError)) throw error;
-      return send(reply.code(answerTo(error).status), await overview(request, reply, problemOf(error)));
+      return sendPage(reply.code(answerTo(error).status), await overview(request, reply, problemOf(error)));
     }
   }
 
-  app.get('/sheets', async (request, reply) => send(reply, await overview(request, reply)));
+  app.get('/sheets', async (request, reply) => sendPage(reply, await overview(request, reply)));
 
   app.get('/sheets/download', (request, reply) =>
     orSay(request, reply, async () =>
@@ -85,7 +83,7 @@ export function sheetRoutes(
   app.get<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
     const sheet = await sheets.look(request.params.id);
     if (sheet === null) throw new HttpError(404, 'not_found', 'There is no sheet with this address.');
-    return send(reply, sheetPage(await content(request, reply), sheet));
+    return sendPage(reply, sheetPage(await content(request, reply), sheet));
   });
 
   app.post<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
@@ -109,7 +107,7 @@ export function sheetRoutes(
   // People read the answers.
   app.setErrorHandler(async (error, request, reply) => {
     logFault(error, request);
-    return send(
+    return sendPage(
       reply.code(answerTo(error).status),
       problemPage(await content(request, reply), problemOf(error)),
     );

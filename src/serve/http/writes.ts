@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { isObject } from '../../base/json.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
 import { bearer, HttpError, isPersonName } from './guard.js';
@@ -47,8 +47,8 @@ export function writes({ token, ask, intake, maxSheetBytes }: WriteOptions) {
   };
 }
 
-function sheets(intake: Intake, bodyLimit: number): FastifyPluginCallback {
-  return (app, _options, ready) => {
+function sheets(intake: Intake, bodyLimit: number) {
+  return async (app: FastifyInstance): Promise<void> => {
     readSheets(app);
     app.post<{ Body: Sheet | undefined; Querystring: Record<string, string | string[]> }>(
       '/changes',
@@ -61,7 +61,6 @@ function sheets(intake: Intake, bodyLimit: number): FastifyPluginCallback {
         return reply.code(refused ? 422 : 200).send(answer);
       },
     );
-    ready();
   };
 }
 

@@ -30,9 +30,10 @@ export interface NotifierOptions {
   readonly clock?: Clock | undefined;
   /** After how many hours what is still wrong is told again; 0: never. */
   readonly remindHours?: number | undefined;
-  /** How often freshness is checked and undelivered messages are sent again; default 60000. */
-  readonly everyMs?: number | undefined;
 }
+
+/** How often freshness is checked and undelivered messages are sent again. */
+const everyMs = 60_000;
 
 /**
  * Notifies when a job starts to fail or data becomes stale, and when that is over: once per change, repeated until it is
@@ -82,7 +83,6 @@ export class Notifier {
   }
 
   async #watch(): Promise<void> {
-    const { everyMs = 60_000 } = this.options;
     while (!this.#stop.signal.aborted) {
       await this.#look();
       await this.#clock.sleep(everyMs, this.#stop.signal).catch(() => undefined);

@@ -63,8 +63,8 @@ export class Times {
 }
 
 /**
- * A table; a column whose name ends in # holds numbers. On a narrow screen each row becomes a block, and each value carries the name of its column; the roles say that
- * it is a table all the same.
+ * A table; a column whose name ends in # holds numbers. On a narrow screen each row becomes a block, in which each value
+ * carries the name of its column; the roles say that it is a table all the same.
  */
 export function table(id: string, label: string, columns: readonly string[], rows: readonly Row[]): Html {
   const names = columns.map((name) => name.replace(/#$/, ''));
@@ -116,6 +116,5 @@ export function section(id: string, heading: string, ...content: readonly Piece[
 
 /** `topics, people and companies`. */
 export function listed(names: readonly string[]): string {
-  if (names.length < 2) return names.join('');
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  return new Intl.ListFormat('en-GB').format(names);
 }

@@ -32,9 +32,12 @@ export interface PageContent {
   readonly zone?: string | undefined;
 }
 
-export interface Visitor {
+export interface Person {
   readonly name: string;
   readonly role: 'read' | 'write';
+}
+
+export interface Visitor extends Person {
   /** Each form sends it back. */
   readonly token: string;
   /** Whether the login was here, and not at a proxy. */
@@ -221,11 +224,10 @@ export function page(
   const home = organization === undefined ? null : html`<a href="/">All organizations</a>`;
   const up = path === '/' ? home : html`<a href="${link('/')}">${organizationName(content)}</a>`;
   const back = up && html`<p class="back">${up}</p>`;
-  const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) =>
-    zone === times.zone
-      ? html`<li><a href="?zone=${encodeURIComponent(zone)}" aria-current="true">${zone}</a></li>`
-      : html`<li><a href="?zone=${encodeURIComponent(zone)}">${zone}</a></li>`,
-  );
+  const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) => {
+    const current = zone === times.zone ? html` aria-current="true"` : null;
+    return html`<li><a href="?zone=${encodeURIComponent(zone)}"${current}>${zone}</a></li>`;
+  });
   return documentOf(
     { title, refreshMs: isLive ? refreshMs : null },
     html`<a class="skip" href="#main">Skip to the content</a>
@@ -336,24 +338,15 @@ function sizes({ files, rows }: Pick<Facts, 'files'> & { rows: Contents['rows'] 
   return `${counted(total, 'row')} in ${counted(Object.keys(rows).length, 'table')}; published file ${size(files.published)}, live file ${size(files.worker)}`;
 }
 
-/** A file of the page, kept in memory: the path of a request is never looked up on the disk. */
-interface Asset {
-  readonly type: string;
-  readonly body: Buffer;
-}
+const assets = {
+  'page.css': 'text/css; charset=utf-8',
+  'live.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+};
 
-const files = {
-  '/assets/page.css': ['page.css', 'text/css; charset=utf-8'],
-  '/assets/live.js': ['live.js', 'text/javascript; charset=utf-8'],
-  '/assets/icon.svg': ['icon.svg', 'image/svg+xml'],
-} as const;
-
-/** The files of the page, by their paths. Throws when one is missing. */
-export function pageAssets(): ReadonlyMap<string, Asset> {
-  return new Map(
-    Object.entries(files).map(([path, [name, type]]) => [
-      path,
-      { type, body: readFileSync(new URL(`assets/${name}`, import.meta.url)) },
-    ]),
-  );
+/** The files of /assets, kept in memory: the path of a request is never looked up on the disk. Throws when one is missing. */
+export function pageAssets() {
+  return Object.entries(assets).map(([name, type]) => {
+    return { path: `/assets/${name}`, type, body: readFileSync(new URL(`assets/${name}`, import.meta.url)) };
+  });
 }

@@ -69,14 +69,10 @@ export function runDetails(run: RunDetails, line: RunLine | null, times: Times):
     summary.stoppedBy ? html` <span>stopped by ${summary.stoppedBy}</span>` : null
   }</p>${message === null ? null : html`<p class="message">${message}</p>`}
 <dl>${facts(run, line, summary, times).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl></div>
-${list(
-  'notes',
-  'Notes',
-  (summary.notes ?? []).map((note) => html`${note}`),
-)}${list('failures', 'Failed', (summary.failures ?? []).map(failure))}${scans(summary)}${list(
+${list('notes', 'Notes', summary.notes ?? [])}${list('failures', 'Failed', (summary.failures ?? []).map(failure))}${scans(summary)}${list(
   'rejected',
   'Newly rejected',
-  (summary.rejected?.examples ?? []).map(({ endpoint, message: why }) => html`${endpoint}: ${why}`),
+  (summary.rejected?.examples ?? []).map(({ endpoint, message: why }) => `${endpoint}: ${why}`),
 )}${pushed(summary)}
 <div class="columns">${rows(summary)}${requests(summary)}</div>
 ${list(
@@ -122,8 +118,8 @@ function facts(
   return facts.filter(([, value]) => value !== null);
 }
 
-function failure({ endpoint, entityId, message, hint }: NonNullable<Summary['failures']>[number]): Html {
-  return html`${endpoint}${entityId === null ? null : ` ${entityId}`}: ${message}${hint === null ? null : ` (${hint})`}`;
+function failure({ endpoint, entityId, message, hint }: NonNullable<Summary['failures']>[number]): string {
+  return `${endpoint}${entityId === null ? '' : ` ${entityId}`}: ${message}${hint === null ? '' : ` (${hint})`}`;
 }
 
 /** Lists that need attention; the others are in the row counts. */
@@ -137,12 +133,12 @@ function scans({ scans: all = [] }: Summary): Html | null {
         const of = totalCount === null ? '' : ` of ${count(totalCount)}`;
         const state = !complete ? 'not read to the end' : verified ? 'verified' : 'not verified';
         const heldBack = fused ? `; the deletion limit held back ${counted(missing, 'deletion')}` : '';
-        return html`${endpoint}: ${state}, ${count(items)}${of} items${heldBack}${note === null ? null : `; ${note}`}`;
+        return `${endpoint}: ${state}, ${count(items)}${of} items${heldBack}${note === null ? '' : `; ${note}`}`;
       }),
   );
 }
 
-function list(id: string, heading: string, items: readonly Html[]): Html | null {
+function list(id: string, heading: string, items: readonly Piece[]): Html | null {
   if (items.length === 0) return null;
   const lines = items.slice(0, most).map((item) => html`<li>${item}</li>\n`);
   const more = items.length - most;

@@ -76,11 +76,9 @@ export function allRuns(facts: Facts | null, { history, jobs, running }: Schedul
   return [...lines, ...others].toSorted((a, b) => at(b) - at(a));
 }
 
-/** Whether a job made a run. Records of earlier versions do not name their runs: then its time decides. */
-function made({ runIds, startedAt, endedAt }: RunRecord, run: StoredRun): boolean {
-  if (runIds !== undefined) return runIds.includes(run.run_id);
-  const [from, to, at] = [startedAt, endedAt, run.started_at].map((one) => millis(one));
-  return from != null && to != null && at != null && from <= at && at <= to;
+/** Whether a job made a run. */
+function made({ runIds = [] }: RunRecord, run: StoredRun): boolean {
+  return runIds.includes(run.run_id);
 }
 
 /** How long it took; null while it runs, and for one that never started. */

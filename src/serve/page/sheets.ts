@@ -119,9 +119,7 @@ function downloadSection({ about, topic, priority, state, company, text }: Sheet
 <p class="actions"><a class="button" href="${place}/download?topic=${encodeURIComponent(topic)}">Download the sheet</a> <a href="${place}">All topics</a></p>`,
     );
   const option = (value: string, chosen: string, label: string) =>
-    value === chosen
-      ? html`<option value="${value}" selected>${label}</option>`
-      : html`<option value="${value}">${label}</option>`;
+    html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
   const choice = (name: string, label: string, values: readonly string[], chosen: string) =>
     html`<label>${label} <select name="${name}">${option('', chosen, 'any')}${values.map((one) => option(one, chosen, one.replaceAll('_', ' ')))}</select></label>`;
   return section(

@@ -4,7 +4,7 @@ import { ExitCode } from '../../base/errors.js';
 import { backoffMs } from '../../base/retry.js';
 import type { Store } from '../store.js';
 import { isFromWrongClock } from './agenda.js';
-import type { JobKind } from './job.js';
+import type { Job } from './job.js';
 
 /**
  * Why a run started: it was due, it was missed, an outage ended the last one or that made room for other organizations, somebody
@@ -46,7 +46,7 @@ const runRecord = z
     /** Null when it was skipped. */
     exitCode: z.enum(ExitCode).nullable(),
     message: z.string(),
-    /** The runs that it made (ops.runs); earlier versions did not record them. */
+    /** The runs that it made (ops.runs); none when it was skipped. */
     runIds: z.array(z.string()).readonly().optional(),
     endedByOutage: z.boolean().optional(),
   })
@@ -160,11 +160,7 @@ export interface LiveRun {
   readonly outage: OutageView | null;
 }
 
-export interface JobView {
-  readonly name: string;
-  readonly run: JobKind;
-  readonly cron: string;
-  readonly timezone: string;
+export interface JobView extends Pick<Job, 'name' | 'run' | 'cron' | 'timezone'> {
   /** When it starts next, including jitter; null when it never does. */
   readonly nextAt: Iso | null;
   readonly last: RunRecord | null;

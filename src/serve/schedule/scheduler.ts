@@ -129,7 +129,7 @@ export class Scheduler {
   #announce(job: Job, missed: number | null): void {
     const why = missed === null ? 'it never ran before' : `its run of ${moment(missed)} was missed`;
     this.options.log.info(
-      { job: job.name, due: missed === null ? null : iso(missed) },
+      { job: job.name, due: iso(missed) },
       `${job.name} runs once right after the start, because ${why}: it ${doing[job.run]}. With catchUp: false it waits for its schedule`,
     );
   }
@@ -184,7 +184,7 @@ export class Scheduler {
         run: job.run,
         cron: job.cron,
         timezone: job.timezone,
-        nextAt: this.#nextAt(job),
+        nextAt: iso(this.#nextStart(job, this.#clock.now())),
         last: this.#memory.history.find((record) => record.job === job.name) ?? null,
         lastSuccessAt: this.#memory.jobs[job.name]?.lastSuccessAt ?? null,
         overdueSince: this.#overdueSince(job),
@@ -316,8 +316,7 @@ export class Scheduler {
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
       ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
-      dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
-      ...{ startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
+      ...{ dueAt: iso(entry.dueAt), startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
       ...(result.endedByOutage && { endedByOutage: true }),
     };
     await this.#recordEnd(record, retry);
@@ -358,12 +357,7 @@ export class Scheduler {
   }
 
   #handledDue(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.handledDue ?? null);
-  }
-
-  #nextAt(job: Job): string | null {
-    const start = this.#nextStart(job, this.#clock.now());
-    return start === null ? null : iso(start);
+    return millis(this.#memory.jobs[job.name]?.handledDue);
   }
 
   /** The next start that is still to come: of the schedule, or of a retry before it. */
@@ -377,14 +371,13 @@ export class Scheduler {
   /** Counted from the last success, or from the first run that is remembered, or from the start of the process. */
   #overdueSince(job: Job): string | null {
     const first = this.#memory.history.findLast((record) => record.job === job.name);
-    const from =
-      millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt ?? null) ?? this.#createdAt;
+    const from = millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt) ?? this.#createdAt;
     const due = nextRun(job, from);
     return due === null || due > this.#clock.now() ? null : iso(due);
   }
 
   #retryAt(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.retry?.at ?? null);
+    return millis(this.#memory.jobs[job.name]?.retry?.at);
   }
 
   #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {
@@ -403,10 +396,11 @@ export class Scheduler {
  * warehouse goes through it. `run` must not reject.
  */
 class RunQueue {
-  readonly #waiting: Entry[] = [];
+  readonly waiting: Entry[] = [];
   readonly #guests: { readonly name: string; enter(): void; refuse(reason: Error): void }[] = [];
-  #running: Entry | null = null;
-  #visitor: string | null = null;
+  running: Entry | null = null;
+  /** The name of the work that holds the warehouse without being an entry; null for none. */
+  visitor: string | null = null;
   #idle: (() => void)[] = [];
 
   constructor(
@@ -414,48 +408,35 @@ class RunQueue {
     private readonly turns: Turns,
   ) {}
 
-  get running(): Entry | null {
-    return this.#running;
-  }
-
-  get waiting(): readonly Entry[] {
-    return this.#waiting;
-  }
-
-  /** The name of the work that holds the warehouse without being an entry; null for none. */
-  get visitor(): string | null {
-    return this.#visitor;
-  }
-
   /** Whether a job is running or waiting. */
   has(job: Job): boolean {
-    return this.#running?.job === job || this.#waiting.some((entry) => entry.job === job);
+    return this.running?.job === job || this.waiting.some((entry) => entry.job === job);
   }
 
   get busy(): boolean {
-    return this.#running !== null || this.#visitor !== null;
+    return this.running !== null || this.visitor !== null;
   }
 
   add(entry: Entry): void {
-    this.#waiting.push(entry);
+    this.waiting.push(entry);
     this.#next();
   }
 
   /** Removes everything that waits, and returns the entries. */
   clear(reason: Error): Entry[] {
     for (const guest of this.#guests.splice(0)) guest.refuse(reason);
-    return this.#waiting.splice(0);
+    return this.waiting.splice(0);
   }
 
   /** Holds the warehouse for work that is not an entry, before any entry that waits. Rejects when it is cleared before. */
   async visit<R>(name: string, work: () => Promise<R>): Promise<R> {
     if (this.busy)
       await new Promise<void>((enter, refuse) => void this.#guests.push({ name, enter, refuse }));
-    this.#visitor = name;
+    this.visitor = name;
     try {
       return await work();
     } finally {
-      this.#visitor = null;
+      this.visitor = null;
       this.#next();
     }
   }
@@ -472,22 +453,22 @@ class RunQueue {
     if (this.busy) return;
     const guest = this.#guests.shift();
     if (guest) {
-      this.#visitor = guest.name;
+      this.visitor = guest.name;
       guest.enter();
       return;
     }
-    if (this.#waiting.length === 0) {
+    if (this.waiting.length === 0) {
       for (const resolve of this.#idle.splice(0)) resolve();
       return;
     }
     const turn = this.turns.take(this.#again);
-    const entry = turn && this.#waiting.shift();
+    const entry = turn && this.waiting.shift();
     if (!turn || !entry) return;
-    this.#running = entry;
+    this.running = entry;
     void this.run(entry, turn).finally(() => {
       // Others first: who waits already waits longer than the next one here.
       turn.release();
-      this.#running = null;
+      this.running = null;
       this.#next();
     });
   }
@@ -506,8 +487,7 @@ interface Entry {
 }
 
 function liveRun({ job, trigger, dueAt, since, progress, outage }: Entry): LiveRun {
-  const due = dueAt === null ? null : iso(dueAt);
-  return { job: job.name, trigger, dueAt: due, since: iso(since), progress, outage };
+  return { job: job.name, trigger, dueAt: iso(dueAt), since: iso(since), progress, outage };
 }
 
 function outageView({ forMs, leftMs, reason }: Outage, now: number): OutageView {

@@ -20,16 +20,13 @@ const turnMs = 3_600_000;
  * when its turn is over, and waits behind the others to go on: nobody waits for its end.
  */
 export class Turns {
-  readonly #clock: Clock;
   readonly #running = new Set<{ isLong: boolean; readonly end: AbortController }>();
   readonly #waiting = new Set<() => void>();
 
   constructor(
     private readonly parallel: number,
-    clock?: Clock,
-  ) {
-    this.#clock = clock ?? systemClock;
-  }
+    private readonly clock: Clock = systemClock,
+  ) {}
 
   /** A place; null where none is free: then `again` is called once, when one is. The same function waits only once. */
   take(again: () => void): Turn | null {
@@ -41,7 +38,7 @@ export class Turns {
     const run = { isLong: false, end: new AbortController() };
     this.#running.add(run);
     const released = new AbortController();
-    this.#clock.sleep(turnMs, released.signal).then(
+    this.clock.sleep(turnMs, released.signal).then(
       () => {
         run.isLong = true;
         this.#makeRoom();

@@ -88,7 +88,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
     ],
     sources: weeks.flatMap((week, index) =>
       ['slack', 'email', text].map((source, at) => ({
-        ...{ week, source, messages: (index + 1) * (at + 1), people: 1, conversations: 1 },
+        ...{ week, source, messages: (index + 1) * (at + 1) },
       })),
     ),
     changes: [

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { Facts } from '../../../src/base/facts.js';
-import { silentLog } from '../../../src/base/log.js';
 import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
 import { someFacts } from './serving.js';
@@ -63,27 +62,4 @@ it('keeps the last facts when a reading fails, says why, and says it once', asyn
     );
   }
   expect(lines).toHaveLength(2);
-});
-
-it('drops what nobody asks for, and reads it again for who asks', async () => {
-  const clock = new SimulatedClock();
-  let [reads, drops] = [0, 0];
-  const facts = async () => {
-    reads += 1;
-    return someFacts;
-  };
-  const drop = () => {
-    drops += 1;
-  };
-  const cache = cacheFacts({ facts, drop, log: silentLog, clock, keepMs: 600_000 });
-  await cache.latest();
-  await clock.run(clock.sleep(400_000));
-  await cache.latest();
-  await clock.run(clock.sleep(400_000));
-  expect([cache.last?.facts, drops]).toEqual([someFacts, 0]);
-  await clock.run(clock.sleep(800_000));
-  expect([cache.last, drops]).toEqual([null, 1]);
-  const before = reads;
-  expect((await cache.latest())?.facts).toBe(someFacts);
-  expect(reads).toBe(before + 1);
 });

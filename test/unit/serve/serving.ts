@@ -2,7 +2,7 @@ import type { Contents, Facts, RunDetails, StoredRun } from '../../../src/base/f
 import { silentLog } from '../../../src/base/log.js';
 import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
-import type { ServerOptions } from '../../../src/serve/http/server.js';
+import type { ServerOptions, Site } from '../../../src/serve/http/server.js';
 import type { RunRecord, ScheduleView } from '../../../src/serve/schedule/record.js';
 
 /** The moment at which the examples take place. */
@@ -186,20 +186,17 @@ export const emptySchedule: ScheduleView = {
 
 /** Options of a server around examples; what a test is about, it hands in. */
 export function serving(
-  more: Partial<Omit<ServerOptions, 'facts' | 'schedule'>> & {
+  more: Partial<Omit<ServerOptions, 'sites'> & Pick<Site, 'intake' | 'report' | 'run' | 'metrics'>> & {
     facts?: () => Promise<Facts>;
-    schedule?: Partial<ServerOptions['schedule']>;
+    schedule?: Partial<Site['schedule']>;
   } = {},
 ): ServerOptions {
-  const { facts = () => Promise.resolve(someFacts), schedule, ...rest } = more;
-  return {
-    port: 0,
+  const { facts = () => Promise.resolve(someFacts), schedule, intake, report, ...rest } = more;
+  const { run = async () => someDetails, metrics = new Metrics({ version: '1.2.3' }), ...options } = rest;
+  const site: Site = {
+    ...{ intake, report, run, metrics },
     facts: cacheFacts({ facts, log: silentLog, maxAgeMs: 0 }),
-    run: async () => someDetails,
     schedule: { view: () => someSchedule, ask: () => 'accepted', ...schedule },
-    metrics: new Metrics({ version: '1.2.3' }),
-    version: '1.2.3',
-    log: silentLog,
-    ...rest,
   };
+  return { port: 0, version: '1.2.3', log: silentLog, ...options, sites: [site] };
 }

@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { LockedError, UsageError } from '../../../../src/base/errors.js';
-import { buildServer, type ServerOptions } from '../../../../src/serve/http/server.js';
+import { buildServer } from '../../../../src/serve/http/server.js';
 import type { Intake } from '../../../../src/serve/http/writes.js';
 import type { RequestedRun } from '../../../../src/serve/schedule/scheduler.js';
 import { serving } from '../serving.js';
@@ -9,8 +9,12 @@ import { serving } from '../serving.js';
 const token = 'a-token-of-some-length';
 const headers = { host: 'localhost', authorization: `Bearer ${token}` };
 
-async function post(url: string, request: InjectOptions = {}, more: Partial<ServerOptions> = { token }) {
-  const app = buildServer({ ...serving(), ...more });
+async function post(
+  url: string,
+  request: InjectOptions = {},
+  more: Parameters<typeof serving>[0] = { token },
+) {
+  const app = buildServer(serving(more));
   try {
     return await app.inject({ method: 'POST', url, headers, ...request });
   } finally {
@@ -49,7 +53,6 @@ describe('the token', () => {
   ])('is asked for: %s', async (authorization) => {
     const asked: string[] = [];
     const schedule = {
-      ...serving().schedule,
       ask: (job: string): RequestedRun => {
         asked.push(job);
         return 'accepted';
@@ -79,7 +82,7 @@ it.each([
   ['busy', 409],
   ['stopping', 503],
 ] as const)('POST /jobs/NAME/run answers %s with %i', async (asked, status) => {
-  const schedule = { ...serving().schedule, ask: () => asked };
+  const schedule = { ask: () => asked };
   for (const payload of [undefined, {}]) {
     const answer = await post('/jobs/nightly/run', payload ? { payload } : {}, { token, schedule });
     expect(answer.statusCode).toBe(status);
