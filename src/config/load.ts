@@ -364,7 +364,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
     const given = isOwn ? undefined : origin.get(path);
     return given ?? (file === undefined ? path : `${file}: ${place}`);
   };
-  const parsed = settings.safeParse(values);
+  const parsed = settings.safeParse(values, { reportInput: true });
   if (!parsed.success) problems.push(...schemaProblems(settings, parsed.error.issues, named));
   const jobs = valueAt(values, ['serve', 'jobs']);
   if (sources.checkJobs && Array.isArray(jobs)) {

@@ -101,7 +101,7 @@ export interface Listed {
 
 /** Takes a list apart. Its problems have their path in the file as the name of the setting. */
 export function listedIn(values: Values): Listed {
-  const parsed = list.safeParse(values);
+  const parsed = list.safeParse(values, { reportInput: true });
   const problems = parsed.error ? schemaProblems(list, parsed.error.issues, (path) => path) : [];
   const written = Array.isArray(values.organizations) ? values.organizations : [];
   const organizations = written.flatMap((one, index): Organization[] =>
@@ -292,7 +292,7 @@ export function organizationsProblems(
   for (const one of listed.organizations) {
     const own = settingsOf(one, listed.shared);
     const named = (path: string) => placeOf(one, listed, path);
-    const parsed = settings.safeParse(own);
+    const parsed = settings.safeParse(own, { reportInput: true });
     // What is not a setting at all is told above.
     if (parsed.error) problems.push(...schemaProblems(settings, parsed.error.issues, named));
     const jobs = valueAt(own, ['serve', 'jobs']);

@@ -261,6 +261,20 @@ describe('a problem of a file', () => {
     ]);
   });
 
+  it.each([
+    ['organizations: {acme: {api: {}}}', 'organizations (line 1): must be a list'],
+    ['serve: {jobs: [nightly]}', 'serve.jobs[0] (line 1): must be a mapping'],
+    [
+      'analysis: {teams: {support: [90012]}}',
+      'analysis.teams.support[0] (line 1): must be text; put it in quotes',
+    ],
+    ['rateLimit: {requests: "60"}', 'rateLimit.requests (line 1): must be a number'],
+    ['serve: {jobs: [{name: a, run: sync}]}', 'serve.jobs[0].cron (line 1): is required'],
+  ])('is a wrong type in the words of YAML: %j', (text, problem) => {
+    const found = fileProblems(file(text, 'located.yaml'), {}).map(problemText);
+    expect(found).toContainEqual(expect.stringContaining(problem));
+  });
+
   it('is found without the environment and the files that it names', () => {
     const text =
       'dataDir: /x\napi:\n  baseUrl: http://api.example.com/v1\n  keyFile: /nowhere\nencryption: {keyFile: /nowhere}\n';
