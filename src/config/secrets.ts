@@ -33,6 +33,12 @@ const lakeSecretVariables = [
   'SIGNALHOUSE_LAKE_USER',
   'SIGNALHOUSE_LAKE_PASSWORD',
 ] as const;
+/** Every variable from which a secret is read. */
+export const allSecretVariables: readonly string[] = [
+  'SIGNALHOUSE_API_KEY',
+  ...secretVariables,
+  ...lakeSecretVariables,
+].flatMap((name) => [name, `${name}_FILE`]);
 type SecretVariable = (typeof secretVariables)[number] | (typeof lakeSecretVariables)[number];
 
 /** Where secrets are looked for: the environment, and the folder that paths in it start from. */

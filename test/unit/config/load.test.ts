@@ -147,6 +147,23 @@ describe('what is wrong', () => {
   });
 });
 
+it('a variable whose name is like one of ours has no effect, and is told', () => {
+  const env = {
+    SIGNALHOUSE_RATELIMIT_REQUESTS: '5',
+    SIGNALHOUSE_API_KEYFILE: '/k',
+    SIGNALHOUSE_DATA: '/d',
+    // Of our own commands after a publication, and of Kubernetes.
+    ...{ SIGNALHOUSE_SETTINGS: 'x', SIGNALHOUSE_PUBLISHED: 'x', SIGNALHOUSE_FULL_SNAPSHOT: 'x' },
+    ...{ SIGNALHOUSE_SERVICE_HOST: 'x', SIGNALHOUSE_SERVICE_PORT_HTTP: 'x', SIGNALHOUSE_PORT: 'x' },
+    SIGNALHOUSE_PORT_8080_TCP_ADDR: 'x',
+  };
+  expect(loadConfig({ env }).warnings).toEqual([
+    'SIGNALHOUSE_RATELIMIT_REQUESTS has no effect; did you mean SIGNALHOUSE_RATE_LIMIT_REQUESTS?',
+    'SIGNALHOUSE_API_KEYFILE has no effect; did you mean SIGNALHOUSE_API_KEY_FILE?',
+    'SIGNALHOUSE_DATA has no effect; did you mean SIGNALHOUSE_DATA_DIR?',
+  ]);
+});
+
 describe('settings of an earlier version', () => {
   it('work with a warning that names what replaces them, and what was never a setting is an error', () => {
     const configFile = file(`
