@@ -11,8 +11,9 @@ WITH changes AS (
   WHERE NOT is_first
 ),
 latest AS (
-  FROM changes
-  WHERE changed_at >= $since::TIMESTAMPTZ
+  SELECT changes.*
+  FROM changes, data_as_of
+  WHERE changed_at >= $since::TIMESTAMPTZ AND changed_at <= as_of
 )
 SELECT *, (SELECT count(*) FROM latest) AS found
 FROM latest

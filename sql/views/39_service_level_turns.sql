@@ -23,17 +23,24 @@ promised AS (
     AND (level.topic_priorities IS NULL OR coalesce(list_contains(level.topic_priorities, asked.priority), false))
   GROUP BY asked.group_id, asked.turn
 ),
+-- Somebody in two teams counts for the first of them, and the survivor of a merge for those of all.
+members AS (
+  SELECT coalesce(final_ids.final_id, teams.person_id) AS person_id, arg_min(teams.team, teams.position) AS team
+  FROM teams
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = teams.person_id
+  GROUP BY 1
+),
 replied AS (
   SELECT
     reply.group_id,
     reply.turn - 1 AS turn,
     author.person_id,
     author.display_name,
-    -- Somebody in two teams counts for the first of them.
-    (SELECT arg_min(teams.team, teams.position) FROM teams WHERE teams.person_id = author.person_id) AS team
+    members.team
   FROM conversation_turns AS reply
   JOIN messages ON messages.id = reply.first_message_id
   LEFT JOIN author_people AS author ON author.author_id = messages.author_id
+  LEFT JOIN members ON members.person_id = author.person_id
   WHERE reply.side = 'staff'
 )
 SELECT

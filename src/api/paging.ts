@@ -233,7 +233,7 @@ async function* numbered(
       throw reader.broken(`has no end: the scan stopped after ${count} pages`, base + index, 'pageParameter');
     }
     if (mayBeTheEnd(page, isCovered)) {
-      const next = await following(pageOrNone);
+      const next = yield* keeping({ ...page, leftOut }, following(pageOrNone));
       // Beyond the end, servers answer an empty page, the last one again, or another one: none of that is a page of the list,
       // unless it shows by its total that the list has changed.
       const isBeyond = (one: ReadPage) =>
@@ -279,6 +279,19 @@ async function* numbered(
   }
 }
 
+/** What the request after a page returns. Where that fails, or a limit stops it, the page counts as read before the error is thrown. */
+async function* keeping<T>(
+  page: Omit<Page, 'last' | 'confirmed'>,
+  next: Promise<T>,
+): AsyncGenerator<Page, T> {
+  try {
+    return await next;
+  } catch (error) {
+    yield { ...page, last: false, confirmed: false };
+    throw error;
+  }
+}
+
 /** Whether the next request may be one too many: the total does not say that more items follow. */
 function mayBeTheEnd({ totalCount }: ReadPage, isCovered: boolean): boolean {
   return totalCount === null || isCovered;
@@ -298,7 +311,7 @@ async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<
   const following = pagesWithNews(reader, first);
   let page = first;
   for (;;) {
-    const next = await following.next();
+    const next = yield* keeping({ ...page, leftOut: [] }, following.next());
     const isCut = next.done && page === first && saysMore(first);
     if (next.done && !isCut) return yield { ...page, last: true, confirmed: next.value, leftOut: [] };
     yield { ...page, last: false, confirmed: false, leftOut: [] };

@@ -9,7 +9,7 @@ import type { JobResult } from '../serve/schedule/record.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { recordExport } from './audit.js';
 import { channelsOf } from './channels.js';
-import { endOfDigest, makeDigest } from './report.js';
+import { makeDigest, nextAfterDigest } from './report.js';
 import type { Access } from './setup.js';
 
 /** The digest as a job: it reads one published file, and goes to the people and the channel that the job names. */
@@ -26,7 +26,7 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, 'digest.html');
   const { title, text, html, asOf } = await makeDigest(access, {
-    since: await endOfDigest(path),
+    since: await nextAfterDigest(path),
     file: job.file,
   });
   if (asOf === null) return { outcome: 'done', exitCode: ExitCode.done, message: 'there are no data yet' };

@@ -45,7 +45,7 @@ export function writeReport(setup: Setup, options: WriteOptions): Promise<Writte
  */
 export function writeDigest(setup: Setup, options: WriteOptions): Promise<WrittenPage> {
   return writePage(setup, options, 'digest', async (path) => {
-    const since = options.since ?? (await endOfDigest(path));
+    const since = options.since ?? (await nextAfterDigest(path));
     const { text, html, ...shown } = await makeDigest(setup, { since });
     return { ...shown, content: path.endsWith('.txt') ? text : html, format: extname(path).slice(1) };
   });
@@ -75,10 +75,13 @@ export async function makeDigest(
   return { ...digestOf(data, setup.programVersion), asOf: data.header.as_of, since: data.header.since };
 }
 
-/** Up to when the data of a digest go; null where there is none. */
-export async function endOfDigest(path: string): Promise<Iso | null> {
+/**
+ * From when on the digest after this one counts: what happened at its end is in it, to the millisecond that it names. Null
+ * where there is none.
+ */
+export async function nextAfterDigest(path: string): Promise<Iso | null> {
   const [, end] = /Data up to (\d{4}-\d\d-\d\dT[\d:.]+Z)\./.exec(await contentOf(path)) ?? [];
-  return end === undefined ? null : iso(Date.parse(end));
+  return end === undefined ? null : iso(Date.parse(end) + 1);
 }
 
 /** What tells reports and digests from other files. */

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { closestMatch } from '../base/closest.js';
 import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
@@ -19,6 +20,7 @@ import {
 import { takeRemoved } from './removed.js';
 import type { Settings } from './schema.js';
 import {
+  allSecretVariables,
   baseUrlProblem,
   given,
   type LakeSecrets,
@@ -85,7 +87,7 @@ export interface Config extends Settings {
   readonly encryptionKey: EncryptionKey | undefined;
   /** The settings file, absolute; undefined where there is none. */
   readonly settingsFile: string | undefined;
-  /** Settings of the file that no longer exist, and what replaces each. */
+  /** Settings of the file that no longer exist, and what replaces each; variables that look like ours and have no effect. */
   readonly warnings: readonly string[];
   readonly tuning: Tuning;
   /** Its name in the list of the file; null where the file has no list. */
@@ -307,6 +309,25 @@ interface Read {
   located: (problem: Problem) => Problem;
 }
 
+/**
+ * A typing error in the name of a variable would leave the default in force. Other names with our prefix are none of our
+ * business: Kubernetes sets some for a Service of that name.
+ */
+function misspelledVariables(env: NodeJS.ProcessEnv): string[] {
+  const prefix = 'SIGNALHOUSE_';
+  const known = [...Object.keys(variables), ...allSecretVariables, 'SIGNALHOUSE_CONFIG'].filter((name) =>
+    name.startsWith(prefix),
+  );
+  const others = Object.keys(env).filter((name) => name.startsWith(prefix) && !known.includes(name));
+  return others.flatMap((name) => {
+    const guess = closestMatch(
+      name.slice(prefix.length),
+      known.map((one) => one.slice(prefix.length)),
+    );
+    return guess === undefined ? [] : `${name} has no effect; did you mean ${prefix}${guess}?`;
+  });
+}
+
 function readConfig(sources: Sources, withFiles = true): Read {
   const problems: Problem[] = [];
   const origin = new Map<string, string>();
@@ -320,7 +341,10 @@ function readConfig(sources: Sources, withFiles = true): Read {
       : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
-  const warnings = takeRemoved(shared).map((warning) => `${file}: ${warning}`);
+  const warnings = [
+    ...takeRemoved(shared).map((warning) => `${file}: ${warning}`),
+    ...misspelledVariables(sources.env),
+  ];
   const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);

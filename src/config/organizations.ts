@@ -101,7 +101,7 @@ export interface Listed {
 
 /** Takes a list apart. Its problems have their path in the file as the name of the setting. */
 export function listedIn(values: Values): Listed {
-  const parsed = list.safeParse(values);
+  const parsed = list.safeParse(values, { reportInput: true });
   const problems = parsed.error ? schemaProblems(list, parsed.error.issues, (path) => path) : [];
   const written = Array.isArray(values.organizations) ? values.organizations : [];
   const organizations = written.flatMap((one, index): Organization[] =>
@@ -272,7 +272,7 @@ export function checkedSettings(
   named: (path: string) => string,
   { checkJobs, checkPublish }: Checks,
 ): { readonly data: Settings | undefined; readonly problems: Problem[] } {
-  const { data, error } = settings.safeParse(values);
+  const { data, error } = settings.safeParse(values, { reportInput: true });
   const problems = error ? schemaProblems(settings, error.issues, named) : [];
   const jobs = valueAt(values, ['serve', 'jobs']);
   if (checkJobs && Array.isArray(jobs)) {

@@ -29,6 +29,11 @@ export const lakeVariables = {
 } as const;
 
 export const secretVariables = [...Object.values(serveVariables), ...Object.values(lakeVariables)];
+/** Every variable from which a secret is read. */
+export const allSecretVariables = ['SIGNALHOUSE_API_KEY', ...secretVariables].flatMap((name) => [
+  name,
+  `${name}_FILE`,
+]);
 
 type Secrets<V> = Readonly<Record<keyof V, string | undefined>>;
 export type ServeSecrets = Secrets<typeof serveVariables>;

@@ -69,7 +69,7 @@ export function schemaProblems(
 ): Problem[] {
   return issues.flatMap((issue): Problem[] => {
     if (issue.code !== 'unrecognized_keys')
-      return [{ setting: named(dotted(issue.path)), problem: issue.message }];
+      return [{ setting: named(dotted(issue.path)), problem: problemOf(issue) }];
     return issue.keys.map((key) => ({
       setting: named(dotted([...issue.path, key])),
       problem:
@@ -79,6 +79,25 @@ export function schemaProblems(
     }));
   });
 }
+
+/** A missing value or a wrong type in the words of YAML, where the issues were made with `reportInput`. */
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_type') return issue.message;
+  if (issue.input === undefined) return 'is required';
+  const form = forms[issue.expected];
+  return form === undefined ? issue.message : `must be ${form}`;
+}
+
+const mapping = 'a mapping: lines with `name: value`, or {name: value}';
+const forms: Readonly<Record<string, string | undefined>> = {
+  array: 'a list: lines that begin with `- `, or [one, other]',
+  object: mapping,
+  record: mapping,
+  string: "text; put it in quotes: '…'",
+  number: 'a number, without quotes',
+  int: 'a whole number, without quotes',
+  boolean: 'true or false, without quotes',
+};
 
 function meant(key: string, names: readonly string[]): string {
   const guess = closestMatch(key, names);

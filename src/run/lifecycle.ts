@@ -19,6 +19,7 @@ import type { TooOld } from '../warehouse/forget/batch.js';
 import type { Age } from '../warehouse/forget/forget.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import type { Published } from '../warehouse/publish.js';
+import { unknownMembersTexts } from '../warehouse/publish.js';
 import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import { leftOutTexts } from '../warehouse/user-views.js';
@@ -211,8 +212,14 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
     const compactWhen = unlessStopped(options.stop, parts.config.tuning?.compactWhen);
-    const { path, bytes, ms, userViews, attributes, notKept } = await warehouse.publish({ compactWhen });
-    context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
+    const { path, bytes, ms, userViews, attributes, unknownMembers, notKept } = await warehouse.publish({
+      compactWhen,
+    });
+    context.notes.push(
+      ...leftOutTexts(userViews),
+      ...attributeTexts(attributes),
+      ...unknownMembersTexts(unknownMembers),
+    );
     if (notKept !== null) context.notes.push(notKept);
     // After it: what it replaced may be a kept snapshot now.
     const expiredNote = await expireSnapshots(parts, endedAt);

@@ -81,14 +81,20 @@ export async function matchAttributes(
     )
     SELECT
       given.*,
-      coalesce(named.id, found.id) AS found_id,
+      found.id AS id_of_domain,
+      found.id IS NOT NULL AND lower(named.primary_domain) IS DISTINCT FROM given.domain AS is_of_two,
+      CASE
+        WHEN given.company_id IS NULL THEN found.id
+        WHEN NOT is_of_two THEN named.id
+      END AS found_id,
+      named.id AS named_id,
       gone.merged_into_id,
       row_number() OVER (PARTITION BY found_id ORDER BY row_number) AS place,
       min(row_number) OVER (PARTITION BY found_id) AS first_row
     FROM attribute_rows AS given
     LEFT JOIN main.companies AS named ON named.id = given.company_id AND named.deleted_at IS NULL
     LEFT JOIN main.companies AS gone ON gone.id = given.company_id AND gone.deleted_at IS NOT NULL
-    LEFT JOIN domains AS found ON given.company_id IS NULL AND found.domain = given.domain`);
+    LEFT JOIN domains AS found ON found.domain = given.domain`);
   await session.run(`
     CREATE OR REPLACE TEMP TABLE attributes_of_companies AS
     SELECT found_id AS company_id${columns
@@ -113,6 +119,8 @@ export async function matchAttributes(
       unknown.row_number AS row,
       CASE
         WHEN merged_into_id IS NOT NULL THEN 'company ' || company_id || ' was merged into ' || merged_into_id
+        WHEN named_id IS NOT NULL THEN
+          'names two companies: ' || domain || ' is the domain of ' || id_of_domain || ', not of ' || company_id
         WHEN company_id IS NOT NULL THEN 'no company has the id ' || company_id
         ELSE 'no company has the domain ' || domain || coalesce('; did you mean ' || nearest || '?', '')
       END AS problem

@@ -20,7 +20,7 @@ import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
 import { saltOf } from './privacy/masks.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
-import { identifier } from './sql.js';
+import { identifier, listLiteral } from './sql.js';
 import { unused } from './store/compact.js';
 import { cloneFile, compareCounts, copyDatabase, databaseInUse } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
@@ -39,6 +39,8 @@ export interface Published {
   readonly userViews: readonly UserView[];
   /** What became of the file of attributes/ in the data directory; null where there is none. */
   readonly attributes: PublishedAttributes | null;
+  /** Ids of `analysis.teams` that no person has or had. */
+  readonly unknownMembers: readonly string[];
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
   /** What went wrong with keeping the file that was replaced (`publish.keep`); null when nothing did. */
@@ -119,6 +121,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
   await refreshDerived(session, parts.models, parts.freeMemory);
+  const unknownMembers = await unknownMembersOf(session, parts.analysis);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
@@ -149,7 +152,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
     return {
       ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-      ...{ tables, userViews, attributes, ...replaced },
+      ...{ tables, userViews, attributes, unknownMembers, ...replaced },
     };
   } catch (error) {
     outputs.forEach(remove);
@@ -350,6 +353,30 @@ async function writeMasked(
     return { tables, userViews, facts };
   });
 }
+
+/** None while no people are known. */
+async function unknownMembersOf(session: Session, analysis: Analysis | undefined): Promise<string[]> {
+  const ids = Object.values(analysis?.teams ?? {}).flat();
+  if (ids.length === 0) return [];
+  const unknown = await session.all<{ id: string }>(
+    `SELECT DISTINCT id FROM (SELECT unnest(${listLiteral(ids)}) AS id)
+      WHERE EXISTS (FROM main.people) AND id NOT IN (
+        SELECT id FROM main.people UNION ALL SELECT source_id FROM main.merges WHERE entity_type = 'person')
+      ORDER BY id`,
+  );
+  return unknown.map(({ id }) => id);
+}
+
+/** What a person reads about ids of a setting that nobody has. */
+export function unknownMembersTexts(ids: readonly string[]): string[] {
+  if (ids.length === 0) return [];
+  const more = ids.length > mostTold ? ` and ${ids.length - mostTold} more` : '';
+  return [
+    `analysis.teams: no person has the id ${ids.slice(0, mostTold).join(', ')}${more}: correct or remove it`,
+  ];
+}
+
+const mostTold = 5;
 
 /** A snapshot is taken when everything is merged. */
 async function dropAppended(session: Session): Promise<void> {

@@ -28,10 +28,12 @@ test('what a file says of companies is in the views, in sheets and their conditi
       ? `,${primaryDomain.toUpperCase()},${revenue.get(id)},pro`
       : `${id},,${revenue.get(id)},pro`,
   );
-  writeFileSync(file, ['company_id,domain,revenue,plan', ...lines, 'nobody,,5,pro'].join('\n'));
+  const [one, other] = known.filter(({ primaryDomain }) => primaryDomain !== null);
+  const odd = ['nobody,,5,pro', `${one?.id},${other?.primaryDomain},5,pro`];
+  writeFileSync(file, ['company_id,domain,revenue,plan', ...lines, ...odd].join('\n'));
   const summary = await pulling.run(['sync', '--only', 'channels']);
   expect(summary.stdout.replaceAll(/\s+/g, ' ')).toContain(
-    `attributes/companies.csv: row ${known.length + 2}: no company has the id nobody`,
+    `attributes/companies.csv: row ${known.length + 2}: no company has the id nobody; row ${known.length + 3}: names two companies: ${other?.primaryDomain} is the domain of ${other?.id}, not of ${one?.id}`,
   );
   const topics = await pulling.rows<{ topic_id: string; revenue: number | null }>(
     'SELECT topic_id, revenue FROM backlog',

@@ -92,6 +92,19 @@ it('takes an e-mail address as well; writes nothing where nothing is held, or in
   expect(await pulling.json(['export', '--person', 'nobody', '--out', none], 1)).toMatchObject({
     outcome: 'nothing_held',
   });
+  const name = sandbox.world.people.get(person)?.displayName ?? '';
+  for (const args of [
+    ['export', '--person', name, '--out', none],
+    ['forget', 'person', name],
+  ]) {
+    const { code, stdout } = await pulling.run(args);
+    expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+      1,
+      expect.stringContaining(
+        `No person with the id or e-mail address ${name} is held. Names are not looked for.`,
+      ),
+    ]);
+  }
   expect(existsSync(none)).toBe(false);
   const refused = await pulling.run(['export', '--person', person, '--out', again]);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('is not empty') });

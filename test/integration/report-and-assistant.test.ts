@@ -76,7 +76,8 @@ describe('the numbers of the report are those of the views', () => {
 
   it('what changed since the date', async () => {
     const [expected] = await rows(`SELECT
-      (SELECT count(*) FROM topics WHERE created_at >= '${since}' AND deleted_at IS NULL) AS opened,
+      (SELECT count(*) FROM topics
+       WHERE coalesce(created_at, time_range_start) >= '${since}' AND deleted_at IS NULL) AS opened,
       (SELECT count(*) FROM priority_transitions
        WHERE changed_at >= '${since}' AND direction = 'raised') AS raised`);
     const times = Object.fromEntries(tableOf('How often what happened'));
@@ -107,6 +108,26 @@ describe('the command', () => {
     const { code, stderr } = await make(more, join(dir, out));
     expect(code).toBe(2);
     expect(stderr).toContain(said);
+  });
+
+  it('a digest counts what happened at the end of the one before no second time', async () => {
+    const path = join(dir, 'digest.txt');
+    const decisions = `SELECT epoch_ms(changed_at)::DOUBLE AS decided_at FROM priority_transitions WHERE NOT is_first
+      UNION ALL SELECT epoch_ms(changed_at)::DOUBLE FROM lifecycle_transitions WHERE NOT is_first`;
+    const [last, ...earlier] = (await rows(decisions))
+      .map((one) => Number(one.decided_at))
+      .sort((a, b) => b - a);
+    const written = (upTo: number) =>
+      writeFileSync(path, `X: digest of a week\n\nData up to ${new Date(upTo).toISOString()}.\n`);
+    const digest = async () => {
+      expect((await make(['--digest'], path)).code).toBe(0);
+      return readFileSync(path, 'utf8');
+    };
+    const next = earlier.find((at) => at < last!);
+    written(next!);
+    expect(await digest()).toContain(`Decisions: ${earlier.filter((at) => at === last).length + 1}\n`);
+    written(last!);
+    expect(await digest()).toContain('Decisions: nothing');
   });
 
   it('says what to do before the first sync', async () => {

@@ -8,7 +8,8 @@ import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
-import { countsTable, printable, sections, table } from '../text/layout.js';
+import { countsTable, sections, table } from '../text/layout.js';
+import { notHeldText } from './forget.js';
 
 type Format = ExportFormat | 'xlsx';
 const formats = ['parquet', 'csv', 'xlsx', 'json', 'ndjson'] as const satisfies readonly Format[];
@@ -126,7 +127,7 @@ function taskOf(given: Flags): Task {
 }
 
 function personText({ outcome, who, ids, held, kept, leftOut, out, written }: PersonReport): string {
-  if (outcome === 'nothing_held') return `Nothing is held of ${printable(who)}; nothing was written.`;
+  if (outcome === 'nothing_held') return `${notHeldText('person', [who])} Nothing was written.`;
   const left = leftOut.map((one) => [one.table, one.column, one.rows, one.why]);
   return sections([
     [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],

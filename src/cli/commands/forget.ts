@@ -172,6 +172,12 @@ function sharedLines(shared: number): string[] {
   return [`${names} somebody else has too: removed only where it is clear whose ${whose}.`];
 }
 
+/** Somebody who was named in another way may well be held. */
+export function notHeldText(type: ForgetReport['type'], unknown: readonly string[]): string {
+  const by = type === 'person' ? 'id or e-mail address' : 'id';
+  return `No ${type} with the ${by} ${unknown.map(printable).join(', ')} is held. Names are not looked for.`;
+}
+
 function heldLines({ type, entities, merged, rows, files, unknown }: ForgetReport): string[] {
   const also = merged > 0 ? `, ${count(merged)} of them merged with what you named` : '';
   return [
@@ -180,7 +186,7 @@ function heldLines({ type, entities, merged, rows, files, unknown }: ForgetRepor
     ...(files.length > 0
       ? ['', 'Files that are rewritten or deleted:', ...files.map((name) => `  ${printable(name)}`)]
       : []),
-    ...(unknown.length > 0 ? ['', `Nothing is held of: ${unknown.map(printable).join(', ')}`] : []),
+    ...(unknown.length > 0 ? ['', notHeldText(type, unknown)] : []),
   ];
 }
 
@@ -191,7 +197,7 @@ function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean):
       ? []
       : [
           inAdvance && outcome === 'forgotten'
-            ? `Fingerprints of ${unknown.map(printable).join(', ')} are kept: what comes of them is removed.`
+            ? `Fingerprints of the ids or addresses ${unknown.map(printable).join(', ')} are kept: what comes of them is removed.`
             : 'No fingerprint is kept of what is not held. Pass --in-advance to remove it when it comes.',
         ];
   if (outcome === 'nothing_held') return [...heldLines(report), '', ...advance].join('\n');

@@ -31,7 +31,7 @@ const add = command({
     return answer(
       context,
       made,
-      ({ passwordHash }) => `# Add this to the settings file (--config), and restart serve:
+      ({ passwordHash }) => `# Add this to the settings file (--config). A running serve reads it by itself:
 serve:
   users:
     - name: ${JSON.stringify(name)}

@@ -80,14 +80,17 @@ function scansText(scans: readonly ScanReport[]): string {
     scans
       .filter((scan) => !scan.verified || !scan.complete || scan.fused)
       .map((scan) => {
-        const of = scan.totalCount === null ? '' : ` of ${count(scan.totalCount)}`;
+        const items =
+          scan.totalCount === null
+            ? counted(scan.items, 'item')
+            : `${count(scan.items)} of ${counted(scan.totalCount, 'item')}`;
         const heldBack = scan.fused
           ? `; the deletion limit held back ${counted(scan.missing, 'deletion')}`
           : '';
         const note = scan.note === null ? '' : `; ${scan.note}`;
         const state = scan.verified ? 'verified' : 'not verified';
         const how = scan.complete ? ` in ${counted(scan.attempts, 'attempt')}` : '';
-        return `${scan.endpoint}: ${scan.complete ? state : 'not read to the end'}, ${count(scan.items)}${of} items${how}${heldBack}${note}`;
+        return `${scan.endpoint}: ${scan.complete ? state : 'not read to the end'}, ${items}${how}${heldBack}${note}`;
       }),
   );
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { EncryptionKey } from '../../base/encryption.js';
@@ -195,7 +195,7 @@ export async function openInstance(
 /** A size that no log reaches. */
 export const neverFold = '1TB';
 
-/** Creates the data directory for this user alone. Raises StorageError when it cannot. */
+/** Creates the data directory for this user alone. Raises StorageError when it cannot, or as `refuseFolders` does. */
 export function createDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -205,7 +205,22 @@ export function createDataDir(dataDir: string): void {
       cause: error,
     });
   }
+  refuseFolders(dataDir);
 }
+
+/** Raises StorageError where a directory has the name of a file: a container makes one where it mounts a file that is missing. */
+export function refuseFolders(dataDir: string): void {
+  const names = existsSync(dataDir) ? readdirSync(dataDir).filter((name) => ownFile.test(name)) : [];
+  const folder = names.find((name) =>
+    statSync(join(dataDir, name), { throwIfNoEntry: false })?.isDirectory(),
+  );
+  if (folder === undefined) return;
+  throw new StorageError(`${join(dataDir, folder)} is a directory; expected a file`, {
+    hint: 'Move it elsewhere. A container makes it where it is to mount a file that does not exist: mount the whole data directory.',
+  });
+}
+
+const ownFile = /^(?:(?:worker|signals|recovery)\.duckdb|worker\.pid|\w+\.journal)$/;
 
 /**
  * Removes what a killed process left behind: half-written snapshots and spilled memory. Call it with the live file open

@@ -13,7 +13,7 @@ import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory } from './compact.js';
 import { keyFault } from './encryption.js';
-import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
+import { createDataDir, filesOf, type Limits, openFile, refuseFolders, removeLeftovers } from './engine.js';
 import { lockConflict, storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { withMemoryHeadroom } from './memory.js';
@@ -116,6 +116,7 @@ async function prepare(
 
 async function openExisting(options: OpenOptions): Promise<Session> {
   const { worker } = filesOf(options.dataDir);
+  refuseFolders(options.dataDir);
   if (!existsSync(worker)) {
     throw new StorageError(`there is no warehouse in ${options.dataDir} yet`, {
       hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',

@@ -406,6 +406,27 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
 });
 
 describe('a list without page numbers', () => {
+  test('counts as read before the error of the request after it', async () => {
+    const forms: readonly [Server, number][] = [
+      [() => items(3), 3],
+      [documented(items(10)), 10],
+      [documented(items(25)), 20],
+    ];
+    for (const [server, expected] of forms) {
+      const last = Math.ceil(expected / 10) + 1;
+      const { api } = against((request, count) => {
+        if (count === last) throw refusal(500);
+        return server(request, count);
+      });
+      const all: Page[] = [];
+      const reading = async () => {
+        for await (const page of pagesOf(api, 'channels', {}, {})) all.push(page);
+      };
+      await expect(reading()).rejects.toThrow(RejectedError);
+      expect([idsOf(all).length, all.some((page) => page.last)]).toEqual([expected, false]);
+    }
+  });
+
   test('is never complete because of its length', async () => {
     const capped = (cap: number, form: Bare) =>
       against(({ page = 1 }) => form(items(80).slice((page - 1) * cap, page * cap), 80), { pageSize: 100 });

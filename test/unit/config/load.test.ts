@@ -147,6 +147,23 @@ describe('what is wrong', () => {
   });
 });
 
+it('a variable whose name is like one of ours has no effect, and is told', () => {
+  const env = {
+    SIGNALHOUSE_RATELIMIT_REQUESTS: '5',
+    SIGNALHOUSE_API_KEYFILE: '/k',
+    SIGNALHOUSE_DATA: '/d',
+    // Of our own commands after a publication, and of Kubernetes.
+    ...{ SIGNALHOUSE_SETTINGS: 'x', SIGNALHOUSE_PUBLISHED: 'x', SIGNALHOUSE_FULL_SNAPSHOT: 'x' },
+    ...{ SIGNALHOUSE_SERVICE_HOST: 'x', SIGNALHOUSE_SERVICE_PORT_HTTP: 'x', SIGNALHOUSE_PORT: 'x' },
+    SIGNALHOUSE_PORT_8080_TCP_ADDR: 'x',
+  };
+  expect(loadConfig({ env }).warnings).toEqual([
+    'SIGNALHOUSE_RATELIMIT_REQUESTS has no effect; did you mean SIGNALHOUSE_RATE_LIMIT_REQUESTS?',
+    'SIGNALHOUSE_API_KEYFILE has no effect; did you mean SIGNALHOUSE_API_KEY_FILE?',
+    'SIGNALHOUSE_DATA has no effect; did you mean SIGNALHOUSE_DATA_DIR?',
+  ]);
+});
+
 describe('settings of an earlier version', () => {
   it('work with a warning that names what replaces them, and what was never a setting is an error', () => {
     const configFile = file(`
@@ -259,6 +276,20 @@ describe('a problem of a file', () => {
     expect(located('sync:\n  idle: 0\n\n  recheck: often\n')).toEqual([
       expect.stringMatching(/^sync\.recheck \(line 4\): /),
     ]);
+  });
+
+  it.each([
+    ['organizations: {acme: {api: {}}}', 'organizations (line 1): must be a list'],
+    ['serve: {jobs: [nightly]}', 'serve.jobs[0] (line 1): must be a mapping'],
+    [
+      'analysis: {teams: {support: [90012]}}',
+      'analysis.teams.support[0] (line 1): must be text; put it in quotes',
+    ],
+    ['rateLimit: {requests: "60"}', 'rateLimit.requests (line 1): must be a number'],
+    ['serve: {jobs: [{name: a, run: sync}]}', 'serve.jobs[0].cron (line 1): is required'],
+  ])('is a wrong type in the words of YAML: %j', (text, problem) => {
+    const found = fileProblems(file(text, 'located.yaml'), {}).map(problemText);
+    expect(found).toContainEqual(expect.stringContaining(problem));
   });
 
   it('is found without the environment and the files that it names', () => {
