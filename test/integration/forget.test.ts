@@ -21,15 +21,6 @@ const { sandbox } = await townOfFile({
   sizes: { topics: 10, people: 16, companies: 4, messages: 120, stories: 4, channels: 2 },
 });
 
-/** Syncs without the live file, and expects it to be restored from the snapshot, with a warning. */
-async function restored(pulling: Pulling): Promise<void> {
-  const { code, stderr } = await pulling.run(['sync']);
-  expect([code, stderr.trim().split('\n')]).toEqual([
-    0,
-    [expect.stringContaining('there was no worker.duckdb: restored from the snapshot')],
-  ]);
-}
-
 /** Runs a command, and expects it to succeed. */
 async function done(pulling: Pulling, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await pulling.run(args);
@@ -86,7 +77,7 @@ it('a company that was forgotten is in no byte of any file, and does not come ba
   // Everything is returned again, read again and computed again, also from the snapshot.
   await pulling.age();
   rmSync(join(dataDir, 'worker.duckdb'));
-  await restored(pulling);
+  await done(pulling, 'sync');
   expect(await placesOf(dataDir, strings)).toEqual([]);
   expect(await countsOf(dataDir)).toEqual(counts);
 });
@@ -100,7 +91,7 @@ it('a forget that is killed is completed by the next command, and nothing is bro
   const { signal } = await pulling.start(['forget', 'person', id, '--yes'], at).ended;
   expect(signal).toBe('SIGKILL');
   for (const name of ['worker.duckdb', 'worker.duckdb.wal']) rmSync(join(dataDir, name), { force: true });
-  await restored(pulling);
+  await done(pulling, 'sync');
   expect(await placesOf(dataDir, strings)).toEqual([]);
   expect(await countsOf(dataDir)).toEqual(counts);
   expect(await recorded(pulling)).toMatchObject([{ outcome: 'done', entities: 1 }]);

@@ -1,15 +1,6 @@
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
 import { loadBatch } from '../support/load-batch.js';
@@ -56,19 +47,6 @@ test('without a snapshot, or with a broken one, the warehouse starts empty and r
     snapshotFrom: null,
     movedTo: expect.stringContaining('worker.duckdb.broken-'),
   });
-});
-
-test('a live file that is missing is restored from the snapshot, with a warning', async () => {
-  const dir = await filled();
-  rmSync(worker(dir));
-  const warnings: string[] = [];
-  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
-  const warehouse = await open(dir, { log });
-  expect(await warehouse.all('SELECT id FROM topics')).toEqual([{ id: 'published' }]);
-  await warehouse.close();
-  expect(warnings).toEqual([
-    expect.stringContaining('there was no worker.duckdb: restored from the snapshot'),
-  ]);
 });
 
 test('a write-ahead log that does not replay is moved aside with its file', async () => {

@@ -67,7 +67,7 @@ export async function openOrRestore(
       restored,
       'worker.duckdb could not be opened, and there is no snapshot that can be read: the warehouse starts empty',
     );
-  else if (movedTo === null) log.warn(restored, `there was no worker.duckdb: restored from ${from}`);
+  else if (movedTo === null) log.info(restored, `there was no worker.duckdb: restored from ${from}`);
   else log.warn(restored, `worker.duckdb could not be opened; restored from ${from}`);
   return { session: await openWhole(worker, dataDir, limits), restored };
 }
