@@ -13,7 +13,7 @@ WITH changes AS (
 latest AS (
   SELECT changes.*
   FROM changes, data_as_of
-  WHERE changed_at >= $since::TIMESTAMPTZ AND changed_at <= as_of
+  WHERE changed_at BETWEEN $since::TIMESTAMPTZ AND as_of
 )
 SELECT *, (SELECT count(*) FROM latest) AS found
 FROM latest

@@ -279,7 +279,10 @@ async function* numbered(
   }
 }
 
-/** What the request after a page returns. Where that fails, or a limit stops it, the page counts as read before the error is thrown. */
+/**
+ * What the request after a page returns. Where that fails, or a limit stops it, the page counts as read before the error is
+ * thrown.
+ */
 async function* keeping<T>(
   page: Omit<Page, 'last' | 'confirmed'>,
   next: Promise<T>,

@@ -16,7 +16,7 @@ import {
 } from '../base/errors.js';
 import { createLog } from '../base/log.js';
 import { Scope } from '../base/scope.js';
-import { bytes, counted, duration } from '../base/units.js';
+import { bytes, counted, duration, firstOf } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
 import { mergeJournalPath } from '../push/merge-journal.js';
 import { journalPath } from '../push/queue.js';
@@ -160,8 +160,7 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
   ];
   if (open.length === 0)
     return [ok('permissions', 'nobody else can read the private files of the data directory')];
-  const named = open.slice(0, 5).map((name) => (name === '.' ? 'the directory itself' : name));
-  const rest = open.length > named.length ? ` and ${open.length - named.length} more` : '';
+  const named = open.map((name) => (name === '.' ? 'the directory itself' : name));
   const again =
     (mode & 0o077) === 0
       ? ''
@@ -169,7 +168,7 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
   return [
     warn(
       'permissions',
-      `other users can read ${named.join(', ')}${rest} in ${dataDir}`,
+      `other users can read ${firstOf(named, 5)} in ${dataDir}`,
       `chmod -R go= ${shellWord(dataDir)}${again}${passing === 0 ? '' : `, and let the readers pass: chmod ${(0o700 | (passing & 0o011)).toString(8)} ${shellWord(dataDir)}`}`,
     ),
   ];

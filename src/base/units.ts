@@ -12,6 +12,17 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
+/** `3 of 37 items`, and `3 items` where nobody knows of how many. */
+export function countedOf(value: number, total: number | null, noun: string): string {
+  return total === null ? counted(value, noun) : `${count(value)} of ${counted(total, noun)}`;
+}
+
+/** The first texts of a list, and how many more there are: `a, b and 3 more`. */
+export function firstOf(texts: readonly (string | number)[], most: number): string {
+  const more = texts.length - most;
+  return `${texts.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /** Bytes as `512 B`, `1.5 MB` (powers of 1024). */
 export function bytes(value: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];

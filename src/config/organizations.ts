@@ -230,7 +230,10 @@ function realPath(path: string): string {
   }
 }
 
-/** The organization that was asked for, or the only one; undefined where there is no list, or it cannot be told. */
+/**
+ * The organization that was asked for, or the only one of the list. Undefined without a list, and where it is not clear which
+ * one is meant: then `problems` says why.
+ */
 export function chosenFrom(
   listed: Listed | undefined,
   asked: string | undefined,

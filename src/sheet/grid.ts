@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.js';
+import { firstOf } from '../base/units.js';
 
 /**
  * The cell of a formula that was saved without its result, as many libraries do. It is a text, like the errors of
@@ -54,9 +55,8 @@ export function otherSheetsText(sheets: SheetChoice | undefined): string {
 const mostNames = 20;
 
 export function sheetNames(sheets: readonly { readonly name: string; readonly hidden: boolean }[]): string {
-  const shown = sheets.slice(0, mostNames).map(({ name, hidden }) => `"${name}"${hidden ? ' (hidden)' : ''}`);
-  const more = sheets.length - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const names = sheets.map(({ name, hidden }) => `"${name}"${hidden ? ' (hidden)' : ''}`);
+  return firstOf(names, mostNames);
 }
 
 export type Separator = ',' | ';' | '\t' | '|';

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
+import { firstOf } from '../base/units.js';
 import {
   type AttributeFile,
   attributesSchema,
@@ -370,10 +371,7 @@ async function unknownMembersOf(session: Session, analysis: Analysis | undefined
 /** What a person reads about ids of a setting that nobody has. */
 export function unknownMembersTexts(ids: readonly string[]): string[] {
   if (ids.length === 0) return [];
-  const more = ids.length > mostTold ? ` and ${ids.length - mostTold} more` : '';
-  return [
-    `analysis.teams: no person has the id ${ids.slice(0, mostTold).join(', ')}${more}: correct or remove it`,
-  ];
+  return [`analysis.teams: no person has the id ${firstOf(ids, mostTold)}: correct or remove it`];
 }
 
 const mostTold = 5;

@@ -1,6 +1,6 @@
 import { type Contents, leftDue } from '../../base/facts.js';
 import { groupBy } from '../../base/group-by.js';
-import { bytes, count, counted, duration } from '../../base/units.js';
+import { bytes, count, counted, countedOf, duration } from '../../base/units.js';
 import type { Failure } from '../../run/tally.js';
 import type { PlanLine, PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
 import { countsTable, type Fact, list, pairs, sections, some, table, wide } from './layout.js';
@@ -80,10 +80,7 @@ function scansText(scans: readonly ScanReport[]): string {
     scans
       .filter((scan) => !scan.verified || !scan.complete || scan.fused)
       .map((scan) => {
-        const items =
-          scan.totalCount === null
-            ? counted(scan.items, 'item')
-            : `${count(scan.items)} of ${counted(scan.totalCount, 'item')}`;
+        const items = countedOf(scan.items, scan.totalCount, 'item');
         const heldBack = scan.fused
           ? `; the deletion limit held back ${counted(scan.missing, 'deletion')}`
           : '';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { countBy, groupBy } from '../../base/group-by.js';
+import { firstOf } from '../../base/units.js';
 import { type GridRow, maxCellChars } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import { type Change, contested, mayBecome, type Reference, type Status, type Value } from '../change.js';
@@ -356,8 +357,7 @@ function notesOf(
 const mostNotes = 10;
 
 function rowsText(rows: readonly number[]): string {
-  const more = rows.length > mostNotes ? ` and ${rows.length - mostNotes} more` : '';
-  return `${rows.length === 1 ? 'row' : 'rows'} ${rows.slice(0, mostNotes).join(', ')}${more}`;
+  return `${rows.length === 1 ? 'row' : 'rows'} ${firstOf(rows, mostNotes)}`;
 }
 
 const readOnlySql = sqlFile('push/read_only');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { leftDue, type RunDetails } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
-import { count, counted, duration } from '../../base/units.js';
+import { count, counted, countedOf, duration } from '../../base/units.js';
 import { section, type Times, table } from './html.js';
 import { outcomeBadge, type RunLine } from './runs.js';
 
@@ -130,10 +130,9 @@ function scans({ scans: all = [] }: Summary): Html | null {
     all
       .filter(({ verified, complete, fused }) => !verified || !complete || fused)
       .map(({ endpoint, complete, verified, items, totalCount, fused, missing, note }) => {
-        const of = totalCount === null ? '' : ` of ${count(totalCount)}`;
         const state = !complete ? 'not read to the end' : verified ? 'verified' : 'not verified';
         const heldBack = fused ? `; the deletion limit held back ${counted(missing, 'deletion')}` : '';
-        return `${endpoint}: ${state}, ${count(items)}${of} items${heldBack}${note === null ? '' : `; ${note}`}`;
+        return `${endpoint}: ${state}, ${countedOf(items, totalCount, 'item')}${heldBack}${note === null ? '' : `; ${note}`}`;
       }),
   );
 }
