@@ -115,7 +115,7 @@ compared AS (
     coverage.reason AS last_reason,
     coalesce(
       starts_with(coverage.reason, 'again: ')
-      AND (coverage.run_id <> $run_id OR coverage.reason NOT IN ('again: rejected', 'again: short', 'again: older'))
+      AND (coverage.run_id <> $run_id OR coverage.reason NOT IN ('again: rejected', 'again: short', 'again: unsettled', 'again: older'))
       AND (
         coverage.attempts <= 1
         OR epoch($now) - epoch(least(coverage.fetched_at, $now)) >= 72000 * pow(2, least(coverage.attempts, 20) - 2)

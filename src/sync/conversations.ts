@@ -6,7 +6,7 @@ import { millisecondsOf } from '../contract/fields.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt } from './context.js';
-import { coverageInDoubt, doubtOfParts } from './doubts.js';
+import { coverageInDoubt, doubtOfParts, unsettled } from './doubts.js';
 import { isChangeField, type Task, tooLargeCoverage } from './due.js';
 import { hasSameIds, isCapped, isUnchanged } from './scan.js';
 import { messagesOf, releaseMessages, stageGroups } from './staging/conversations.js';
@@ -18,7 +18,10 @@ const unchangedSql = sqlFile('sync/unchanged');
 const storedBeforeSql = sqlFile('sync/stored_before');
 const ownAuthorsSql = sqlFile('sync/own_authors');
 
-/** A list is read this often until it does not change meanwhile; the last reading is kept, and nothing is taken for gone. */
+/**
+ * A list is read this often until it does not change meanwhile; the last reading is kept, nothing is taken for gone, and the next
+ * run reads it again.
+ */
 const mostReadings = 2;
 
 /** So many unchanged conversations at the end of a page show that nothing newer follows. */
@@ -93,7 +96,7 @@ async function readOnce(
         if (withoutId === 0) staging.members(child.name, entityId, [...ids]);
         staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts, hasNews, counters }));
       } else if (isLastReading && !leftOut) {
-        staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts }));
+        staging.coverage.push(await coverageInDoubt(context, task, staging, { inParts, reason: unsettled }));
         context.unsettledConversations.add(`${child.name} ${entityId}`);
       }
       await add();

@@ -14,6 +14,8 @@ import type { Staging } from './staging/staging.js';
 /** How `ops.coverage.reason` begins for an answer that is asked for again (sql/sync/due.sql reads it). */
 const again = 'again: ';
 const unconfirmed = `${again}unconfirmed`;
+/** A list of conversations of which no reading was whole. */
+export const unsettled = `${again}unsettled`;
 export const older = `${again}older`;
 
 /** Tells one child of one entity from all others. */

@@ -200,23 +200,23 @@ export class Simulation {
     if (night.kind === 'calm') this.#clear();
     for (const move of night.storm) this.#storm(move, night);
     this.#pass(hour);
-    const isWhole = await this.#sync(night);
+    const code = await this.#sync(night);
     if (night.kind === 'misled') await this.#misled();
     if (night.kind === 'calm') await this.#calm(night);
     else
       await everyNight(this, {
         isQuiet: ['quiet', 'misled'].includes(night.kind),
-        isWhole,
+        code,
       });
     this.removed.nightIsOver();
     this.#concerned.clear();
   }
 
   /**
-   * The run of a night, as it goes; what has to show everything is followed by one that comes to its end. Returns whether there was
-   * one run, which came to its end.
+   * The run of a night, as it goes; what has to show everything is followed by one that comes to its end. Returns the exit code where
+   * there was one run, which nothing cut short.
    */
-  async #sync(night: Night): Promise<boolean> {
+  async #sync(night: Night): Promise<Ended['code'] | null> {
     const { run, after, pause, meanwhile } = night.run;
     const isStormy = ['misled', 'stormy'].includes(night.kind);
     const args = ['sync', '--push', '--json', ...(isStormy ? [] : ['--accept-deletes'])];
@@ -232,9 +232,9 @@ export class Simulation {
     else if (run === 'full') await this.#command(args, { failing: { after, times: 12, error: diskError } });
     if (run !== 'whole') this.#pass(pause * 1_000);
     if (meanwhile) await this.#act(meanwhile, night);
-    if (run !== 'whole' && isStormy) return false;
+    if (run !== 'whole' && isStormy) return null;
     const { code } = await this.#command(args);
-    return run === 'whole' && code !== 1;
+    return run === 'whole' ? code : null;
   }
 
   /** A day and an hour as a service: its job of each night has to run, whatever comes of it. */

@@ -44,6 +44,11 @@ export class Removed {
     return this.#earlier[kind].at(-1);
   }
 
+  /** Whether another one was merged into it since the last calm. */
+  isSurvivor(id: string): boolean {
+    return this.#survivors.has(id);
+  }
+
   mayGo<T>(ids: readonly T[]): T[] {
     return ids.filter((id) => !this.#survivors.has(id));
   }
@@ -126,8 +131,12 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   return { kind, ...wanted };
 }
 
-/** Where a conversation has no topic that is listed, only the counters of who writes in it show that something came or went. */
+/**
+ * Where a conversation has no topic that is listed, only the counters of who writes in it show that something came or went; and
+ * those do not count what was deleted.
+ */
 export function isShown({ messages, groups, authors, topics }: World, { kind, ...of }: Change): boolean {
+  if (kind === 'removeMessage' && messages.get(String(of.messageId))?.deletedAt !== null) return false;
   const { groupId = '' } = kind === 'addMessage' ? of : (messages.get(String(of.messageId)) ?? {});
   const topic = topics.get(groups.get(String(groupId))?.topicId ?? '');
   if (topic && topic.graphStatus === 'active' && !topic.migrated) return true;

@@ -36,7 +36,7 @@ export async function differences(
   comparing: Comparison = {},
 ): Promise<string[]> {
   return read(dataDir, async (reader) => {
-    const kept = await reader.rows<{ id: unknown }>(ofDissolvedSql);
+    const kept = await reader.rows<{ id: unknown }>(ofUnreadableSql);
     const expected = expectedTables(sandbox, new Set(kept.map(({ id }) => id)));
     const found = [
       ...(await uncomparedTables(reader, expected)),
@@ -48,29 +48,32 @@ export async function differences(
   });
 }
 
-/** Conversations, with their messages, that no listed topic has and a dissolved one had (docs/assumptions.md). */
-const ofDissolvedSql = `
-  WITH dissolved AS (
+/**
+ * Conversations, with their messages, that no readable topic has, and one had that was dissolved or archived in the migration
+ * (docs/assumptions.md).
+ */
+const ofUnreadableSql = `
+  WITH unreadable AS (
     SELECT group_id
     FROM topic_groups JOIN topics ON topics.id = topic_id
     GROUP BY group_id
-    HAVING bool_and(graph_status = 'superseded')
+    HAVING bool_and(graph_status = 'superseded' OR detail_unavailable_reason IS NOT NULL)
   )
-  SELECT group_id AS id FROM dissolved
+  SELECT group_id AS id FROM unreadable
   UNION ALL
-  SELECT messages.id FROM messages JOIN dissolved USING (group_id)`;
+  SELECT messages.id FROM messages JOIN unreadable USING (group_id)`;
 
 /** The rows that every table must hold for the organization as it is now. */
 export function expectedTables(
   sandbox: Pick<Sandbox, 'world'>,
-  ofDissolved?: ReadonlySet<unknown>,
+  ofUnreadable?: ReadonlySet<unknown>,
 ): ExpectedTable[] {
   const renderer = new Renderer(sandbox.world, { signedUrls: false });
   return [
     ...topicTables(renderer),
     ...peopleTables(renderer),
     ...companyTables(renderer),
-    ...conversationTables(renderer, ofDissolved),
+    ...conversationTables(renderer, ofUnreadable),
     ...organizationTables(renderer),
     ...historyTables(renderer),
   ];

@@ -13,17 +13,17 @@ interface Membership {
   readonly byPerson: readonly { group: string; person: string }[];
 }
 
-/** `ofDissolved`: conversations and messages that only topics have which were dissolved since, and keep what they had. */
+/** `ofUnreadable`: conversations and messages that only topics have which cannot be read any more, and keep what they had. */
 export function conversationTables(
   renderer: Renderer,
-  ofDissolved: ReadonlySet<unknown> = new Set(),
+  ofUnreadable: ReadonlySet<unknown> = new Set(),
 ): ExpectedTable[] {
   const membership = membershipOf(renderer);
   const byEntity = new Set([...membership.byCompany, ...membership.byPerson].map(({ group }) => group));
   const ids = new Set([...membership.byTopic.keys(), ...byEntity]);
   const groups = [...ids].map((id) => getOrThrow(renderer.world.groups, 'group', id));
   const messages = groups.flatMap((group) => messagesOf(renderer, group));
-  const lastFetched = new LastFetched(renderer, ofDissolved);
+  const lastFetched = new LastFetched(renderer, ofUnreadable);
   return [
     groupTable(renderer, groups, membership, byEntity, lastFetched),
     topicGroups(renderer, groups, membership, byEntity),
@@ -47,7 +47,7 @@ class LastFetched {
 
   constructor(
     readonly renderer: Renderer,
-    readonly ofDissolved: ReadonlySet<unknown>,
+    readonly ofUnreadable: ReadonlySet<unknown>,
   ) {
     this.#someWereDissolved = [...renderer.world.topics.values()].some(
       ({ graphStatus, successorTopicId }) => graphStatus === 'superseded' && successorTopicId === null,
@@ -57,14 +57,14 @@ class LastFetched {
   group(id: unknown): Row | null {
     const { groups, topics } = this.renderer.world;
     const group = groups.get(String(id));
-    if (!group) return this.ofDissolved.has(id) ? {} : null;
+    if (!group) return this.ofUnreadable.has(id) ? {} : null;
     if (group.topicId !== null) return topics.get(group.topicId)?.migrated ? {} : null;
     return this.#someWereDissolved && group.similarityAtAssignment !== null ? {} : null;
   }
 
   message(id: unknown): Row | null {
     const message = this.renderer.world.messages.get(String(id));
-    return message || !this.ofDissolved.has(id) ? this.group(message?.groupId) : {};
+    return message || !this.ofUnreadable.has(id) ? this.group(message?.groupId) : {};
   }
 }
 
