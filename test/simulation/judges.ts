@@ -146,16 +146,12 @@ async function shown({ world, dataDir }: Simulation, found: readonly string[]): 
   });
 }
 
-/**
- * Without what only the history of a survivor said that went before a night had read it: nobody merges away or deletes one, but a
- * list that changes while it is read loses anybody.
- */
+/** Without what only the history of a survivor said that went before a night had read it. */
 function told({ world, removed }: Simulation, found: readonly string[]): string[] {
   return found.filter((line) => {
     const [, id] = /^\w+ (\S+): (?:deleted_reason|merged_into_id) is /.exec(line) ?? [];
     const merge = world.merges.findLast(({ sources }) => sources.some((source) => source.id === id));
-    if (!merge || !removed.isSurvivor(merge.targetId)) return true;
-    return [world.topics, world.people, world.companies].some((all) => all.has(merge.targetId));
+    return !merge || !removed.lostSurvivors.has(merge.targetId);
   });
 }
 

@@ -262,8 +262,8 @@ export class Simulation {
     }
     this.#pass(longerThanAnyAge);
     await this.#command(['sync', '--push', '--json', '--accept-deletes']);
+    this.removed.calm(this.world);
     await everything(this);
-    this.removed.calm();
     if (no % 3 === 0) {
       await this.#command(['rebuild']);
       await everything(this);

@@ -12,6 +12,8 @@ export class Removed {
   readonly ever = new Set<unknown>();
   /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
   readonly #survivors = new Set<unknown>();
+  /** Survivors that went all the same before that: nobody merges away or deletes one, but a list that drifts loses anybody. */
+  readonly lostSurvivors = new Set<unknown>();
 
   /**
    * Of a change that is made next. Nothing shows that a superseded topic came back, which is in no list, or which conversations a
@@ -34,19 +36,16 @@ export class Removed {
     for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
   }
 
-  /** Everything was read. */
-  calm(): void {
+  /** Everything was read that there is. */
+  calm({ topics, people, companies }: World): void {
     this.ever.clear();
+    for (const id of this.#survivors)
+      if (![topics, people, companies].some((all) => all.has(String(id)))) this.lostSurvivors.add(id);
     this.#survivors.clear();
   }
 
   last(kind: Kind): string | undefined {
     return this.#earlier[kind].at(-1);
-  }
-
-  /** Whether another one was merged into it since the last calm. */
-  isSurvivor(id: string): boolean {
-    return this.#survivors.has(id);
   }
 
   mayGo<T>(ids: readonly T[]): T[] {
