@@ -58,7 +58,7 @@ export async function everyNight(
     judge(
       simulation,
       'what a list shows is right after the next night',
-      await shown(simulation, await differences(simulation, simulation.dataDir, { except: notShown })),
+      await shown(simulation, await compared(simulation, notShown)),
     );
     judge(simulation, 'the past stays as it was', await pastTold(simulation));
     remember(simulation);
@@ -146,8 +146,10 @@ async function shown({ world, dataDir }: Simulation, found: readonly string[]): 
   });
 }
 
-/** Without what only the history of a survivor said that went before a night had read it. */
-function told({ world, removed }: Simulation, found: readonly string[]): string[] {
+/** What differs, without what only the history of a survivor said that went before a night had read it. */
+async function compared(simulation: Simulation, except: readonly string[] = []): Promise<string[]> {
+  const { world, removed, dataDir } = simulation;
+  const found = await differences(simulation, dataDir, { except });
   return found.filter((line) => {
     const [, id] = /^\w+ (\S+): (?:deleted_reason|merged_into_id) is /.exec(line) ?? [];
     const merge = world.merges.findLast(({ sources }) => sources.some((source) => source.id === id));
@@ -158,11 +160,7 @@ function told({ world, removed }: Simulation, found: readonly string[]): string[
 /** What has to hold once everything is old and was read again. */
 export async function everything(simulation: Simulation): Promise<void> {
   await everyNight(simulation, { isQuiet: false, code: 0 });
-  judge(
-    simulation,
-    'the warehouse equals the organization',
-    told(simulation, await differences(simulation, simulation.dataDir)),
-  );
+  judge(simulation, 'the warehouse equals the organization', await compared(simulation));
   judge(simulation, 'what was sent is settled', await unsettled(simulation));
   judge(simulation, 'what became of a change is told truly', await changeProblems(simulation));
 }
