@@ -105,6 +105,18 @@ it('a workbook that is edited further and sent again does not take back what som
   expect(newer.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'duplicate']);
 });
 
+it.each([
+  ['written in another form by a spreadsheet program', ',base_updated_at', ',01.02.2026 00:00'],
+  ['deleted', '', ''],
+])('a sheet whose time is %s takes back nothing either', async (_, header, at) => {
+  const sheet = (second: string) =>
+    csv(`topic_id,priority,base_priority${header}\nt1,low,default${at}\nt2,${second},default${at}\n`);
+  await importing.runBy('Anna', await sheet('default'));
+  importing.settle('t1', 'applied');
+  const again = await importing.runBy('Anna', await sheet('high'));
+  expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
+});
+
 describe('the decision', () => {
   beforeEach(async () => {
     await importing.runBy('Anna', await wish('low'));
