@@ -96,7 +96,7 @@ it('a workbook that is edited further and sent again does not take back what som
   const again = await importing.runBy('Anna', await sheet('high'));
   expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
   expect(again).toMatchObject({ exitCode: 3, conflicts: [again.rows[0]?.changeId], preview: { changes: 1 } });
-  expect(again.rows[0]?.text).toMatch(/did this already, and somebody has changed it since/);
+  expect(again.rows[0]?.text).toMatch(/did this already, and it was changed since/);
   const conflict = importing.queue.get(again.conflicts[0] ?? '') as Change;
   expect(retry(importing.queue, decide(conflict), {})).toMatchObject([{ done: true, status: 'queued' }]);
   cancel(importing.queue, decide(conflict));
