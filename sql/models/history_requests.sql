@@ -4,7 +4,9 @@
 
 -- The record of a change is the first one of its field since the topic was as it was read right before it was sent, both by
 -- the API's clock. What is made with the key has no user: where the first one has one, or another value, it is not the
--- record of this change. A company has no time of its last change: the time of sending counts, and clocks may differ.
+-- record of this change. A company has no time of its last change: the time of sending counts, and clocks may differ. What
+-- the API refused has no record, and a later one of the same value is that of somebody else; a conflict that is found after
+-- sending may have one.
 WITH asked AS (
   SELECT
     id AS change_id,
@@ -16,7 +18,9 @@ WITH asked AS (
     requested_by,
     coalesce(requested_reason, wanted ->> 'archived_reason') AS requested_reason
   FROM ops.changes
-  WHERE first_sent_at IS NOT NULL AND body IS NOT NULL
+  WHERE first_sent_at IS NOT NULL
+    AND body IS NOT NULL
+    AND (status IN ('applied', 'sending') OR (status = 'conflict' AND error_code = 'conflict'))
 ),
 first_records AS (
   SELECT

@@ -24,7 +24,7 @@ WITH candidates AS (
 titled AS (
   SELECT
     *,
-    lower(regexp_replace(title, '[^\p{L}\p{N}]', '', 'g')) AS letters,
+    lower(regexp_replace(nfc_normalize(title), '[^\p{L}\p{M}\p{N}]|[\x{0307}\x{FE00}-\x{FE0F}]', '', 'g')) AS letters,
     if(letters = '', trim(title), letters) AS key
   FROM candidates
   WHERE title IS NOT NULL
@@ -32,7 +32,7 @@ titled AS (
 asked AS (
   SELECT
     asked,
-    lower(regexp_replace(asked, '[^\p{L}\p{N}]', '', 'g')) AS letters,
+    lower(regexp_replace(nfc_normalize(asked), '[^\p{L}\p{M}\p{N}]|[\x{0307}\x{FE00}-\x{FE0F}]', '', 'g')) AS letters,
     if(letters = '', trim(asked), letters) AS key
   FROM (SELECT DISTINCT unnest($ids) AS asked)
 ),

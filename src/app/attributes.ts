@@ -134,13 +134,19 @@ function dateOf(cell: Cell): string | null {
   return time !== null && iso(time).startsWith(text) ? text : null;
 }
 
-/** `1234`, `-12.5`, `1,234,567.89` and `1 234 567`; nothing else is sure to be meant so. */
+/** `1234`, `-12.5`, `1,234,567.89` and `1 234 567`; nothing else is sure to be meant so, and `007` is an id. */
 function numberOf(cell: Cell): string | null {
   if (typeof cell === 'number') return String(cell);
   if (typeof cell !== 'string') return null;
   const text = cell.trim();
+  if (/^-?0\d/.test(text)) return null;
   if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return Number.isFinite(Number(text)) ? text : null;
   return /^-?\d{1,3}([,'\s]\d{3})+(\.\d+)?$/.test(text) ? text.replace(/[,'\s]/g, '') : null;
+}
+
+/** Whether the point of a number may be one of thousands: `1.200` of a German Excel is 1200. */
+function isUnclear(cell: Cell): boolean {
+  return typeof cell === 'string' && /^-?[1-9]\d{0,2}\.\d{3}$/.test(cell.trim());
 }
 
 /** More than half of the values decide the type of a column; one that does not fit it is left out, and told. */
@@ -150,13 +156,18 @@ function readColumn(
   problems: AttributeProblem[],
 ): { readonly column: AttributeColumn; readonly cells: readonly (string | null)[] } {
   const filled = values.filter(({ cell }) => textOf(cell) !== null);
+  // Another number with a point shows what it means.
+  const isClear = filled.some(
+    ({ cell }) => cell !== null && String(cell).includes('.') && numberOf(cell) !== null && !isUnclear(cell),
+  );
+  const readCell = (cell: Cell, { read }: (typeof readers)[number]) =>
+    cell === null || (isUnclear(cell) && !isClear) ? null : read(cell);
   const reader = readers.find(
-    ({ read }) =>
-      filled.filter(({ cell }) => cell !== null && read(cell) !== null).length * 2 > filled.length,
+    (one) => filled.filter(({ cell }) => readCell(cell, one) !== null).length * 2 > filled.length,
   );
   if (!reader) {
     const looksLikeNumbers = filled.filter(({ cell }) =>
-      /^[\d\s.,'€$£-]*\d[\d\s.,'€$£-]*$/.test(textOf(cell) ?? ''),
+      /^(?!-?0\d)[\d\s.,'€$£-]*\d[\d\s.,'€$£-]*$/.test(textOf(cell) ?? ''),
     );
     if (looksLikeNumbers.length * 2 > filled.length)
       problems.push({
@@ -167,7 +178,7 @@ function readColumn(
   }
   const cells = values.map(({ row, cell }) => {
     const text = textOf(cell);
-    const read = cell === null || text === null ? null : reader.read(cell);
+    const read = text === null ? null : readCell(cell, reader);
     if (text !== null && read === null)
       problems.push({ row, problem: `${name} is ${text}, not ${reader.what}` });
     return read;

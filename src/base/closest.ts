@@ -1,9 +1,12 @@
-/** A name without the differences in how people spell it: case, spaces, hyphens, underscores, full-width letters. */
+/**
+ * A name without the differences in how people spell it: case, spaces, hyphens, underscores, full-width letters. The vowels of
+ * Hindi and Thai are marks, and stay; the dot of a small İ and the variants of an emoji do not.
+ */
 export function folded(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]/gu, '');
+    .replace(/[^\p{L}\p{M}\p{N}]|[\u0307\uFE00-\uFE0F]/gu, '');
 }
 
 /**

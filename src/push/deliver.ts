@@ -247,11 +247,13 @@ async function resolveByReading(context: PushContext, unseen: Unseen): Promise<v
 
 /** What a change stores that the API accepted and did not make. */
 function notMadePatch({ wanted }: Change, values: Values, { answered, error }: Unseen): Patch {
-  const now = unlike(wanted, values).map((name) =>
+  const missing = unlike(wanted, values);
+  const now = missing.map((name) =>
     name in values ? `${name} is still ${valueText(values[name])}` : `${name} is not shown`,
   );
   const why = error === null ? '' : ` (${error})`;
-  const text = `The API answered ${answered}${why}, but did not make the change: a read after it shows that ${now.join(', ')}. Retry the change to send it again.`;
+  const made = missing.length < Object.keys(wanted).length ? 'made only a part of' : 'did not make';
+  const text = `The API answered ${answered}${why}, but ${made} the change: a read after it shows that ${now.join(', ')}. Retry the change to send it again.`;
   const errorCode = error === null ? 'not_seen' : 'refused_item';
   return { remoteAfter: pick(values, wanted), errorCode, error: text };
 }

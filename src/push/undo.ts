@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
+import { valueText } from '../base/units.js';
 import {
   archivedReason,
   type Change,
@@ -14,7 +15,7 @@ import {
   type Value,
   type Values,
 } from './change.js';
-import { isSame } from './compare.js';
+import { isSame, unlike } from './compare.js';
 import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
 import { storedEntitiesOf } from './stored.js';
@@ -287,7 +288,8 @@ class History {
   }
 }
 
-function refusalOf({ status }: Change): Pick<NotUndone, 'kind' | 'reason'> | null {
+function refusalOf(change: Change): Pick<NotUndone, 'kind' | 'reason'> | null {
+  const { status, base } = change;
   if (status === 'applied') return null;
   if (status === 'queued')
     return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
@@ -295,8 +297,21 @@ function refusalOf({ status }: Change): Pick<NotUndone, 'kind' | 'reason'> | nul
     const reason = 'its request may have been sent: run signalhouse push to settle it, then undo it';
     return { kind: 'blocked', reason };
   }
+  const part = madePart(change).map((name) => `${name}, which was ${valueText(base[name])}`);
+  if (part.length > 0) {
+    const reason = `it ended as ${status}, and the API has a part of it (${part.join('; ')}): set that back in a new sheet`;
+    return { kind: 'blocked', reason };
+  }
   const why = status === 'unchanged' ? 'the API already had its values' : `it was not applied (${status})`;
   return { kind: 'nothing', reason: `${why}: there is nothing to undo` };
+}
+
+/** The fields that a read after the request showed as wanted, of a change that ended otherwise for the others. */
+function madePart({ status, wanted, base, remoteBefore, remoteAfter, firstSentAt }: Change): string[] {
+  // A conflict stores what was read then in the place of what was there before.
+  const [before, after] = status === 'conflict' ? [base, remoteBefore] : [remoteBefore, remoteAfter];
+  if (firstSentAt === null || before === null || after === null) return [];
+  return unlike(before, wanted).filter((name) => name in wanted && isSame(after[name], wanted[name]));
 }
 
 /** Whether the API has the values of an undo. */

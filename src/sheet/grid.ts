@@ -102,7 +102,7 @@ const smallerFile = 'Split the file, or delete what you do not need, and try aga
 
 /** Collects rows as they are read, enforces the limits, and builds the grid. */
 export class GridBuilder {
-  readonly #rows: GridRow[] = [];
+  #rows: (GridRow & { readonly cells: Cell[] })[] = [];
   readonly #notes: string[] = [];
   #cells = 0;
 
@@ -138,6 +138,7 @@ export class GridBuilder {
 
   /** The grid. Its header is the first row that is neither blank nor a title. */
   grid(merged: readonly Range[] = [], separator?: Separator): Grid {
+    this.#emptyCovered(merged);
     const start = this.#titles(merged);
     const header = this.#rows[start];
     if (!header) {
@@ -164,6 +165,15 @@ export class GridBuilder {
       ...(separator !== undefined && { separator }),
       ...(this.sheets && { sheets: this.sheets }),
     };
+  }
+
+  /** Empties the cells under merged ones, which nobody sees: LibreOffice keeps what they had before. */
+  #emptyCovered(merged: readonly Range[]): void {
+    if (merged.length === 0) return;
+    for (const { number, cells } of this.#rows)
+      for (const { left, top, right, bottom } of merged)
+        if (top <= number && number <= bottom) cells.fill(null, number === top ? left + 1 : left, right + 1);
+    this.#rows = this.#rows.filter(({ cells }) => !cells.every(blank));
   }
 
   /** How many rows at the top are titles: a single value each, above a row with more than one. */

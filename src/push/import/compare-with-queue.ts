@@ -128,10 +128,13 @@ export function compareWithQueue(
   };
 }
 
-/** Whether a change has done a part of what the request wants, by a sheet that is not older than the one of the request. */
+/**
+ * Whether a change has done a part of what the request wants, by a sheet that is not older than the one of the request. A sheet
+ * with base columns and no time of them, which a spreadsheet program may have rewritten, may be as old.
+ */
 function isRepeated({ wanted, baseFrom, baseAt }: RequestedChange, change: Change): boolean {
   const isDone = change.status === 'applied' || change.status === 'unchanged';
-  if (!isDone || baseFrom !== 'file' || baseAt === null || baseAt > (change.baseAt ?? '')) return false;
+  if (!isDone || baseFrom !== 'file' || (baseAt ?? '') > (change.baseAt ?? '')) return false;
   const isDoneIn = (name: string) => name in change.wanted && isSame(wanted[name], change.wanted[name]);
   const groups = groupBy(Object.keys(wanted), groupOf);
   return [...groups.values()].some((names) => names.every(isDoneIn));

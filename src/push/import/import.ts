@@ -281,7 +281,7 @@ function importedText({ id, queuedAt, status }: Change, undo: string | null): st
 }
 
 function repeatedText({ id, queuedAt, source }: Change): string {
-  return `change ${id} of ${minute(queuedAt)} UTC (${source}) did this already, and somebody has changed it since: retry this change to do it again, or cancel it`;
+  return `change ${id} of ${minute(queuedAt)} UTC (${source}) did this already, and it was changed since: retry this change to do it again, or cancel it`;
 }
 
 /** Why a row makes no change: of an earlier one that wants the same. */

@@ -107,13 +107,21 @@ export async function wrongTitles(
     return entity?.title ? [{ row, entity, own: entity.title }] : [];
   });
   const others = new Map(asked.map(({ entity, own }) => [folded(own), entity.id]));
+  // Titles may differ in signs alone (C++ and C#), or have no letters.
+  const spelled = new Map(asked.map(({ entity, own }) => [own.trim(), entity]));
+  const isOther = (entity: StoredEntity, text: string) =>
+    entity.title?.trim() !== text && (spelled.get(text) ?? entity) !== entity;
   const foreign = asked.flatMap(({ row, entity, own }) => {
     const { title } = row;
     // A title that was only edited, in a row that asks for nothing, changes nothing; that of another row shows that rows moved.
-    const isWrong = (text: string) => !isOf(entity, text) && (isAsking(row) || others.has(folded(text)));
+    const isWrong = (text: string) =>
+      isOther(entity, text) || (!isOf(entity, text) && (isAsking(row) || others.has(folded(text))));
     // Not where its program has left nothing of the text.
     const saysSomething =
-      title !== null && folded(title) !== '' && title !== noResult && !isFormulaError(title);
+      title !== null &&
+      (folded(title) !== '' || isOther(entity, title)) &&
+      title !== noResult &&
+      !isFormulaError(title);
     if (saysSomething && column !== null && isWrong(title))
       return [{ row, entity, own, text: title, header: column.header, isNew: false }];
     // A new name of a company may be any, but not that of another row.
@@ -130,7 +138,10 @@ export async function wrongTitles(
     ({ id }) => id,
   );
   const wrong = foreign.filter(
-    ({ entity, text }) => !earlier.get(entity.id)?.some(({ title }) => isSameTitle(text, title)),
+    ({ entity, text }) =>
+      !earlier
+        .get(entity.id)
+        ?.some(({ title }) => (isOther(entity, text) ? title.trim() === text : isSameTitle(text, title))),
   );
   const renamed = wrong.filter(({ isNew }) => isNew).length;
   return new Map(
@@ -162,13 +173,14 @@ export function isSameTitle(cell: string, title: string): boolean {
   if (isCut && other.startsWith(one)) return true;
   // A CSV file of Windows-1252 has ? for every letter that it cannot hold.
   const parts = cell.split(/[?\uFFFD]+/).map(folded);
+  const isWhole = other.startsWith(parts[0] ?? '') && (isCut || other.endsWith(parts.at(-1) ?? ''));
   let from = 0;
   const isNext = (part: string) => {
     const at = other.indexOf(part, from);
     from = at + part.length;
     return at !== -1;
   };
-  return parts.length > 1 && parts.every(isNext);
+  return parts.length > 1 && isWhole && parts.every(isNext);
 }
 
 function shortened(text: string): string {

@@ -45,6 +45,22 @@ test('numbers of another country are told, not guessed; a file that names no com
   ]);
 });
 
+test('a point that may be one of thousands is told, unless other numbers show what it means; digits after a zero are text', async () => {
+  const { columns, rows, problems } = await read(
+    'company_id;revenue;staff;weight;number\n1;1.200;1.200;1.200;00123\n2;35.000;800;0.5;00124\n3;;900;;125\n',
+  );
+  expect(columns.map(({ type }) => type)).toEqual(['VARCHAR', 'DOUBLE', 'DOUBLE', 'VARCHAR']);
+  expect(rows.map(({ cells }) => cells)).toEqual([
+    ['1.200', null, '1.200', '00123'],
+    ['35.000', '800', '0.5', '00124'],
+    [null, '900', null, '125'],
+  ]);
+  expect(problems.map(({ row, problem }) => `${row ?? '-'} ${problem}`)).toEqual([
+    '- revenue is read as text, and not summed: write its numbers as 1234567.89 (row 2 has 1.200)',
+    '2 staff is 1.200, not a number such as 1234567.89',
+  ]);
+});
+
 test('a day or a number that DuckDB would make NULL is told', async () => {
   const { columns, rows, problems } = await read(
     'company_id;since;revenue\n1;2024-02-30;1e400\n2;2024-02-29;1e3\n3;2023-12-31;5\n',

@@ -96,13 +96,25 @@ it('a workbook that is edited further and sent again does not take back what som
   const again = await importing.runBy('Anna', await sheet('high'));
   expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
   expect(again).toMatchObject({ exitCode: 3, conflicts: [again.rows[0]?.changeId], preview: { changes: 1 } });
-  expect(again.rows[0]?.text).toMatch(/did this already, and somebody has changed it since/);
+  expect(again.rows[0]?.text).toMatch(/did this already, and it was changed since/);
   const conflict = importing.queue.get(again.conflicts[0] ?? '') as Change;
   expect(retry(importing.queue, decide(conflict), {})).toMatchObject([{ done: true, status: 'queued' }]);
   cancel(importing.queue, decide(conflict));
   // A sheet that is newer shows what it is now.
   const newer = await importing.runBy('Anna', await sheet('high', '2026-02-02T00:00:00.000Z'));
   expect(newer.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'duplicate']);
+});
+
+it.each([
+  ['written in another form by a spreadsheet program', ',base_updated_at', ',01.02.2026 00:00'],
+  ['deleted', '', ''],
+])('a sheet whose time is %s takes back nothing either', async (_, header, at) => {
+  const sheet = (second: string) =>
+    csv(`topic_id,priority,base_priority${header}\nt1,low,default${at}\nt2,${second},default${at}\n`);
+  await importing.runBy('Anna', await sheet('default'));
+  importing.settle('t1', 'applied');
+  const again = await importing.runBy('Anna', await sheet('high'));
+  expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
 });
 
 describe('the decision', () => {

@@ -159,4 +159,22 @@ describe('an undo', () => {
     if (status !== 'queued') world.settle(change, status);
     expect(reasons(world.undo([change]))).toEqual([reason]);
   });
+
+  it.each([
+    ['failed', { remoteBefore: low, remoteAfter: { priority: 'high', lifecycle_state: 'open' } }],
+    ['conflict', { remoteBefore: { priority: 'high', lifecycle_state: 'dismissed' } }],
+  ] as const)(
+    'of a change that ended as %s and is in the API in part is refused, not called nothing',
+    (status, read) => {
+      const world = new World({ t1: low });
+      const change = world.queue('t1', { priority: 'high', lifecycle_state: 'completed' });
+      const firstSentAt = '2026-03-01T00:00:00.000Z';
+      world.settle(change, status, { firstSentAt, ...read });
+      expect(reasons(world.undo([change]))).toEqual([
+        `blocked: it ended as ${status}, and the API has a part of it (priority, which was low): set that back in a new sheet`,
+      ]);
+      world.settle(change, status, { ...read, firstSentAt: null });
+      expect(reasons(world.undo([change]))[0]).toMatch(/^nothing: /);
+    },
+  );
 });

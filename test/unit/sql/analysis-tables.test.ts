@@ -43,18 +43,22 @@ test('a conversation is in a topic from the first answer that has it to the firs
 });
 
 test('a record of the history is that of the change that asked for its value, and of no user', async () => {
-  const change = (id: string, value: string, seen: string, by = 'NULL') =>
-    `('${id}', 'topic', 't', 'applied', '{"priority": "${value}"}', '{"priority": "${value}"}', '2026-05-01 10:00:00Z',
+  const change = (id: string, value: string, seen: string, by = 'NULL', [status, code] = ['applied', '']) =>
+    `('${id}', 'topic', 't', '${status}', '${code}', '{"priority": "${value}"}', '{"priority": "${value}"}', '2026-05-01 10:00:00Z',
       '{"priority": "default", "updated_at": "2026-03-01T${seen}:00.000Z"}', ${by}, ${by})`;
   const record = (id: string, at: string, changes: string, user = 'NULL', of = 't') =>
     `('${id}', 'topic', '${of}', 'UPDATE', '2026-03-01 ${at}Z', 'user', ${user}, '${changes}')`;
   await warehouse.run(`
-    INSERT INTO ops.changes (id, entity_type, topic_id, status, wanted, body, first_sent_at, remote_before, requested_by, requested_reason)
+    INSERT INTO ops.changes (id, entity_type, topic_id, status, error_code, wanted, body, first_sent_at, remote_before, requested_by, requested_reason)
     VALUES ${[
       change('c1', 'high', '09:00', "'kim'"),
       change('c2', 'low', '10:05'),
       change('c3', 'high', '10:25', "'lee'"),
       change('c4', 'high', '11:00', "'pat'"),
+      change('c5', 'low', '11:30', "'may'", ['failed', 'BAD_REQUEST']),
+      change('c6', 'low', '11:30', "'may'", ['cancelled', 'conflict']),
+      change('c7', 'low', '11:30', "'may'", ['conflict', 'http_409']),
+      change('c8', 'high', '12:00', "'joy'", ['conflict', 'conflict']),
     ].join(', ')};
     INSERT INTO history (id, entity_type, entity_id, operation, changed_at, changed_by, user_id, changes) VALUES ${[
       record('before', '08:00:00', '{"priority": "high"}'),
@@ -64,11 +68,14 @@ test('a record of the history is that of the change that asked for its value, an
       record('a user', '10:30:00', '{"priority": "high"}', "'u1'"),
       record('another value', '11:10:00', '{"priority": "low"}'),
       record('later', '11:20:00', '{"priority": "high"}'),
+      record('of an agent', '11:40:00', '{"priority": "low"}'),
+      record('of c8', '12:10:00', '{"priority": "high"}'),
       record('elsewhere', '10:00:00', '{"priority": "high"}', 'NULL', 'other'),
     ].join(', ')}`);
   await warehouse.refreshDerived();
   expect(await warehouse.all('FROM history_requests ORDER BY history_id')).toEqual([
     { history_id: 'of c1', change_id: 'c1', requested_by: 'kim', requested_reason: 'kim' },
     { history_id: 'of c2', change_id: 'c2', requested_by: null, requested_reason: null },
+    { history_id: 'of c8', change_id: 'c8', requested_by: 'joy', requested_reason: 'joy' },
   ]);
 });

@@ -4,8 +4,8 @@ import { importingOfFile, syncedAt } from './support.js';
 const importing = importingOfFile(async (warehouse) => {
   const at = `TIMESTAMPTZ '${syncedAt}'`;
   await warehouse.run(
-    `INSERT INTO topics BY NAME SELECT unnest(['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) AS id,
-       unnest(['=SUM of all' || chr(10) || 'fails', 'Übergröße “café”', 'Ошибка при входе 12', '007', '😀', repeat('long ', 8000)]) AS title,
+    `INSERT INTO topics BY NAME SELECT unnest(['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 's1', 's2']) AS id,
+       unnest(['=SUM of all' || chr(10) || 'fails', 'Übergröße “café”', 'Ошибка при входе 12', '007', '😀', repeat('long ', 8000), 'C++ client', 'C# client']) AS title,
        'low' AS priority, 'open' AS lifecycle_state, ${at} AS synced_at`,
   );
   await warehouse.run(
@@ -42,6 +42,14 @@ describe('a row whose title is not that of its id', () => {
     ['Titel', 'id'],
   ])('is found by the column %s', async (title, id) => {
     expect(await problemsOf(`${id},${title},priority\nt1,Topic 2,high\n`)).toHaveLength(1);
+  });
+
+  it('is found where titles differ in signs alone, have no letters, or end in a question mark', async () => {
+    const titled = (rows: string) => problemsOf(`topic_id,title,priority\n${rows}\n`);
+    expect(await titled('s1,C# client,high\ns2,C++ client,low')).toHaveLength(2);
+    expect(await titled('p5,Topic 1,high\nt1,😀,low')).toHaveLength(2);
+    expect(await titled('t1,Pic?,high')).toHaveLength(1);
+    expect(await titled('s1,C++  client,high\ns2,C # client,low')).toEqual([]);
   });
 });
 

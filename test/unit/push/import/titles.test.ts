@@ -3,10 +3,10 @@ import { importingOfFile, syncedAt } from './support.js';
 
 const importing = importingOfFile(async (warehouse) => {
   await warehouse.run(
-    `INSERT INTO topics BY NAME SELECT unnest(['d1', 'd2', 'd3', 'd4', 'd5', '😀']) AS id,
-       unnest(['Login fails', 'Login fails', 'Export is slow', 'export is slow!', 'A list, of commas', '😀']) AS title,
-       unnest(['high', 'low', 'low', 'low', 'low', 'low']) AS priority,
-       unnest(['open', 'in_progress', 'open', 'completed', 'open', 'open']) AS lifecycle_state,
+    `INSERT INTO topics BY NAME SELECT unnest(['d1', 'd2', 'd3', 'd4', 'd5', '😀', 'hi']) AS id,
+       unnest(['Login fails', 'Login fails', 'Export is slow', 'export is slow!', 'A list, of commas', '😀', 'पानी बिल']) AS title,
+       unnest(['high', 'low', 'low', 'low', 'low', 'low', 'low']) AS priority,
+       unnest(['open', 'in_progress', 'open', 'completed', 'open', 'open', 'open']) AS lifecycle_state,
        TIMESTAMPTZ '${syncedAt}' AS synced_at`,
   );
 });
@@ -37,6 +37,15 @@ describe('a list without ids', () => {
       '4 title: is not the title of any of the topics: check how it is spelled',
       '5 priority: is not a priority',
     ]);
+  });
+
+  it('has another title where a vowel is another one, which Hindi and Thai write as a mark', async () => {
+    const { problems } = await importing.prepare('title,priority\nपीने बिल,high\n');
+    expect(problems.map(({ problem }) => problem)).toEqual([
+      expect.stringMatching(/^is not the title of any of the topics; did you mean "पानी बिल" of hi /),
+    ]);
+    const beside = await importing.prepare('topic_id,title,priority\nhi,पीने बिल,high\n');
+    expect(beside.problems).toHaveLength(1);
   });
 
   it('that nobody confirms counts only where each title is exact, and that of one topic', async () => {
