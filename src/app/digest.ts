@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../base/atomic-file.js';
 import { iso, systemClock } from '../base/clock.js';
 import { ExitCode, messageOf, type Problem } from '../base/errors.js';
 import type { Config, ServeConfig } from '../config/load.js';
@@ -23,7 +23,7 @@ type Sending = Access & Pick<ServeConfig, 'readSecrets'>;
 export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): Promise<JobResult> {
   const { config, clock = systemClock } = access;
   const dir = join(config.dataDir, 'reports', job.name);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir);
   const path = join(dir, 'digest.html');
   const { title, text, html, asOf } = await makeDigest(access, {
     since: await nextAfterDigest(path),

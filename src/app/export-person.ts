@@ -1,6 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { writeAtomicallySync } from '../base/atomic-file.js';
+import { makeFolder, writeAtomicallySync } from '../base/atomic-file.js';
 import { iso, systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
 import { type PersonPageData, personPage } from '../report/person-page.js';
@@ -72,7 +72,7 @@ export async function exportPerson(
         return isAbout ? [{ at: at.toISOString(), details: one }] : [];
       }),
     };
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir);
     chmodSync(dir, 0o700);
     const written = {
       'data.json': `${JSON.stringify(file, null, 2)}\n`,

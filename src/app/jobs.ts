@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Api } from '../api/client.js';
+import { makeFolder } from '../base/atomic-file.js';
 import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
 import { verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
@@ -124,7 +124,7 @@ async function exportTo(access: Access, job: Job, signals: RunSignals): Promise<
   const dir = join(access.config.dataDir, 'reports', job.name);
   const stop = new Stop({ stop: signals.stop, maxMinutes: job.maxMinutes });
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir);
     const files = await exportEverything(access, dir, true, AbortSignal.any([stop.signal, signals.kill]));
     const size = files.reduce((sum, one) => sum + one.bytes, 0);
     return doneWith(`${counted(files.length, 'table')}, ${bytes(size)}: ${dir}`);

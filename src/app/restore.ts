@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { moveFile, privateMode, syncFile, whenFull } from '../base/atomic-file.js';
+import { makeFolder, moveFile, privateMode, syncFile, whenFull } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
@@ -249,7 +249,7 @@ function moveAside(dataDir: string, now: Date): string {
 
 /** Copies a file for this user alone, whatever a backup program made of its permissions, with its time. */
 function copyFile(from: string, to: string): void {
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(to));
   copyFileSync(from, to);
   chmodSync(to, privateMode);
   syncFile(to);

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { extname, join, parse } from 'node:path';
+import { makeFolder } from '../base/atomic-file.js';
 import { iso, systemClock } from '../base/clock.js';
 import { messageOf, StoppedError, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
@@ -343,7 +344,7 @@ async function written(
   write: (path: string) => Promise<unknown>,
 ): Promise<SheetFile> {
   const reports = join(dataDir, 'reports');
-  mkdirSync(reports, { recursive: true, mode: 0o700 });
+  makeFolder(reports);
   const folder = mkdtempSync(join(reports, downloadPrefix));
   try {
     const path = join(folder, `sheet${extname(name)}`);

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StorageError } from './errors.js';
@@ -122,4 +132,20 @@ export function writeAll(file: number, content: string | Uint8Array): void {
 /** In the same folder, because a rename across disks is a copy. The pid keeps two processes apart. */
 function temporaryFor(path: string): string {
   return `${path}.${process.pid}.tmp`;
+}
+
+/**
+ * Makes a folder that is not there yet, and those above it, for this user alone. Not by Node's own `recursive`: that tries for
+ * ever where the system finds no such place although the folder above is there (/proc, the root of an automounter).
+ */
+export function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  const above = dirname(path);
+  if (above !== path && !existsSync(above)) makeFolder(above);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import {
   chmodSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -10,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, extname, join, parse, relative, resolve } from 'node:path';
-import { moveFile } from '../base/atomic-file.js';
+import { makeFolder, moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { shellWord } from '../base/command-line.js';
 import type { DataDir } from '../base/encryption.js';
@@ -248,10 +247,6 @@ const watchMs = 5_000;
 
 /** A file that is empty for so long will not be filled any more. */
 const emptyMs = 3_600_000;
-
-function makeFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-}
 
 /** Does the work that a file was written for, or removes that file again. */
 async function orRemove(path: string, work: () => Promise<void>): Promise<void> {

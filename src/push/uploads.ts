@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeAtomicallySync } from '../base/atomic-file.js';
+import { makeFolder, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso } from '../base/clock.js';
 import { type DataDir, fromStored, toStored } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
@@ -63,7 +63,7 @@ export class Uploads {
   }
 
   #new(given: Pick<Upload, 'name' | 'by' | 'undoes'>): Upload {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.#folder);
     const nothing = { leftOut: [], leftOutCount: 0, problem: null };
     const at = iso(this.clock.now());
     return { id: randomUUID(), at, ...given, followMerges: false, state: 'new', ...nothing };

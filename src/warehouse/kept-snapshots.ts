@@ -1,15 +1,6 @@
-import {
-  chmodSync,
-  constants,
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, constants, copyFileSync, linkSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isDiskFull, moveFile, privateMode, syncFile } from '../base/atomic-file.js';
+import { isDiskFull, makeFolder, moveFile, privateMode, syncFile } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
 import { type Age, ageParams } from './forget/forget.js';
 import { sqlFile, substitute } from './sql.js';
@@ -63,7 +54,7 @@ export function keepPublished(dataDir: string, most: number, replaced: boolean, 
     for (const name of namesIn(snapshots))
       if (name.startsWith(unfinished)) rmSync(join(snapshots, name), { force: true });
     if (found) {
-      mkdirSync(snapshots, { recursive: true, mode: 0o700 });
+      makeFolder(snapshots);
       linkOrCopy(published, join(snapshots, `signals-${found.mtime.toISOString().slice(0, 10)}.duckdb`));
     }
     const kept = keptSnapshots(dataDir);

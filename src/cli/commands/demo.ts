@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { etaMs } from '../../app/progress.js';
+import { makeFolder } from '../../base/atomic-file.js';
 import { cut } from '../../base/display-width.js';
 import { ExitCode, messageOf, SignalhouseError, UsageError } from '../../base/errors.js';
 import { isObject, jsonOf } from '../../base/json.js';
@@ -74,7 +75,7 @@ export function emptyDemoFolder(path: string): void {
     throw new UsageError('The demo needs a directory of its own.', [{ setting: '--data-dir', problem }]);
   }
   for (const name of names) rmSync(join(path, name), { recursive: true, force: true });
-  mkdirSync(path, { recursive: true });
+  makeFolder(path);
   writeFileSync(
     join(path, marker),
     'Created by `signalhouse demo`. The next demo removes everything in this directory.\n',
@@ -124,7 +125,7 @@ instead of a minute, so that the demo is short.`);
 
   async function startService() {
     const settings = join(dataDir, 'sandbox.json');
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     writeFileSync(settings, JSON.stringify({ rate: squeezed, latencyMs: [5, 20] }), { mode: 0o600 });
     const where = ['--port', '0', '--settings', settings];
     const started = await children.start(['sandbox', ...where, ...sizes, '--json']);

@@ -1,6 +1,7 @@
-import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { makeFolder } from '../../base/atomic-file.js';
 import { inOneLine } from '../../base/sql-text.js';
 
 /** How many statements are kept. */
@@ -57,7 +58,7 @@ function read(path: string): string[] {
 
 function withFile(path: string, mode: 'a' | 'w', work: (file: number) => void): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     const file = openSync(path, mode, 0o600);
     try {
       // It may have been made with other permissions; a link to /dev/null keeps its own.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { writeAtomicallySync } from '../../base/atomic-file.js';
+import { makeFolder, writeAtomicallySync } from '../../base/atomic-file.js';
 import {
   type DataDir,
   type EncryptionKey,
@@ -154,7 +154,7 @@ export function saveImportCopy(
   // SQL has neither a file nor a hash: its rows have no place to write results to.
   if (source.hash === null) return;
   const folder = importsFolder(dataDir);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const path = join(folder, report.importId);
   const write = (file: string, content: Uint8Array) =>
     writeAtomicallySync(file, toStored(content, encryptionKey));

@@ -3,7 +3,6 @@ import {
   createReadStream,
   createWriteStream,
   existsSync,
-  mkdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -11,7 +10,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type DuckDBConnection, ResultReturnType } from '@duckdb/node-api';
-import { moveFile, syncFile } from '../../base/atomic-file.js';
+import { makeFolder, moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal, relationLabel } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
@@ -91,7 +90,7 @@ export async function exportAll(
 ): Promise<Exported[]> {
   const dir = resolve(options.dir);
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir);
   } catch (error) {
     throw new StorageError(`${dir} cannot be created: ${messageOf(error)}`, { cause: error });
   }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { makeFolder } from '../../base/atomic-file.js';
 import type { EncryptionKey } from '../../base/encryption.js';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
@@ -198,7 +199,7 @@ export const neverFold = '1TB';
 /** Creates the data directory for this user alone. Raises StorageError when it cannot, or as `refuseFolders` does. */
 export function createDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
   } catch (error) {
     throw new StorageError(`the data directory ${dataDir} cannot be created: ${messageOf(error)}`, {
       hint: 'Point SIGNALHOUSE_DATA_DIR at a directory that this user may write to.',

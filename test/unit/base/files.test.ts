@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, test } from 'vitest';
-import { writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
+import { makeFolder, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
 import {
   EncryptionKey,
   fromStored,
@@ -83,6 +83,18 @@ it('keeps the old file when the writer fails half-way', async () => {
 
 const key = new EncryptionKey('a'.repeat(32));
 const other = new EncryptionKey('b'.repeat(32));
+
+it('makes a folder and those above it, and fails at once where there can be none', () => {
+  const deep = join(folder, 'a', 'b', 'c');
+  makeFolder(deep);
+  makeFolder(deep);
+  expect([join(folder, 'a'), deep].map((one) => statSync(one).mode & 0o777)).toEqual([0o700, 0o700]);
+  // Node's own way tries this for ever.
+  for (const path of ['/proc/none', '/proc/none/deep']) expect(() => makeFolder(path)).toThrow('ENOENT');
+  writeFileSync(join(deep, 'file'), '');
+  expect(() => makeFolder(join(deep, 'file'))).toThrow('EEXIST');
+  expect(() => makeFolder(join(deep, 'file', 'below'))).toThrow('ENOTDIR');
+});
 
 describe('a journal', () => {
   it('is a file for this user alone, whose values come after each other', () => {
