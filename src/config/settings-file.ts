@@ -80,8 +80,17 @@ export function schemaProblems(
   });
 }
 
-/** A missing value or a wrong type in the words of YAML, where the issues were made with `reportInput`. */
+/**
+ * A missing value, a wrong type or a number out of bounds in the words of YAML and of the command line, where the issues were made
+ * with `reportInput` and the schema has no message of its own.
+ */
 function problemOf(issue: z.core.$ZodIssue): string {
+  const isBound = /^Too (?:big|small): expected (?:number|int)/.test(issue.message);
+  if (isBound && issue.code === 'too_big')
+    return `must be ${issue.inclusive === false ? 'below' : 'at most'} ${issue.maximum}`;
+  if (isBound && issue.code === 'too_small')
+    return `must be ${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}`;
+  if (issue.code === 'too_small' && issue.message.startsWith('Too small')) return 'must not be empty';
   if (issue.code !== 'invalid_type') return issue.message;
   if (issue.input === undefined) return 'is required';
   const form = forms[issue.expected];

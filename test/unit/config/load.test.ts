@@ -287,7 +287,14 @@ describe('a problem of a file', () => {
     ],
     ['rateLimit: {requests: "60"}', 'rateLimit.requests (line 1): must be a number'],
     ['serve: {jobs: [{name: a, run: sync}]}', 'serve.jobs[0].cron (line 1): is required'],
-  ])('is a wrong type in the words of YAML: %j', (text, problem) => {
+    ['serve: {port: 70000}', 'serve.port (line 1): must be at most 65535'],
+    ['rateLimit: {requests: 0}', 'rateLimit.requests (line 1): must be at least 1'],
+    [
+      'analysis: {serviceLevels: [{name: "", firstReplyHours: 0}]}',
+      'analysis.serviceLevels[0].firstReplyHours (line 1): must be above 0',
+    ],
+    ['analysis: {serviceLevels: [{name: ""}]}', 'analysis.serviceLevels[0].name (line 1): must not be empty'],
+  ])('is a wrong type or size in the words of YAML: %j', (text, problem) => {
     const found = fileProblems(file(text, 'located.yaml'), {}).map(problemText);
     expect(found).toContainEqual(expect.stringContaining(problem));
   });
