@@ -372,11 +372,12 @@ async function unsettled({ dataDir }: Simulation): Promise<string[]> {
 async function changeProblems({ service, dataDir, colleagueSet }: Simulation): Promise<string[]> {
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const changes = await changesOf(dataDir);
-  return changes.flatMap(({ id, status, idempotency_key: key, entity_id: entity }) =>
-    status === 'applied' && !executed.has(key) && !colleagueSet.has(entity)
+  return changes.flatMap(({ id, status, idempotency_key: key, entity_id: entity, wanted }) => {
+    const isColleagues = Object.keys(wanted).some((name) => colleagueSet.has(`${entity} ${name}`));
+    return status === 'applied' && !executed.has(key) && !isColleagues
       ? [`${id} is applied, and was not executed`]
-      : [],
-  );
+      : [];
+  });
 }
 
 /** The changes that wait to be sent. */

@@ -29,7 +29,7 @@ import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } fro
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
 import type { VirtualTime } from './virtual-time.js';
-import { changeOf, concernedBy, isShown, Removed } from './world-changes.js';
+import { changeOf, concernedBy, isShown, Removed, setBy } from './world-changes.js';
 
 export interface Platform {
   readonly time: VirtualTime;
@@ -115,7 +115,7 @@ export class Simulation {
   readonly before = new Map<string, Record<string, unknown>>();
   /** Each key that a change had when it was sent: a conflict that is retried gets another one. */
   readonly keysOfChanges = new Set<string>();
-  /** Entities that somebody else changed in the same fields. */
+  /** Fields that somebody else set, by entity. */
   readonly colleagueSet = new Set<string>();
   #downFrom = Number.POSITIVE_INFINITY;
   #downMs = 0;
@@ -295,6 +295,7 @@ export class Simulation {
     if (!change) return;
     this.#say(JSON.stringify(change));
     this.removed.made(change, this.world);
+    for (const field of setBy(change)) this.colleagueSet.add(field);
     this.service.change(change);
   }
 
@@ -378,7 +379,7 @@ export class Simulation {
         const change = wish && otherwise(wish, other);
         if (!change || !this.world[wish.type === 'topic' ? 'topics' : 'companies'].has(wish.id)) return;
         this.service.change(change);
-        this.colleagueSet.add(wish.id);
+        for (const field of setBy(change)) this.colleagueSet.add(field);
         this.#say(`colleague: ${JSON.stringify(change)}`);
         return;
       }

@@ -156,3 +156,13 @@ export function concernedBy({ messages, groups, authors }: World, { kind: _, ...
   const all = [...own, groups.get(groupId)?.topicId, writer?.personId, account?.personId];
   return all.flatMap((id) => (typeof id === 'string' ? id : []));
 }
+
+/** The fields that a change sets, by entity, as columns of a sheet. */
+export function setBy({ kind, topicId, companyId, fields }: Change): string[] {
+  const id = topicId ?? companyId;
+  if (id === undefined) return [];
+  if (kind === 'archiveTopic' || kind === 'unarchiveTopic') return [`${id} archived`];
+  return Object.keys(fields ?? {}).map(
+    (name) => `${id} ${name === 'lifecycleState' ? 'lifecycle_state' : name}`,
+  );
+}
