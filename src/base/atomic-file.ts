@@ -139,13 +139,12 @@ function temporaryFor(path: string): string {
  * ever where the system finds no such place although the folder above is there (/proc, the root of an automounter).
  */
 export function makeFolder(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
   const above = dirname(path);
   if (above !== path && !existsSync(above)) makeFolder(above);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // It is there already.
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }

@@ -80,7 +80,7 @@ async function syncReport(
   }
   if (unsettledConversations.size > 0) {
     notes.push(
-      `${counted(unsettledConversations.size, 'list')} of conversations could not be verified in two readings; what was read is stored, nothing was removed, and they are read again with the next sync, and then less and less often`,
+      `${counted(unsettledConversations.size, 'list')} of conversations could not be verified in two readings; what was read is stored, nothing was removed, and each is read again with the next sync, and then less and less often`,
     );
   }
   const clockNote = noteOfClock(tally.clockAheadMs);
