@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { townOfFile } from '../support/pulling.js';
@@ -166,6 +166,25 @@ describe('doctor', () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(
       80 + filled.length,
     );
+  });
+
+  it('finds a published file that cannot be read', async () => {
+    const dataDir = testFolder();
+    cpSync(filled, dataDir, { recursive: true });
+    const path = join(dataDir, 'signals.duckdb');
+    rmSync(path);
+    writeFileSync(path, 'half of a copy');
+    const { code, stdout } = await run(['doctor', '--json'], dataDir);
+    expect([code, states(stdout)]).toEqual([
+      1,
+      expect.objectContaining({ 'published file': 'fail', warehouse: 'ok' }),
+    ]);
+    const { checks } = JSON.parse(stdout);
+    const found = checks.find(({ name }: { name: string }) => name === 'published file');
+    expect([found.text, found.hint]).toEqual([
+      expect.stringContaining(`${path} cannot be opened`),
+      expect.stringContaining('signalhouse rebuild'),
+    ]);
   });
 
   it('warns of a key file that others can read, and leaves no file in a new place', async () => {
