@@ -178,20 +178,17 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
 /** Whether the published files can be read, and whether a program opened one for writing. */
 async function checkPublished(config: Config): Promise<Check[]> {
   const { dataDir, publish } = config;
-  const logs = checkLogs(dataDir);
-  // One with a log is not read at all.
-  if (logs.length > 0) return logs;
   const { published, recovery } = filesOf(dataDir);
   const paths = [published, recovery, ...publish.also.map(({ file }) => join(dataDir, file))];
-  const problems: Check[] = [];
+  const checks = checkLogs(dataDir);
   for (const path of paths.filter((one) => existsSync(one))) {
     try {
       (await openPublished(dataDir, readingLimitsOf(config), basename(path))).close();
     } catch (error) {
-      problems.push(failed('published file', error));
+      checks.push(failed('published file', error));
     }
   }
-  return problems;
+  return checks;
 }
 
 /** Whether a program opened a published file for writing. */

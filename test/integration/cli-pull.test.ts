@@ -174,13 +174,16 @@ describe('doctor', () => {
     const path = join(dataDir, 'signals.duckdb');
     rmSync(path);
     writeFileSync(path, 'half of a copy');
+    // What somebody else left beside it is another problem, and does not hide this one.
+    writeFileSync(`${path}.wal`, 'a log');
     const { code, stdout } = await run(['doctor', '--json'], dataDir);
     expect([code, states(stdout)]).toEqual([
       1,
       expect.objectContaining({ 'published file': 'fail', warehouse: 'ok' }),
     ]);
     const { checks } = JSON.parse(stdout);
-    const found = checks.find(({ name }: { name: string }) => name === 'published file');
+    const [log, found] = checks.filter(({ name }: { name: string }) => name === 'published file');
+    expect([log.state, log.text]).toEqual(['warn', expect.stringContaining('signals.duckdb.wal')]);
     expect([found.text, found.hint]).toEqual([
       expect.stringContaining(`${path} cannot be opened`),
       expect.stringContaining('signalhouse rebuild'),
