@@ -64,7 +64,8 @@ function fail(name: string, text: string, hint: string | null, exitCode: ExitCod
 
 function failed(name: string, error: unknown, exitCode?: ExitCode): Check {
   const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
-  return fail(name, messageOf(error), hint, exitCode);
+  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
+  return fail(name, [messageOf(error), ...problems].join('; '), hint, exitCode);
 }
 
 /** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
