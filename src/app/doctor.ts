@@ -23,6 +23,7 @@ import { journalPath } from '../push/queue.js';
 import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
 import { folderMode, keptSnapshots } from '../warehouse/kept-snapshots.js';
 import { foreignLogs } from '../warehouse/publish.js';
+import { openPublished } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import {
   type ExtensionUse,
@@ -34,7 +35,7 @@ import { openWarehouse } from '../warehouse/store/open.js';
 import { refuseUnwritable } from '../warehouse/store/restore.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
+import { type Access, connect, limitsOf, readingLimitsOf, type Setup, spendingLogPath } from './setup.js';
 
 /** `signalhouse doctor`: what is wrong with the settings, the key, the machine and the warehouse. */
 
@@ -63,7 +64,8 @@ function fail(name: string, text: string, hint: string | null, exitCode: ExitCod
 
 function failed(name: string, error: unknown, exitCode?: ExitCode): Check {
   const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
-  return fail(name, messageOf(error), hint, exitCode);
+  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
+  return fail(name, [messageOf(error), ...problems].join('; '), hint, exitCode);
 }
 
 /** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
@@ -80,7 +82,7 @@ export async function examine(sources: Sources, programVersion: string): Promise
   const { checks, access } = settings(sources, programVersion);
   if (access === null) return checks;
   const { config } = access;
-  const folder = [...checkDataDir(config), ...checkPermissions(config), ...checkLogs(config.dataDir)];
+  const folder = [...checkDataDir(config), ...checkPermissions(config), ...(await checkPublished(config))];
   const { credentials } = access;
   const service = credentials
     ? await checkService({ ...access, credentials })
@@ -172,6 +174,22 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
       `chmod -R go= ${shellWord(dataDir)}${again}${passing === 0 ? '' : `, and let the readers pass: chmod ${(0o700 | (passing & 0o011)).toString(8)} ${shellWord(dataDir)}`}`,
     ),
   ];
+}
+
+/** Whether the published files can be read, and whether a program opened one for writing. */
+async function checkPublished(config: Config): Promise<Check[]> {
+  const { dataDir, publish } = config;
+  const { published, recovery } = filesOf(dataDir);
+  const paths = [published, recovery, ...publish.also.map(({ file }) => join(dataDir, file))];
+  const checks = checkLogs(dataDir);
+  for (const path of paths.filter((one) => existsSync(one))) {
+    try {
+      (await openPublished(dataDir, readingLimitsOf(config), basename(path))).close();
+    } catch (error) {
+      checks.push(failed('published file', error));
+    }
+  }
+  return checks;
 }
 
 /** Whether a program opened a published file for writing. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Api } from '../api/client.js';
 import { makeFolder } from '../base/atomic-file.js';
 import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
-import { verifiedText } from '../base/facts.js';
+import { leftDue, verifiedText } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
@@ -153,14 +153,14 @@ function resultOf({ runId, outcome, exitCode, stoppedBy, endedByOutage }: Report
 
 function pulledText(report: SyncReport): string {
   const { requests, rows, rejected, failures, scans, left } = report;
+  const cost = `${count(left.due)} left due (about ${duration(left.minutes * 60_000)})`;
+  const due = leftDue(left.due, cost, scans);
   const total = (kind: 'new' | 'changed' | 'removed') =>
     Object.values(rows).reduce((sum, one) => sum + one[kind], 0);
   const parts = [
     counted(requests.total, 'request'),
     `${count(total('new'))} new, ${count(total('changed'))} changed and ${count(total('removed'))} removed rows`,
-    left.due === 0
-      ? 'nothing left due'
-      : `${count(left.due)} left due (about ${duration(left.minutes * 60_000)})`,
+    left.due > 0 ? due : due === 'nothing' ? 'nothing left due' : `what is left due is ${due}`,
   ];
   if (left.runs !== null && left.runs > 0)
     parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);

@@ -6,6 +6,7 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
+import { refuseOfTheWorker } from '../warehouse/store/engine.js';
 import { recordExport, recordRead } from './audit.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withSnapshot } from './snapshot.js';
@@ -58,6 +59,7 @@ async function writePage(
   make: (path: string) => Promise<Shown & { readonly content: string; readonly format: string }>,
 ): Promise<WrittenPage> {
   const path = resolve(out);
+  refuseOfTheWorker(setup.config.dataDir, path);
   await refuseOther(path, force);
   const { content, format, asOf, since } = await make(path);
   await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(content));

@@ -1,6 +1,7 @@
 import {
   closeSync,
   existsSync,
+  fchmodSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -42,8 +43,10 @@ export async function writeAtomically(
   const temporary = temporaryFor(path);
   try {
     await rm(temporary, { force: true });
-    const file = await open(temporary, 'wx', mode);
+    const file = await open(temporary, 'wx', privateMode);
     try {
+      // The program's umask leaves nothing to others, whatever mode a file is made with.
+      if (mode !== privateMode) await file.chmod(mode);
       await write(file);
       await file.sync();
     } finally {
@@ -65,8 +68,9 @@ export function writeAtomicallySync(
   const temporary = temporaryFor(path);
   try {
     rmSync(temporary, { force: true });
-    const file = openSync(temporary, 'wx', mode);
+    const file = openSync(temporary, 'wx', privateMode);
     try {
+      if (mode !== privateMode) fchmodSync(file, mode);
       writeAll(file, content);
       fsyncSync(file);
     } finally {

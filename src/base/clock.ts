@@ -15,6 +15,9 @@ export interface Clock {
   corrected?(at: Date): Date;
 }
 
+/** About 25 days: Node fires a timer with a longer delay at once. */
+export const longestTimerMs = 2_147_483_647;
+
 /** An id that sorts by time, such as `20261120T101500123Z-4f2a`, with so many random bytes. */
 export function timeId(at: Date, random = 2): string {
   return `${at.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(random).toString('hex')}`;

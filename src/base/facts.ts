@@ -93,6 +93,8 @@ export interface Contents {
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
+    /** Whether every list was read to its end: nobody knows what is due of the rest. */
+    readonly complete: boolean;
   } | null;
   readonly lists: readonly {
     readonly endpoint: string;

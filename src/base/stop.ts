@@ -1,3 +1,4 @@
+import { longestTimerMs } from './clock.js';
 import { StoppedError } from './errors.js';
 
 export interface StopOptions {
@@ -19,7 +20,8 @@ export class Stop {
     if (this.#source?.aborted) this.#onAbort();
     else this.#source?.addEventListener('abort', this.#onAbort, { once: true });
     const { maxMinutes } = options;
-    if (maxMinutes !== undefined) {
+    // No run lasts longer than a timer can.
+    if (maxMinutes !== undefined && maxMinutes * 60_000 <= longestTimerMs) {
       this.#timer = setTimeout(
         () => this.because(`--max-minutes ${maxMinutes} is reached`),
         maxMinutes * 60_000,

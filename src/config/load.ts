@@ -495,12 +495,15 @@ function readFile(
 ): { values: Record<string, unknown>; lineOf: SettingsFile['lineOf'] } {
   let source: string;
   try {
-    source = readFileSync(path, 'utf8');
+    // Otherwise a name with an umlaut, saved in another encoding, would be another name.
+    source = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
-    problems.push({
-      setting,
-      problem: `${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}`,
-    });
+    const { code } = error as NodeJS.ErrnoException;
+    const isEncoding = code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+    const problem = isEncoding
+      ? 'is not UTF-8: save it in this encoding'
+      : `cannot be read: ${code ?? error}`;
+    problems.push({ setting, problem: `${name} ${problem}` });
     return { values: {}, lineOf: () => undefined };
   }
   const parsed = parseSettings(source, name);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalZone } from '../base/clock.js';
+import { canonicalZone, longestTimerMs } from '../base/clock.js';
 import { passwordHash } from '../base/password.js';
 import { publishedFileName } from '../base/published-file.js';
 import { resources } from '../contract/resources.js';
@@ -11,8 +11,6 @@ import { priorities } from '../contract/topics.js';
  */
 
 const positive = z.number().int().min(1);
-/** Node fires a timer with a longer delay at once. */
-const longestTimerMs = 2_147_483_647;
 const milliseconds = positive.max(longestTimerMs);
 export const text = z.string().trim().min(1);
 
@@ -463,7 +461,13 @@ const serve = section({
     .default(8080)
     .describe('Port to listen on; 0 takes any free port.'),
   allowedHosts: z
-    .array(text)
+    .array(
+      // One with more than a host name would never be that of a request.
+      text.regex(
+        /^(\[[\da-f:.]+\]|[\w-]+(\.[\w-]+)*)$/i,
+        'must be a host name alone, such as signalhouse.example.com, or an IPv6 address in [ ]',
+      ),
+    )
     .default([])
     .describe(
       'Accepted host names of the pages besides localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -194,6 +194,38 @@ describe('export', () => {
     expect(text('one.parquet').slice(0, 4)).toBe('PAR1');
     expect(await run(args)).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') });
     expect((await run([...args, '--force'])).code).toBe(0);
+  });
+
+  it('and a report never replace a file of the worker, however it is named and whatever is forced', async () => {
+    const link = join(testFolder(), 'link');
+    symlinkSync(pulling.dataDir, link);
+    const written = (args: string[]) => signalhouse([...args, '--force'], { cwd, env });
+    const names = ['worker.duckdb', 'signals.duckdb', 'changes.journal', 'schedule.json'];
+    const before = readdirSync(pulling.dataDir).map((name) => [
+      name,
+      statSync(join(pulling.dataDir, name)).ino,
+    ]);
+    for (const folder of [pulling.dataDir, link]) {
+      for (const name of names) {
+        const path = join(folder, name);
+        for (const args of [
+          ['export', 'topics', '--format', 'csv', '--out', path],
+          ['report', '--out', path],
+        ])
+          expect(await written(args)).toMatchObject({
+            code: 2,
+            stderr: expect.stringMatching(/is\s+a\s+file\s+of\s+the\s+worker[\s\S]*--out/),
+          });
+      }
+    }
+    const after = readdirSync(pulling.dataDir).map((name) => [
+      name,
+      statSync(join(pulling.dataDir, name)).ino,
+    ]);
+    expect(after).toEqual(before);
+    const own = join(pulling.dataDir, 'topics.json');
+    expect((await written(['export', 'topics', '--out', own])).code).toBe(0);
+    rmSync(own);
   });
 
   it('writes a PIVOT over several CTEs as a workbook', async () => {

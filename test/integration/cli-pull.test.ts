@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { townOfFile } from '../support/pulling.js';
@@ -47,6 +47,21 @@ describe('sync', () => {
       .map((line) => JSON.parse(line));
     expect(lines.map(({ msg }) => msg)).toContain('phase started');
     expect(first.stdout + first.stderr).not.toContain('svc_sandbox');
+  });
+
+  it('that did not read every list to its end leaves nobody with the word that nothing is left', async () => {
+    const dataDir = testFolder();
+    cpSync(filled, dataDir, { recursive: true });
+    const short = { jobs: [{ name: 'short', run: 'sync', cron: '@yearly', maxRequests: 3 }] };
+    const config = join(testFolder(), 'short.yaml');
+    writeFileSync(config, JSON.stringify({ serve: short }));
+    const unknown = 'not known: not every list was read to its end';
+    const { stdout: served } = await run(['serve', '--once', '--config', config], dataDir);
+    const { stdout: status } = await run(['status'], dataDir);
+    const [topic] = await pulling.rows<{ id: string }>('SELECT id FROM topics LIMIT 1');
+    const { stdout: explained } = await run(['explain', 'topic', topic?.id ?? ''], dataDir);
+    for (const text of [served, status, explained]) expect(text.replaceAll(/\s+/g, ' ')).toContain(unknown);
+    expect(served).not.toContain('nothing left due');
   });
 
   it('with --dry-run is a plan: no child is fetched', async () => {
@@ -151,6 +166,28 @@ describe('doctor', () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(
       80 + filled.length,
     );
+  });
+
+  it('finds a published file that cannot be read', async () => {
+    const dataDir = testFolder();
+    cpSync(filled, dataDir, { recursive: true });
+    const path = join(dataDir, 'signals.duckdb');
+    rmSync(path);
+    writeFileSync(path, 'half of a copy');
+    // What somebody else left beside it is another problem, and does not hide this one.
+    writeFileSync(`${path}.wal`, 'a log');
+    const { code, stdout } = await run(['doctor', '--json'], dataDir);
+    expect([code, states(stdout)]).toEqual([
+      1,
+      expect.objectContaining({ 'published file': 'fail', warehouse: 'ok' }),
+    ]);
+    const { checks } = JSON.parse(stdout);
+    const [log, found] = checks.filter(({ name }: { name: string }) => name === 'published file');
+    expect([log.state, log.text]).toEqual(['warn', expect.stringContaining('signals.duckdb.wal')]);
+    expect([found.text, found.hint]).toEqual([
+      expect.stringContaining(`${path} cannot be opened`),
+      expect.stringContaining('signalhouse rebuild'),
+    ]);
   });
 
   it('warns of a key file that others can read, and leaves no file in a new place', async () => {

@@ -194,6 +194,10 @@ describe('encrypted', () => {
         expect(stderr.replaceAll(/\s+/g, ' ')).toContain(text);
         expect(stderr).not.toContain(readFileSync(wrong, 'utf8'));
       }
+      // doctor says as well which setting it is about.
+      const { stdout } = await pulling.run(['doctor'], { SIGNALHOUSE_ENCRYPTION_KEY_FILE });
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(text);
+      expect(stdout).toContain('SIGNALHOUSE_ENCRYPTION_KEY_FILE');
     }
     const broken = testFolder();
     copyFileSync(key, join(broken, 'httpfs.duckdb_extension'));

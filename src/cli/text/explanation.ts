@@ -1,5 +1,6 @@
 import type { Explanation, TimelineEvent } from '../../app/explain.js';
 import { cut } from '../../base/display-width.js';
+import { leftDue } from '../../base/facts.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
 import type { DueCode, ExplainedChild } from '../../sync/explain-due.js';
@@ -39,7 +40,8 @@ function facts(explanation: Explanation): Fact[] {
   const at = Date.parse(now);
   const newer = holder ? `; ${holder.command} (process ${holder.pid}) is working on a newer one` : '';
   const noDetail = presence?.detailUnavailableReason ?? null;
-  const leftDue = counted(lastSync?.leftDue ?? 0, 'fetch', 'fetches');
+  const due = lastSync?.leftDue ?? 0;
+  const left = lastSync && leftDue(due, counted(due, 'fetch', 'fetches'), [lastSync]);
   const failed = (lastSync?.failedResources ?? []).filter((one) =>
     children.some(({ resource }) => resource === one),
   );
@@ -48,7 +50,7 @@ function facts(explanation: Explanation): Fact[] {
     ['in its list', presence && presenceText(presence, row, at)],
     ['no detail', noDetail && `listed, but answered 404 by id: ${noDetail}`],
     ['as published', `${ago(publishedAt, at)}${newer}`],
-    ['last sync', lastSync?.stoppedBy ? `stopped (${lastSync.stoppedBy}) with ${leftDue} left due` : null],
+    ['last sync', lastSync?.stoppedBy ? `stopped (${lastSync.stoppedBy}); left due: ${left}` : null],
     [
       'gave up',
       failed.length === 0

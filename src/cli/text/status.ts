@@ -1,5 +1,5 @@
 import type { OrganizationLine, StatusReport } from '../../app/status.js';
-import { type Contents, spendingText, verifiedText } from '../../base/facts.js';
+import { type Contents, leftDue, spendingText, verifiedText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { tableWidth } from '../output.js';
@@ -74,7 +74,7 @@ function facts(status: StatusReport, now: number): Fact[] {
     ],
     [
       'left due',
-      left && (left.due === 0 ? 'nothing' : `${count(left.due)} (${costText(left)}) after the last sync`),
+      left && leftDue(left.due, `${count(left.due)} (${costText(left)}) after the last sync`, [left]),
     ],
   ];
 }

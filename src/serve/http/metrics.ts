@@ -210,8 +210,10 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
     spending && Math.max(0, spending.limit - spending.held),
   );
   gauge('budget_limit_requests', 'Requests allowed per window.', spending?.limit);
-  gauge('due', 'Fetches that the last sync left due.', left?.due);
-  gauge('due_requests', 'Requests needed for what the last sync left due.', left?.requests);
+  // Of lists that were not read to their end, 0 would say that nothing is due.
+  const known = left && (left.complete || left.due > 0) ? left : null;
+  gauge('due', 'Fetches that the last sync left due.', known?.due);
+  gauge('due_requests', 'Requests needed for what the last sync left due.', known?.requests);
   gauge('published_timestamp_seconds', 'When the snapshot was published.', seconds(publishedAt));
   gauge(
     'verified_timestamp_seconds',

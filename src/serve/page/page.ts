@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { canonicalZone } from '../../base/clock.js';
-import { type Contents, type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState, leftDue, type RunDetails } from '../../base/facts.js';
 import { estimateText } from '../../base/freshness-estimate.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
@@ -263,8 +263,9 @@ const most = 20;
 /** What the last sync left due; null when nothing is known to be left. */
 function backlog({ contents }: Facts): Html | null {
   const left = contents?.left ?? null;
-  if (left === null || left.due === 0) return null;
-  return html`<p id="backlog">The last sync left ${counted(left.due, 'fetch', 'fetches')} due: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}. The next one continues there.</p>`;
+  if (left === null || (left.due === 0 && left.complete)) return null;
+  const cost = `${counted(left.due, 'fetch', 'fetches')}: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}`;
+  return html`<p id="backlog">Left due by the last sync: ${leftDue(left.due, cost, [left])}. The next one continues there.</p>`;
 }
 
 /** How good or bad the status of a change is. */

@@ -40,10 +40,10 @@ const runRecord = z
     outcome: z.enum(outcomes),
     /** When it was due; null when somebody requested it. */
     dueAt: moment.nullable(),
-    /** Null when it was skipped. */
+    /** Null when it was skipped, or a shutdown came before its start. */
     startedAt: moment.nullable(),
     endedAt: moment,
-    /** Null when it was skipped. */
+    /** Null when it did not start. */
     exitCode: z.enum(ExitCode).nullable(),
     message: z.string(),
     /** The runs that it made (ops.runs); none when it was skipped. */
@@ -55,7 +55,7 @@ const runRecord = z
 export type RunRecord = z.infer<typeof runRecord>;
 
 const retry = z.object({ at: moment, count: z.number().int().min(1) }).readonly();
-/** When a job that an outage ended, or that made room, runs again, and how often it was tried again, this time included. */
+/** When a job that did not end by itself, such as in an outage, runs again, and how often it was tried, this time included. */
 export type Retry = z.infer<typeof retry>;
 
 /** The run has already waited for the API (`api.outageMinutes`); an hour more or less is no matter for what runs nightly. */
@@ -100,7 +100,7 @@ export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
 
 /**
  * The memory after a run. Every run but an interrupted one handles its due time. A run that ended by itself decides
- * whether there is a retry.
+ * whether there is a retry. One that somebody requested has no due time: when it is interrupted, it is tried again.
  */
 export function remembered(
   memory: ScheduleMemory,
@@ -110,6 +110,7 @@ export function remembered(
   const { handledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
   const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
   const handles = record.dueAt !== null && record.outcome !== 'interrupted';
+  const wasRequested = record.trigger === 'manual' && record.outcome === 'interrupted';
   const succeeded = record.outcome === 'done' || record.outcome === 'stopped';
   return {
     jobs: {
@@ -117,7 +118,7 @@ export function remembered(
       [record.job]: {
         handledDue: handles ? later(handledDue, record) : handledDue,
         lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
-        retry: endedByItself ? next : retry,
+        retry: endedByItself ? next : wasRequested ? { at: record.endedAt, count: 1 } : retry,
       },
     },
     history: [record, ...memory.history].slice(0, historyLength),

@@ -207,8 +207,18 @@ export class Scheduler {
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     this.#alarm.abort(reason);
-    for (const { job } of this.#queue.clear(reason)) {
-      log.info({ job: job.name }, `${job.name} was waiting: it will run at the next start`);
+    for (const { job, trigger } of this.#queue.clear(reason)) {
+      const isDueTime = trigger === 'schedule' || trigger === 'catch-up';
+      const next =
+        isDueTime && job.catchUp === false ? 'it waits for its schedule' : 'it will run at the next start';
+      log.info({ job: job.name }, `${job.name} was waiting: ${next}`);
+      // Nothing else remembers what somebody requested.
+      if (trigger === 'manual') {
+        await this.#recordEnd({
+          ...{ job: job.name, trigger, outcome: 'interrupted', exitCode: null, dueAt: null, startedAt: null },
+          ...{ message: messageOf(reason), endedAt: iso(this.#clock.now()) },
+        });
+      }
     }
     if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
     const holder = this.#holder();

@@ -296,6 +296,8 @@ export interface LastSync {
   /** The cap or signal that ended it before everything was done. */
   readonly stoppedBy: string | null;
   readonly leftDue: number | null;
+  /** Whether every list was read to its end: nobody knows what is due of the rest. */
+  readonly complete: boolean;
   /** Resources that failed as a whole: lists that could not be read, and children that it stopped asking for. */
   readonly failedResources: readonly string[] | null;
 }

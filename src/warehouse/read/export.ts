@@ -13,7 +13,7 @@ import { type DuckDBConnection, ResultReturnType } from '@duckdb/node-api';
 import { makeFolder, moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal, relationLabel } from '../sql.js';
-import { type Limits, unfinished } from '../store/engine.js';
+import { type Limits, refuseOfTheWorker, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { asUsageErrors, publishedIn, reading, type Snapshot } from './query.js';
 import { plainError, queryError } from './statements.js';
@@ -63,6 +63,7 @@ export async function exportQuery(
   options: Options & CsvOptions & { readonly format: ExportFormat; readonly out: string },
 ): Promise<Exported> {
   const out = resolve(options.out);
+  refuseOfTheWorker(options.dataDir, out);
   refuseExisting([out], options.force);
   if (!existsSync(dirname(out))) throw new UsageError(`there is no folder ${dirname(out)}`);
   const temporary = temporaryFor(out);

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { chmodSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { makeFolder } from '../../base/atomic-file.js';
 import type { EncryptionKey } from '../../base/encryption.js';
-import { messageOf, StorageError } from '../../base/errors.js';
+import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { prepareEncryption } from './encryption.js';
 import { isolatedOptions } from './extensions.js';
@@ -38,6 +38,19 @@ export function filesOf(dataDir: string) {
     lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),
   };
+}
+
+/** What the worker keeps in a data directory, by its names; also what is beside a database while it is open. */
+const ofTheWorker =
+  /^(?:.+\.duckdb(?:\.wal)?|.+\.journal|publish\.salt|spending\.log|worker\.pid|(?:published|schedule|notify|notify-email|verify|proof)\.json)$/;
+
+/** Raises UsageError when a file that somebody names is one of the worker's: what replaces it, even on purpose, loses it. */
+export function refuseOfTheWorker(dataDir: string, path: string): void {
+  if (!ofTheWorker.test(basename(path)) || !existsSync(dataDir) || !existsSync(dirname(path))) return;
+  if (realpathSync(dirname(path)) !== realpathSync(dataDir)) return;
+  throw new UsageError(`${path} is a file of the worker.`, [
+    { setting: '--out', problem: 'must be another name, or be in another folder' },
+  ]);
 }
 
 /** Rows in a row group: the unit in which DuckDB compresses. */

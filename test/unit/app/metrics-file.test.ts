@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { recordRun, withMetricsFile } from '../../../src/app/metrics-file.js';
 import type { Setup } from '../../../src/app/setup.js';
 import { RefusedError } from '../../../src/base/errors.js';
@@ -8,6 +8,9 @@ import { silentLog } from '../../../src/base/log.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
 import { testFolder } from '../../support/test-folders.js';
+
+/** As main.ts does, before it writes anything. */
+beforeAll(() => void process.umask(0o077));
 
 function setup() {
   const folder = testFolder();

@@ -139,6 +139,28 @@ describe('what is wrong', () => {
     }
   });
 
+  it('in a file of another encoding is its encoding, and no other name than the one that was written', () => {
+    for (const encoding of ['latin1', 'utf16le'] as const) {
+      const configFile = join(folder, 'encoded.yaml');
+      writeFileSync(configFile, Buffer.from('\uFEFFdataDir: /srv/Müller\n', encoding));
+      expect(problemsOf(() => loadConfig({ env: {}, configFile }))).toEqual([
+        { setting: '--config', problem: `${configFile} is not UTF-8: save it in this encoding` },
+      ]);
+    }
+  });
+
+  it('in an accepted host is what no request has as its host name', () => {
+    const of = (hosts: string) => {
+      const configFile = file(`serve: {allowedHosts: ${hosts}}`);
+      return problemsOf(() => loadConfig({ env: {}, configFile })).map(
+        ({ setting }) => setting.split(': ')[1],
+      );
+    };
+    expect(of("[a.example, A-b_c, '[2001:db8::1]', 10.0.0.5]")).toEqual([]);
+    const wrong = ['https://a.example', 'a.example:8080', '2001:db8::1', '*.a.example', 'a.example/'];
+    expect(of(JSON.stringify(wrong))).toEqual(wrong.map((_, at) => `serve.allowedHosts[${at}]`));
+  });
+
   it('with a file that is not there is told with the name of what pointed to it', () => {
     expect(settingsOf(() => loadConfig({ env: { SIGNALHOUSE_CONFIG: '/nowhere.yaml' } }))).toEqual([
       'SIGNALHOUSE_CONFIG',

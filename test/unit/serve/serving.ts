@@ -34,7 +34,7 @@ const someContents: Contents = {
       error: 'the API has been unavailable for 30 min',
     },
   ],
-  left: { run_id: night.run_id, due: 1_204, requests: 1_310, minutes: 11.4 },
+  left: { run_id: night.run_id, due: 1_204, requests: 1_310, minutes: 11.4, complete: true },
   ...{ userViews: [], publishedFiles: [], lists: [], children: [], failing: [], spent: [], fused: [] },
   rows: { topics: 412, people: 9_210, messages: 120_344 },
   rejected: [

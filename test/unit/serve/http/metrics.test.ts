@@ -152,6 +152,21 @@ describe('what is', () => {
     expect(text).toContain('signalhouse_ready 0\n');
   });
 
+  it('does not say that nothing is due of lists that were not read to their end', async () => {
+    const { contents } = someFacts;
+    const due = (left: object) =>
+      lines(new Metrics(), 'due', {
+        ...someFacts,
+        contents: contents && {
+          ...contents,
+          left: { run_id: 'r', due: 0, requests: 0, minutes: 0, complete: false, ...left },
+        },
+      });
+    expect(await due({})).toEqual([]);
+    expect(await due({ due: 7 })).toEqual(['signalhouse_due 7']);
+    expect(await due({ complete: true })).toEqual(['signalhouse_due 0']);
+  });
+
   it('keeps what strangers write in one piece', async () => {
     const metrics = new Metrics();
     const evil = 'a"} 1\nsignalhouse_due 0\\';

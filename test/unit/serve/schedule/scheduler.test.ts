@@ -219,6 +219,54 @@ describe('one at a time', () => {
     expect(scheduler.ask('long')).toBe('stopping');
   });
 
+  it('runs at the next start what somebody asked for and a shutdown interrupted, or kept from its start', async () => {
+    clock = clockAt('2026-05-20T04:00:00Z');
+    const known = settled('2026-05-20T03:59:59.000Z');
+    const memory = memoryStore({ jobs: { long: known, waits: known }, history: [] });
+    const jobs = [job('long', '0 1 * * *', { catchUp: false }), waits];
+    const first = scheduling(jobs, { clock, memory, run: long });
+    await first.scheduler.start();
+    for (const { name } of jobs) expect(first.scheduler.ask(name)).toBe('accepted');
+    await first.pass(minute);
+    await first.scheduler.stop();
+    expect(brief(first.records)).toEqual(['waits manual interrupted -', 'long manual interrupted -']);
+    await clock.run(clock.sleep(minute));
+    const second = scheduling(jobs, { clock, memory });
+    await second.scheduler.start();
+    await second.pass(minute);
+    expect(brief(second.records)).toEqual(['long retry done -', 'waits retry done -']);
+    await second.scheduler.stop();
+    const third = scheduling(jobs, { clock, memory });
+    await third.scheduler.start();
+    await third.pass(minute);
+    expect(third.records).toEqual([]);
+    await third.scheduler.stop();
+  });
+
+  it('tells of a due run that waits at a shutdown whether it comes again', async () => {
+    clock = clockAt('2026-05-20T00:59:00Z');
+    const known = settled('2026-05-20T00:00:00.000Z');
+    const told: string[] = [];
+    const log = pino({}, { write: (line) => void told.push(JSON.parse(line).msg) });
+    const jobs = [
+      job('long', '0 1 * * *'),
+      job('caught-up', '0 1 * * *'),
+      job('not', '0 1 * * *', { catchUp: false }),
+    ];
+    const memory = memoryStore({
+      jobs: Object.fromEntries(jobs.map(({ name }) => [name, known])),
+      history: [],
+    });
+    const { scheduler, pass } = scheduling(jobs, { clock, memory, run: long, log });
+    await scheduler.start();
+    await pass(2 * minute);
+    await scheduler.stop();
+    expect(told.filter((text) => text.includes('was waiting'))).toEqual([
+      'caught-up was waiting: it will run at the next start',
+      'not was waiting: it waits for its schedule',
+    ]);
+  });
+
   it('holds jobs back while other work has the warehouse, and the other way round', async () => {
     clock = clockAt('2026-05-20T00:59:00Z');
     const known = settled('2026-05-20T00:00:00.000Z');
