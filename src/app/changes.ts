@@ -247,7 +247,7 @@ export function intakeOf(
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
     const from: ImportFrom =
       sheet.kind === 'csv'
-        ? { bytes: Buffer.from(sheet.text), name: overHttp }
+        ? { bytes: sheet.bytes, name: overHttp }
         : // Read before anything is locked: rows that make no sense block nobody.
           { source: fromRecords(sheet.rows, overHttp) };
     return exclusively('an import', async () => {

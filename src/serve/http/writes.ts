@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { isObject } from '../../base/json.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
@@ -6,7 +7,7 @@ import { bearer, HttpError, isPersonName } from './guard.js';
 /** A sheet of changes to queue, under the same rules as `changes import`. */
 type Sheet =
   | { readonly kind: 'rows'; readonly rows: readonly Readonly<Record<string, unknown>>[] }
-  | { readonly kind: 'csv'; readonly text: string };
+  | { readonly kind: 'csv'; readonly bytes: Uint8Array };
 
 /**
  * Imports a sheet. With `followMerges`, what a topic or company was merged into is changed; by default the setting decides.
@@ -50,11 +51,15 @@ export function writes({ token, ask, intake, maxSheetBytes }: WriteOptions) {
 function sheets(intake: Intake, bodyLimit: number) {
   return async (app: FastifyInstance): Promise<void> => {
     readSheets(app);
+    app.addHook('onRequest', async ({ headers: { 'content-encoding': encoding = 'identity' } }) => {
+      if (encoding !== 'identity') throw new HttpError(415, 'unsupported_media_type', howToSend);
+    });
     app.post<{ Body: Sheet | undefined; Querystring: Record<string, string | string[]> }>(
       '/changes',
       { bodyLimit },
       async ({ body, query }, reply) => {
-        if (!body) throw new HttpError(400, 'bad_request', 'Send a JSON array of rows, or CSV.');
+        if (!body || (body.kind === 'rows' ? body.rows : body.bytes).length === 0)
+          throw new HttpError(400, 'bad_request', howToSend);
         const answer = await intake(body, author(query.by), followMerges(query.followMerges));
         // Nothing was queued: a script must not take that for a success.
         const refused = answer.queued === 0 && answer.problems.length > 0;
@@ -64,16 +69,24 @@ function sheets(intake: Intake, bodyLimit: number) {
   };
 }
 
-/** JSON and CSV, and nothing else. */
+const howToSend =
+  'Send at least one row: a JSON array of objects as application/json, or CSV as text/csv, not compressed.';
+
+/** JSON and CSV, and nothing else. The bytes of CSV stay as they are: whoever reads a sheet finds out their encoding. */
 function readSheets(app: FastifyInstance): void {
   const json = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('text/csv', { parseAs: 'string' }, async (_: unknown, text: string | Buffer) => ({
+  app.addContentTypeParser('*', (_request, _body, done) => {
+    done(new HttpError(415, 'unsupported_media_type', howToSend));
+  });
+  app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, async (_: unknown, bytes: string | Buffer) => ({
     kind: 'csv',
-    text: String(text),
+    bytes,
   }));
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
-    void json(request, String(text), (error, value) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    if (!isUtf8(Buffer.from(bytes)))
+      return done(new HttpError(400, 'bad_request', 'The JSON is not encoded as UTF-8.'));
+    void json(request, String(bytes), (error, value) => {
       if (error) return done(error);
       if (Array.isArray(value) && value.every(isObject)) return done(null, { kind: 'rows', rows: value });
       done(new HttpError(400, 'bad_request', 'The body must be an array of objects, one per row.'));

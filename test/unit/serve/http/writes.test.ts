@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { LockedError, UsageError } from '../../../../src/base/errors.js';
@@ -102,10 +103,11 @@ describe('POST /changes', () => {
 
   it('hands in CSV as it came', async () => {
     const { taken, intake: take } = intake();
-    const payload = 'id,priority\r\nt1,"hi\ngh"\r\n';
-    const request = { payload, headers: { ...headers, 'content-type': 'text/csv; charset=utf-8' } };
+    // As Excel saves it: Windows-1252, in which this is no valid UTF-8.
+    const payload = Buffer.from('id,archived_reason\r\nt1,"Ü\nber"\r\n', 'latin1');
+    const request = { payload, headers: { ...headers, 'content-type': 'text/csv; charset=windows-1252' } };
     expect((await post('/changes', request, { token, intake: take })).statusCode).toBe(200);
-    expect(taken).toEqual([[{ kind: 'csv', text: payload }, null, undefined]]);
+    expect(taken).toEqual([[{ kind: 'csv', bytes: payload }, null, undefined]]);
   });
 
   it('answers 422 when nothing of it went in', async () => {
@@ -124,14 +126,30 @@ describe('POST /changes', () => {
     ['application/json', '[', 400],
     ['application/json', '', 400],
     ['text/html', '<p>', 415],
-    ['application/x-www-form-urlencoded', 'a=b', 415],
-  ])('refuses %s %s', async (type, payload, status) => {
+    ['application/x-www-form-urlencoded', 'a=b', 415, /as application\/json, or CSV as text\/csv/],
+    ['application/json', '[]', 400, /^Send at least one row/],
+    ['text/csv', '', 400, /^Send at least one row/],
+    // Otherwise a reason would be sent to the API with signs in it that nobody wrote.
+    ['application/json', Buffer.from('[{"archived_reason":"Über"}]', 'latin1'), 400, /not encoded as UTF-8/],
+  ])('refuses %s %s', async (type, payload, status, message = /./) => {
     const { taken, intake: take } = intake();
     const request = { payload, headers: { ...headers, 'content-type': type } };
     const answer = await post('/changes', request, { token, intake: take });
     expect(answer.statusCode).toBe(status);
-    expect(answer.json()).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    expect(answer.json()).toMatchObject({
+      code: expect.any(String),
+      message: expect.stringMatching(message),
+    });
     expect(taken).toEqual([]);
+  });
+
+  it('says that it takes nothing compressed, rather than that the JSON is wrong', async () => {
+    const request = { payload: gzipSync('[{}]'), headers: { ...headers, 'content-encoding': 'gzip' } };
+    const answer = await post('/changes', request, { token, ...intake() });
+    expect([answer.statusCode, answer.json().message]).toEqual([
+      415,
+      expect.stringContaining('not compressed'),
+    ]);
   });
 
   it('refuses a sheet that is too large, and a name that is none', async () => {
