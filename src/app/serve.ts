@@ -22,6 +22,7 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
+import { holdServed } from '../warehouse/store/lock.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
@@ -64,9 +65,9 @@ export async function serve(
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
-  const all = assembleAll(members, signals, service);
   let finished = true;
   await Scope.run(async (scope) => {
+    const all = await assembleAll(scope, members, signals, service);
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
@@ -116,7 +117,7 @@ export async function serveOnce(
   signals: RunSignals,
 ): Promise<{ runs: OnceRecord[]; exitCode: ExitCode }> {
   return Scope.run(async (scope) => {
-    const all = assembleAll(members, signals, isList ? new ServiceMetrics() : undefined);
+    const all = await assembleAll(scope, members, signals, isList ? new ServiceMetrics() : undefined);
     const stop = () => {
       for (const { scheduler } of all) void scheduler.stop();
     };
@@ -140,7 +141,8 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-function assembleAll(
+async function assembleAll(
+  scope: Scope,
   members: readonly ServeAccess[],
   signals: RunSignals,
   service: ServiceMetrics | undefined,
@@ -149,7 +151,7 @@ function assembleAll(
   const parallel = first?.config.serve.parallel ?? 1;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = { turns: new Turns(parallel, first?.clock), inTurn: oneAtATime(), service };
-  return members.map((member) => {
+  const all = members.map((member) => {
     try {
       createDataDir(member.config.dataDir);
     } catch (error) {
@@ -159,6 +161,9 @@ function assembleAll(
     }
     return assemble(member, signals, shared);
   });
+  const served = members.map(({ config: { dataDir }, log }) => ({ dataDir, log }));
+  scope.defer('data directories', await holdServed(served));
+  return all;
 }
 
 function assemble(
