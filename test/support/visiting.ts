@@ -6,7 +6,7 @@ export const password = 'correct horse battery';
 /** Entries for `serve.users`. */
 export async function people() {
   const passwordHash = await hashPassword(password);
-  const role = (name: string) => (name === 'rita' ? 'read' : 'write');
+  const role = (name: string) => (name === 'rita' ? ('read' as const) : ('write' as const));
   return ['anna', 'ben', 'rita'].map((name) => ({ name, role: role(name), passwordHash }));
 }
 

@@ -38,6 +38,11 @@ const loginsPerMinute = 5;
 /** Larger than any sheet of the program: 20,000 topics take 5 MB. */
 const maxUploadBytes = 20_000_000;
 
+/** Who is logged in. New settings replace the server, not the process: they sign nobody out who may still log in as before. */
+const sessions = new Map<string, { name: string; passwordHash: string | undefined; until: number }>();
+/** A token of one person is of no use in the browser of another. */
+const formKey = randomBytes(32).toString('hex');
+
 export function needsLogin({ users, userHeader }: AccessSettings): boolean {
   return users.length > 0 || userHeader !== null;
 }
@@ -77,8 +82,7 @@ export async function requireLogin(
   await app.register(csrf.default, {
     cookieKey: `${sessionCookie}-form`,
     cookieOpts: cookieOptions,
-    // A token of one person is of no use in the browser of another.
-    csrfOpts: { hmacKey: randomBytes(32).toString('hex') },
+    csrfOpts: { hmacKey: formKey },
     getUserInfo: ({ person }) => ownerOf(person),
     getToken: (request) => field(request, 'token'),
   });
@@ -90,7 +94,6 @@ export async function requireLogin(
       new HttpError(429, 'too_many', `That was tried too often. Wait ${after}, then try again.`),
   });
 
-  const sessions = new Map<string, { readonly name: string; readonly until: number }>();
   const users = new Map(access.users.map((user) => [keyOf(user.name), user]));
   const isProxy = proxyCheck(access.proxies);
   const { userHeader } = access;
@@ -106,7 +109,8 @@ export async function requireLogin(
 
   function loggedIn({ cookies }: FastifyRequest): Person | null {
     const session = sessions.get(cookies[sessionCookie] ?? '');
-    return session && session.until > clock.now() ? (users.get(session.name) ?? null) : null;
+    const user = session && session.until > clock.monotonic() ? users.get(session.name) : undefined;
+    return user && user.passwordHash === session?.passwordHash ? user : null;
   }
 
   app.decorateRequest('person', null);
@@ -159,11 +163,12 @@ export async function requireLogin(
   }
   app.post(loginPath, login, async (request, reply) => {
     const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'), home)];
-    if (!(await inTurn(() => isPassword(field(request, 'password'), users.get(name)?.passwordHash))))
+    const passwordHash = users.get(name)?.passwordHash;
+    if (!(await inTurn(() => isPassword(field(request, 'password'), passwordHash))))
       throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
-    for (const [id, { until }] of sessions) if (until <= clock.now()) sessions.delete(id);
+    for (const [id, { until }] of sessions) if (until <= clock.monotonic()) sessions.delete(id);
     const id = randomBytes(32).toString('base64url');
-    sessions.set(id, { name, until: clock.now() + sessionMs });
+    sessions.set(id, { name, passwordHash, until: clock.monotonic() + sessionMs });
     return reply
       .setCookie(sessionCookie, id, { ...cookieOptions, maxAge: sessionMs / 1000 })
       .redirect(next, 303);
