@@ -85,7 +85,8 @@ export function pending(state: NotifyState, now: number, remindMs: number): Subj
 export function isReminder(subject: Subject, now: number, remindMs: number): boolean {
   const { level, toldAt } = subject;
   if (level === 'ok' || remindMs <= 0 || !isTold(subject)) return false;
-  return toldAt !== undefined && now - Date.parse(toldAt) >= remindMs;
+  // In the future, by as much: a clock that was wrong told it.
+  return toldAt !== undefined && Math.abs(now - Date.parse(toldAt)) >= remindMs;
 }
 
 function isTold({ level, cause, told, toldCause }: Omit<Subject, 'name' | 'kind'>): boolean {

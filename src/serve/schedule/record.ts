@@ -98,6 +98,10 @@ export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
   return records.some(({ outcome }) => outcome === 'incomplete') ? ExitCode.incomplete : ExitCode.done;
 }
 
+export function isSuccess({ outcome }: RunRecord): boolean {
+  return outcome === 'done' || outcome === 'stopped';
+}
+
 /**
  * The memory after a run. Every run but an interrupted one handles its due time. A run that ended by itself decides
  * whether there is a retry. One that somebody requested has no due time: when it is interrupted, it is tried again.
@@ -111,13 +115,12 @@ export function remembered(
   const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
   const handles = record.dueAt !== null && record.outcome !== 'interrupted';
   const wasRequested = record.trigger === 'manual' && record.outcome === 'interrupted';
-  const succeeded = record.outcome === 'done' || record.outcome === 'stopped';
   return {
     jobs: {
       ...memory.jobs,
       [record.job]: {
         handledDue: handles ? later(handledDue, record) : handledDue,
-        lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
+        lastSuccessAt: isSuccess(record) ? record.endedAt : lastSuccessAt,
         retry: endedByItself ? next : wasRequested ? { at: record.endedAt, count: 1 } : retry,
       },
     },

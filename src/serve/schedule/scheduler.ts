@@ -12,10 +12,11 @@ import {
 import type { Log } from '../../base/log.js';
 import type { Outage } from '../../base/observer.js';
 import { moment } from '../../base/units.js';
-import { Agenda } from './agenda.js';
+import { Agenda, isFromWrongClock } from './agenda.js';
 import { nextRun } from './cron.js';
 import type { Job } from './job.js';
 import {
+  isSuccess,
   type JobResult,
   type LiveRun,
   type OutageView,
@@ -378,12 +379,20 @@ export class Scheduler {
     return due === null ? retry : Math.min(due, retry);
   }
 
-  /** Counted from the last success, or from the first run that is remembered, or from the start of the process. */
+  /**
+   * Counted from the last success, or from the first run that is remembered, or from the start of the process. A success in
+   * the future was written by a wrong clock.
+   */
   #overdueSince(job: Job): string | null {
-    const first = this.#memory.history.findLast((record) => record.job === job.name);
-    const from = millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt) ?? this.#createdAt;
+    const now = this.#clock.now();
+    const runs = this.#memory.history.filter((record) => record.job === job.name);
+    const successes = runs.filter(isSuccess).map(({ endedAt }) => endedAt);
+    const known = [this.#memory.jobs[job.name]?.lastSuccessAt, ...successes, runs.at(-1)?.endedAt].map(
+      millis,
+    );
+    const from = known.find((at) => at !== null && !isFromWrongClock(at, now)) ?? this.#createdAt;
     const due = nextRun(job, from);
-    return due === null || due > this.#clock.now() ? null : iso(due);
+    return due === null || due > now ? null : iso(due);
   }
 
   #retryAt(job: Job): number | null {

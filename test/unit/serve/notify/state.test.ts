@@ -70,6 +70,13 @@ it('what is still wrong is told again after so many hours, each time, until it i
   ]);
 });
 
+it('what was told by a clock that was ahead is told again when the clock is right, and not ten days later', () => {
+  const [state] = telling(afterRun({}, run('failed')), now + 240 * hour, 24 * hour);
+  const [next, events] = telling(state, now, 24 * hour);
+  expect(events).toEqual(['failed']);
+  expect([12, 24].map((hours) => telling(next, now + hours * hour, 24 * hour)[1])).toEqual([[], ['failed']]);
+});
+
 describe('data', () => {
   it('that was never complete has not recovered because the worker was restarted, and its time goes on', () => {
     const stored = (state: NotifyState) => notifyState.parse(JSON.parse(JSON.stringify(state)));

@@ -34,6 +34,22 @@ describe('at its time', () => {
     await scheduler.stop();
   });
 
+  it('is overdue also after a success by a clock that was ten days ahead, and that was set back', async () => {
+    const clock = clockAt('2026-05-01T02:00:00Z');
+    let result: JobResult = done;
+    const { scheduler, pass } = scheduling([nightly], { clock, run: async () => result });
+    await scheduler.start();
+    await pass(24 * hour);
+    clock.wallAheadMs += 240 * hour;
+    await pass(24 * hour);
+    expect(scheduler.view().jobs[0]?.lastSuccessAt).toBe('2026-05-12T03:00:00.000Z');
+    clock.wallAheadMs -= 240 * hour;
+    result = { outcome: 'failed', exitCode: 1, message: 'no answer' };
+    await pass(25 * hour);
+    expect(scheduler.view().jobs[0]?.overdueSince).toBe('2026-05-02T03:00:00.000Z');
+    await scheduler.stop();
+  });
+
   it('goes on after a job that failed, a listener that threw, and a memory that cannot be written', async () => {
     const clock = clockAt('2026-05-01T00:30:00Z');
     const run: RunJob = () =>
