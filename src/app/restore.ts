@@ -101,15 +101,16 @@ export async function restore(
   createDataDir(dataDir);
   refuseWithoutRoom(dataDir, from, found);
   const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
+  const { restoring, recovery } = filesOf(dataDir);
   try {
     // What a killed restore has copied, and traces.
     for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
       rmSync(join(dataDir, name), { recursive: true, force: true });
     // A directory that has it was empty before: a restore that was killed starts over.
-    copyFile(found.snapshot, join(dataDir, marker));
+    copyFile(found.snapshot, restoring);
     for (const name of found.files) copyFile(join(from, name), join(dataDir, name));
     new ChangeJournal(config, log).append(unsure);
-    moveFile(join(dataDir, marker), filesOf(dataDir).recovery);
+    moveFile(restoring, recovery);
   } catch (error) {
     throw whenFull(error, dataDir);
   }
@@ -117,9 +118,6 @@ export async function restore(
   await withWarehouse(setup, {}, (warehouse) => warehouse.publish());
   return { ...report, outcome: 'restored', movedTo };
 }
-
-/** The snapshot until everything else is copied. */
-const marker = `${unfinished}restore`;
 
 type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
 
@@ -234,7 +232,9 @@ function namesIn(dataDir: string): string[] {
 /** Whether there is nothing in it, or only what a restore that was killed has copied. */
 function isEmpty(dataDir: string): boolean {
   const names = namesIn(dataDir);
-  return names.includes(marker) || names.every((name) => notOurs.test(name) || traces.test(name));
+  return (
+    existsSync(filesOf(dataDir).restoring) || names.every((name) => notOurs.test(name) || traces.test(name))
+  );
 }
 
 /** Moves everything into a folder of the data directory, which may be a disk of its own; returns its path. */

@@ -37,6 +37,8 @@ export function filesOf(dataDir: string) {
     // What the lake has: hashes of rows (see lake/marker.ts).
     lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),
+    // The snapshot of a backup, until `restore` has copied everything else.
+    restoring: join(dataDir, `${unfinished}restore`),
   };
 }
 

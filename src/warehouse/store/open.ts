@@ -38,6 +38,14 @@ export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly sql?: string;
 }
 
+/** What fills a folder from the beginning also removes what is not finished in it, and so the snapshot of the backup. */
+function refuseUnfinishedRestore(dataDir: string): void {
+  if (!existsSync(filesOf(dataDir).restoring)) return;
+  throw new StorageError(`a restore into ${dataDir} has not finished`, {
+    hint: 'Wait for it to end; if it was killed, run signalhouse restore again.',
+  });
+}
+
 /**
  * Opens the live warehouse, creating it if needed, and brings its tables up to date. Raises LockedError while another
  * process holds it (unless `wait`), StorageError when the disk or the file is broken or the tables are newer than this
@@ -50,6 +58,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const log = options.log ?? silentLog;
   const { dataDir, wait } = options;
   const reading = options.access === 'read';
+  refuseUnfinishedRestore(dataDir);
   if (!reading) createDataDir(dataDir);
   return withClaim(dataDir, { wait, clock: systemClock, log }, async () => {
     const { session, restored } = reading

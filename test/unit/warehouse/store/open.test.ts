@@ -52,6 +52,17 @@ async function hold(
 const modeOf = (dir: string, name: string) => statSync(join(dir, name)).mode & 0o777;
 
 describe('opening', () => {
+  test('is refused while a restore has not finished: a run would fill the folder from the beginning, and remove the snapshot', async () => {
+    const dir = emptyDir();
+    const marker = join(dir, '.unfinished-restore');
+    writeFileSync(marker, 'a part of the snapshot');
+    for (const access of ['write', 'read'] as const)
+      await expect(openWarehouse({ ...limits, dataDir: dir, access })).rejects.toThrow(
+        /a restore into .* has not finished/,
+      );
+    expect(readdirSync(dir)).toEqual(['.unfinished-restore']);
+  });
+
   test('makes the directory for this user alone, and the file in it', async () => {
     const dir = join(emptyDir(), 'a', 'b');
     const warehouse = await open(dir);
