@@ -11,13 +11,19 @@ interface CachedFacts {
 
 /** Facts without the cost of reading them: any number of readers cause one read every few seconds. */
 export interface FactsCache {
-  /** Returns the last facts at once and reads newer ones meanwhile; waits only for the first. Null when none were ever read. */
+  /**
+   * Returns the last facts at once and reads newer ones meanwhile. Waits for the first, and, for a moment, where nobody has
+   * looked for a minute: they may be of yesterday. Null when none were ever read.
+   */
   latest(): Promise<CachedFacts | null>;
   /** The last facts, without waiting and without reading. */
   readonly last: CachedFacts | null;
   /** Why the last read failed; null when it succeeded. */
   readonly problem: string | null;
 }
+
+/** Facts that are older are waited for, for at most so long. */
+const [oldMs, mostWaitMs] = [60_000, 2_000];
 
 /** Reads facts again when they are older than `maxAgeMs`. A failed read is logged once, and the last facts stay. */
 export function cacheFacts(options: {
@@ -46,8 +52,14 @@ export function cacheFacts(options: {
 
   return {
     async latest() {
-      if (clock.monotonic() - readAt >= maxAgeMs) reading ??= read();
+      const ageMs = clock.monotonic() - readAt;
+      if (ageMs >= maxAgeMs) reading ??= read();
       if (last === null) await reading;
+      else if (ageMs >= oldMs) {
+        const done = new AbortController();
+        await Promise.race([reading, clock.sleep(mostWaitMs, done.signal).catch(() => undefined)]);
+        done.abort();
+      }
       return last;
     },
     get last() {

@@ -22,7 +22,7 @@ function cached() {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 const other: Facts = { ...someFacts, queue: { queued: 99 } };
 
-it('waits for the first facts, and never again: what is old is shown while newer is read', async () => {
+it('waits for the first facts: what is a little older is shown while newer is read', async () => {
   const { cache, clock, readings } = cached();
   const waiting = [cache.latest(), cache.latest()];
   expect([readings.length, cache.last]).toEqual([1, null]);
@@ -39,6 +39,20 @@ it('waits for the first facts, and never again: what is old is shown while newer
   readings[1]!.resolve(other);
   await settle();
   expect((await cache.latest())?.facts).toBe(other);
+});
+
+it('waits for facts when nobody has looked for a minute, as after a night, but not for a reading that hangs', async () => {
+  const { cache, clock, readings } = cached();
+  const first = cache.latest();
+  readings[0]!.resolve(someFacts);
+  await first;
+  for (const hangs of [false, true]) {
+    clock.skip(60_000);
+    const asked = cache.latest();
+    if (!hangs) readings[1]!.resolve(other);
+    expect((await (hangs ? clock.run(asked) : asked))?.facts).toBe(other);
+    expect(clock.sleeping).toBe(0);
+  }
 });
 
 it('keeps the last facts when a reading fails, says why, and says it once', async () => {
