@@ -58,6 +58,15 @@ export class UsageError extends SignalhouseError {
   }
 }
 
+/** What went wrong and what to do next, one sentence after the other. */
+export function sentencesOf(error: unknown): string {
+  const wrong = error instanceof UsageError ? error.problems.map(problemText) : [];
+  const hint = error instanceof SignalhouseError && error.hint !== undefined ? [error.hint] : [];
+  return [messageOf(error), ...wrong, ...hint]
+    .map((text, at, { length }) => (at === length - 1 || /[.:]$/.test(text) ? text : `${text}.`))
+    .join(' ');
+}
+
 /** Recovery: wait for another process (with its pid, if known), or pass --wait. */
 export class LockedError extends SignalhouseError {
   override readonly exitCode = ExitCode.locked;

@@ -2,7 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { LockedError, messageOf, SignalhouseError, StoppedError, UsageError } from '../../base/errors.js';
+import {
+  LockedError,
+  messageOf,
+  SignalhouseError,
+  StoppedError,
+  sentencesOf,
+  UsageError,
+} from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 
 /** The body of every error, always JSON. */
@@ -62,10 +69,10 @@ export function answerTo(error: unknown): { status: number; body: ErrorBody } {
     return { status: 400, body: { code: 'bad_request', message: error.message, problems: error.problems } };
   }
   if (error instanceof LockedError || error instanceof StoppedError) {
-    return { status: 503, body: { code: 'busy', message: withHint(error) } };
+    return { status: 503, body: { code: 'busy', message: sentencesOf(error) } };
   }
   if (error instanceof SignalhouseError) {
-    return { status: 500, body: { code: 'failed', message: withHint(error) } };
+    return { status: 500, body: { code: 'failed', message: sentencesOf(error) } };
   }
   const { statusCode = 500, code = '' } = error as Partial<FastifyError>;
   if (statusCode >= 400 && statusCode < 500) {
@@ -75,10 +82,6 @@ export function answerTo(error: unknown): { status: number; body: ErrorBody } {
     };
   }
   return { status: 500, body: { code: 'failed', message: 'Unexpected error: see the log of the server.' } };
-}
-
-function withHint({ message, hint }: SignalhouseError): string {
-  return hint === undefined ? message : `${message} ${hint}`;
 }
 
 /** Answers a request that is not valid HTTP, or took too long to arrive, and closes the connection. */

@@ -4,10 +4,9 @@ import {
   LockedError,
   messageOf,
   OutageError,
-  problemText,
   SignalhouseError,
   StoppedError,
-  UsageError,
+  sentencesOf,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { Outage } from '../../base/observer.js';
@@ -518,12 +517,7 @@ function thrown(error: unknown): JobResult {
   if (error instanceof StoppedError) {
     return { outcome: 'stopped', exitCode: ExitCode.done, message: messageOf(error) };
   }
-  const { exitCode, hint } =
-    error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
-  const wrong = error instanceof UsageError ? error.problems.map(problemText) : [];
-  // One sentence after the other, in a notification as well.
-  const message = [messageOf(error), ...wrong, ...(hint === undefined ? [] : [hint])]
-    .map((text, at, { length }) => (at === length - 1 || /[.:]$/.test(text) ? text : `${text}.`))
-    .join(' ');
+  const { exitCode } = error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed };
+  const message = sentencesOf(error);
   return { outcome: 'failed', exitCode, message, endedByOutage: error instanceof OutageError };
 }

@@ -175,7 +175,11 @@ describe('POST /changes', () => {
       400,
       'no id column',
     ],
-    [new LockedError('the warehouse is in use: nightly has been running since 3', 1), 503, 'nightly'],
+    [
+      new LockedError('the warehouse is in use: nightly has been running since 3', 1, { hint: 'Try later.' }),
+      503,
+      'nightly has been running since 3. Try later.',
+    ],
     [new Error('secret of the inside'), 500, 'see the log of the server'],
   ])('says what went wrong: %s', async (error, status, text) => {
     const answer = await post('/changes', { payload: [{}] }, { token, intake: () => Promise.reject(error) });
