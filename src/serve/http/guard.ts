@@ -68,7 +68,12 @@ export function answerTo(error: unknown): { status: number; body: ErrorBody } {
   if (error instanceof UsageError) {
     return { status: 400, body: { code: 'bad_request', message: error.message, problems: error.problems } };
   }
-  if (error instanceof LockedError || error instanceof StoppedError) {
+  if (error instanceof LockedError) {
+    // Its own hint is for the command line.
+    const hint = 'Try again when it has ended; the status page shows its progress.';
+    return { status: 503, body: { code: 'busy', message: `${error.message}. ${hint}` } };
+  }
+  if (error instanceof StoppedError) {
     return { status: 503, body: { code: 'busy', message: sentencesOf(error) } };
   }
   if (error instanceof SignalhouseError) {

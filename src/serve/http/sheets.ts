@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { problemText, SignalhouseError, UsageError } from '../../base/errors.js';
+import { LockedError, problemText, SignalhouseError, UsageError } from '../../base/errors.js';
 import type { PageContent, Person } from '../page/page.js';
 import {
   type Problem,
@@ -142,7 +142,8 @@ function writerOf(request: FastifyRequest): Person {
 
 function problemOf(error: unknown): Problem {
   const { body } = answerTo(error);
-  if (!(error instanceof SignalhouseError)) return { message: body.message, details: [] };
+  if (!(error instanceof SignalhouseError) || error instanceof LockedError)
+    return { message: body.message, details: [] };
   const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
   return { message: error.message, details: [...problems, ...(error.hint ? [error.hint] : [])] };
 }

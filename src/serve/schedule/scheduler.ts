@@ -166,9 +166,7 @@ export class Scheduler {
     this.#stop.signal.throwIfAborted();
     const holder = this.#holder();
     if (holder !== null && !wait) {
-      throw new LockedError(`the warehouse is in use: ${holder}`, process.pid, {
-        hint: 'Try again when it has ended; the status page shows its progress.',
-      });
+      throw new LockedError(`the warehouse is in use: ${holder}`, process.pid);
     }
     return this.#queue.visit(name, work);
   }

@@ -176,9 +176,10 @@ describe('POST /changes', () => {
       'no id column',
     ],
     [
-      new LockedError('the warehouse is in use: nightly has been running since 3', 1, { hint: 'Try later.' }),
+      // Of a command, which has a flag that no request has.
+      new LockedError('the warehouse is in use by process 1', 1, { hint: 'Wait for it, or pass --wait.' }),
       503,
-      'nightly has been running since 3. Try later.',
+      'process 1. Try again when it has ended; the status page shows its progress.',
     ],
     [new Error('secret of the inside'), 500, 'see the log of the server'],
   ])('says what went wrong: %s', async (error, status, text) => {
