@@ -102,7 +102,8 @@ function followMerges(given: string | string[] | undefined): boolean | undefined
 
 /** The person who asks; null when nobody is named, because the token does not identify a person. */
 function author(by: string | string[] | undefined): string | null {
-  if (by === undefined || by === '') return null;
-  if (typeof by === 'string' && isPersonName(by)) return by;
+  const name = typeof by === 'string' ? by.trim() : by;
+  if (name === undefined || name === '') return null;
+  if (typeof name === 'string' && isPersonName(name)) return name;
   throw new HttpError(400, 'bad_request', 'by must be a single name of at most 100 characters.');
 }

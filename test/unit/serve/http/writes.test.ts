@@ -101,6 +101,13 @@ describe('POST /changes', () => {
     expect(taken[1]).toEqual([{ kind: 'rows', rows }, null, true]);
   });
 
+  it('takes a name with spaces around it for that name, and spaces alone for none: two names are two people', async () => {
+    const { taken, intake: take } = intake();
+    for (const by of ['%20anna+', '+%20'])
+      await post(`/changes?by=${by}`, { payload: [{}] }, { token, intake: take });
+    expect(taken.map(([, by]) => by)).toEqual(['anna', null]);
+  });
+
   it('hands in CSV as it came', async () => {
     const { taken, intake: take } = intake();
     // As Excel saves it: Windows-1252, in which this is no valid UTF-8.
