@@ -102,10 +102,13 @@ async function ended(
   isIdle: () => boolean,
 ): Promise<void> {
   if (stop.aborted) return;
-  const stopped = once(stop, 'abort');
-  if (!changed) return void (await stopped);
-  if (!changed.aborted) await Promise.race([stopped, once(changed, 'abort')]);
+  // The signal outlasts this server: nothing of it may be left behind there.
+  const over = new AbortController();
+  const stopped = once(stop, 'abort', { signal: over.signal }).catch(() => undefined);
+  if (!changed) await stopped;
+  else if (!changed.aborted) await Promise.race([stopped, once(changed, 'abort')]);
   while (!stop.aborted && !isIdle()) await Promise.race([stopped, delay(500)]);
+  over.abort();
 }
 
 /** A run of `serve --once`, with the organization of a list. */
