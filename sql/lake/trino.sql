@@ -20,7 +20,7 @@ FROM (
   SELECT max(created_at) FROM messages WHERE created_at <= synced_at
 ) AS clocks;
 
--- From sql/views/02_final_ids.sql sha256:8a61f500a09a6a68
+-- From sql/views/02_final_ids.sql sha256:a63b45194a2670b7
 CREATE OR REPLACE VIEW final_ids
 COMMENT 'Into what was a topic, company or person finally merged, after any number of merges? One row per merged one.'
 AS
