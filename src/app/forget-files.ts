@@ -113,13 +113,17 @@ export async function cleanFiles(
 /** A line of the journal of changes without what was forgotten; values of a company that was forgotten are null. */
 function changeLine(forgotten: Fingerprints, line: string): string {
   const change = jsonOf(line);
-  const isOfCompany = isObject(change) && change.entityType === 'company';
-  if (!isOfCompany || !forgotten.has('company', change.entityId)) return stripJson(forgotten, line);
-  const left: Record<string, unknown> = { ...change, body: null };
-  for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])
-    left[name] = withoutStrings(left[name]);
-  const status = endedChange(String(change.status));
-  if (status !== null) Object.assign(left, { status, settledAt: new Date().toISOString() });
+  if (!isObject(change)) return stripJson(forgotten, line);
+  const left: Record<string, unknown> = { ...change };
+  const isOfForgotten = change.entityType === 'company' && forgotten.has('company', change.entityId);
+  if (isOfForgotten) {
+    left.body = null;
+    for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])
+      left[name] = withoutStrings(left[name]);
+  }
+  const wanted = JSON.stringify(change.wanted ?? null);
+  if (!isOfForgotten && stripJson(forgotten, wanted) === wanted) return stripJson(forgotten, line);
+  Object.assign(left, endedChange(String(change.status)));
   return stripJson(forgotten, JSON.stringify(left));
 }
 
