@@ -22,7 +22,7 @@ FROM (
   SELECT max(created_at) FROM messages WHERE created_at <= synced_at
 ) AS clocks;
 
--- From sql/views/02_final_ids.sql sha256:8a61f500a09a6a68
+-- From sql/views/02_final_ids.sql sha256:a63b45194a2670b7
 CREATE OR REPLACE VIEW final_ids
 COMMENT 'Into what was a topic, company or person finally merged, after any number of merges? One row per merged one.'
 AS
@@ -226,7 +226,7 @@ SELECT
   '09:00:00' AS opens,
   '17:00:00' AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:eaea7b9e93a84248
+-- From sql/views/08_conversation_turns.sql sha256:4eed0b30ea3bc970
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS

@@ -16,19 +16,26 @@ WITH RECURSIVE merged AS (
   END
   GROUP BY entity_type, source_id
 ),
+-- Each pair once, so that a circle of merges ends: UNION leaves out what was there before.
 followed AS (
-  SELECT entity_type, id, merged_into_id AS final_id, 1 AS steps
+  SELECT entity_type, id, merged_into_id AS final_id
   FROM merged
-  UNION ALL
-  SELECT followed.entity_type, followed.id, merged.merged_into_id, steps + 1
+  UNION
+  SELECT followed.entity_type, followed.id, merged.merged_into_id
   FROM followed
   JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
-  -- Two that name each other as the target must not make the query run forever.
-  WHERE steps < 20 AND merged.merged_into_id <> followed.id
 )
-SELECT entity_type, id, arg_max(final_id, steps) AS final_id
+SELECT
+  followed.entity_type,
+  followed.id,
+  -- In a circle none remains: any other one.
+  coalesce(
+    max(followed.final_id) FILTER (merged.id IS NULL),
+    max(followed.final_id) FILTER (followed.final_id <> followed.id)
+  ) AS final_id
 FROM followed
-GROUP BY entity_type, id;
+LEFT JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
+GROUP BY followed.entity_type, followed.id;
 
 COMMENT ON VIEW final_ids IS 'Into what was a topic, company or person finally merged, after any number of merges? One row per merged one.';
 COMMENT ON COLUMN final_ids.entity_type IS 'What was merged: topic, company or person.';

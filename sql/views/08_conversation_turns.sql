@@ -51,8 +51,11 @@ local AS (
     turns.*,
     -- Until now, where nobody has answered.
     coalesce(answered_at, as_of) AS waited_until,
-    (began_at AT TIME ZONE timezone)::DATE AS began_on,
-    (waited_until AT TIME ZONE timezone)::DATE AS waited_on
+    -- Working hours count within ten years of the data: a message of the year 1 would fill 700,000 days.
+    as_of - INTERVAL 87600 HOUR AS counts_from,
+    as_of + INTERVAL 87600 HOUR AS counts_to,
+    (greatest(least(began_at, counts_to), counts_from) AT TIME ZONE timezone)::DATE AS began_on,
+    (greatest(least(waited_until, counts_to), counts_from) AT TIME ZONE timezone)::DATE AS waited_on
   FROM turns
   CROSS JOIN business_hours
   CROSS JOIN data_as_of
@@ -62,8 +65,8 @@ days AS (
   FROM (
     -- In any time zone.
     SELECT
-      (least(min(created_at), as_of) AT TIME ZONE 'UTC')::DATE - 1 AS first_day,
-      (greatest(max(created_at), as_of) AT TIME ZONE 'UTC')::DATE + 1 AS last_day
+      (greatest(least(min(created_at), as_of), as_of - INTERVAL 87600 HOUR) AT TIME ZONE 'UTC')::DATE - 1 AS first_day,
+      (least(greatest(max(created_at), as_of), as_of + INTERVAL 87600 HOUR) AT TIME ZONE 'UTC')::DATE + 1 AS last_day
     FROM messages
     CROSS JOIN data_as_of
     GROUP BY as_of

@@ -94,14 +94,6 @@ export async function cleanFiles(
     found.push(basename(path));
     if (!dryRun) rmSync(path, { force: true });
   }
-  for (const name of attributeFiles) {
-    const path = join(dataDir, name);
-    if (existsSync(path) && (await holds(path, encryptionKey, forgotten)))
-      log.warn(
-        { file: name },
-        `${name} has some of what was forgotten: publications leave it out, and you have to delete it there`,
-      );
-  }
   // A database cannot be searched like a text: every kept snapshot may have it.
   const kept = ['reports', 'snapshots', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {
@@ -121,13 +113,17 @@ export async function cleanFiles(
 /** A line of the journal of changes without what was forgotten; values of a company that was forgotten are null. */
 function changeLine(forgotten: Fingerprints, line: string): string {
   const change = jsonOf(line);
-  const isOfCompany = isObject(change) && change.entityType === 'company';
-  if (!isOfCompany || !forgotten.has('company', change.entityId)) return stripJson(forgotten, line);
-  const left: Record<string, unknown> = { ...change, body: null };
-  for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])
-    left[name] = withoutStrings(left[name]);
-  const status = endedChange(String(change.status));
-  if (status !== null) Object.assign(left, { status, settledAt: new Date().toISOString() });
+  if (!isObject(change)) return stripJson(forgotten, line);
+  const left: Record<string, unknown> = { ...change };
+  const isOfForgotten = change.entityType === 'company' && forgotten.has('company', change.entityId);
+  if (isOfForgotten) {
+    left.body = null;
+    for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])
+      left[name] = withoutStrings(left[name]);
+  }
+  const wanted = JSON.stringify(change.wanted ?? null);
+  if (!isOfForgotten && stripJson(forgotten, wanted) === wanted) return stripJson(forgotten, line);
+  Object.assign(left, endedChange(String(change.status)));
   return stripJson(forgotten, JSON.stringify(left));
 }
 
@@ -162,6 +158,11 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
     const isOther = exported.includes(extname(name).toLowerCase()) && ![...others, ...aside].includes(name);
     if (isOther && (await holds(join(dataDir, name), encryptionKey, forgotten))) foreign.push(name);
   }
+  const attributes: string[] = [];
+  for (const name of attributeFiles) {
+    const path = join(dataDir, name);
+    if (existsSync(path) && (await holds(path, encryptionKey, forgotten))) attributes.push(name);
+  }
   const views = namesIn(join(dataDir, 'views')).filter((name) => {
     const text = readFileSync(join(dataDir, 'views', name), 'utf8');
     return forgotten.redact(text) !== text;
@@ -183,6 +184,7 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
         `${name} in the data directory: what a query that is still running wrote there. It goes when that ends.`,
     ),
     ...waiting.map((name) => `inbox/${name}: a sheet that has not been imported yet.`),
+    ...attributes.map((name) => `${name}: publications leave out what was forgotten. Delete it in the file.`),
     ...views.map((name) => `views/${name}: a query that names what was forgotten.`),
   ];
 }

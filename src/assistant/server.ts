@@ -309,7 +309,8 @@ function shownText(value: Json, most: number, onCut: () => void): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   if (text.length <= most) return text;
   onCut();
-  return `${text.slice(0, most)}…`;
+  // Not through a character of two units: many clients refuse half of one.
+  return `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…`;
 }
 
 /** One line of Markdown: what a value contains cannot end its cell or its row, not even with a backslash of its own. */

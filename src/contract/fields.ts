@@ -59,8 +59,8 @@ const dateTimeOf = (kind: Kind) =>
     kind,
     z
       .string()
-      .regex(dateTimeForm)
-      .refine(isDay, { message: 'is no day of the calendar' })
+      .regex(dateTimeForm, { message: 'is not a date-time', abort: true })
+      .refine(isDay, { message: 'is not a day of the calendar' })
       .meta({ format: 'date-time' }),
   );
 

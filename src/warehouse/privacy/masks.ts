@@ -132,10 +132,15 @@ export function maskExpression(
   const element = /^(.*)\[\]$/.exec(type)?.[1];
   if (method === 'null' || method === 'fields' || (element ?? type) !== 'VARCHAR')
     return `CAST(NULL AS ${type})`;
+  if (method === 'redact' && redact) {
+    const named = (text: string) => redact(text, (one) => ofText('redact', one));
+    if (element === undefined) return named(value);
+    // What replaces names reads a table, which a lambda cannot: as one text, with a blank that no name and no address has.
+    const text = `array_to_string(${value}, chr(12))`;
+    return `CASE WHEN len(${value}) > 0 THEN string_split(${named(text)}, chr(12)) ELSE ${value} END`;
+  }
   return element === undefined
-    ? method === 'redact' && redact
-      ? redact(value, (one) => ofText('redact', one))
-      : ofText(method, value)
+    ? ofText(method, value)
     : `list_transform(${value}, lambda x: ${ofText(method, 'x')})`;
 }
 

@@ -33,6 +33,12 @@ describe('an answer for an assistant', () => {
     expect(await tableText(answer([]), { rows: 5, cell: 50 })).toBe('No rows. Columns: a, b.');
   });
 
+  it('does not cut a character in two: half of an emoji is no JSON that every client reads', async () => {
+    const text = await tableText(answer([['x👩👩', '']]), { rows: 5, cell: 2 });
+    expect(text).toContain('| x… |');
+    expect(text).not.toMatch(/\p{Cs}/u);
+  });
+
   it('reads one row more than it shows, to say that there are more', async () => {
     const many = answer(Array.from({ length: 100 }, (_, index) => [index, index]));
     const text = await tableText(many, { rows: 3, cell: 50 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { millisecondsOf } from '../../../src/contract/fields.js';
+import { dateTime, millisecondsOf } from '../../../src/contract/fields.js';
 
 const { TZ } = process.env;
 beforeAll(() => {
@@ -21,4 +21,13 @@ test('what is no time is NaN', () => {
   expect([null, 5, '', 'soon', '2026-01-02T03:04:61Z'].map(millisecondsOf)).toEqual(
     Array(5).fill(Number.NaN),
   );
+});
+
+test('what is wrong with a time is said without a pattern', () => {
+  const said = (time: string) => dateTime.safeParse(time).error?.issues.map(({ message }) => message);
+  expect(['yesterday', '2026-06-30T23:59:60Z'].map(said)).toEqual([
+    ['is not a date-time'],
+    ['is not a date-time'],
+  ]);
+  expect(said('2026-02-30T00:00:00Z')).toEqual(['is not a day of the calendar']);
 });

@@ -168,6 +168,15 @@ describe('how fast staff answers', () => {
     expect(await businessHours()).toEqual(waits.map(([, , hours]) => hours));
   });
 
+  test('working hours count for ten years: one message of the year 1 would fill 700,000 days', async () => {
+    await talk(stand, 'a', 't', [by('ann', '0001-01-01T00:00:00Z')]);
+    await talk(stand, 'b', 't', [by('ann', '9999-12-31T00:00:00Z'), by('staff', '9999-12-31T12:00:00Z')]);
+    await talk(stand, 'c', 't', [by('ann', '2026-03-06T10:00:00Z'), by('staff', '2026-03-06T12:30:00Z')]);
+    const [old] = await all("SELECT business_hours_waited AS h FROM conversation_turns WHERE group_id = 'a'");
+    expect(Number(old?.h) / 40 / 52).toBeCloseTo(10, 0);
+    expect((await businessHours()).slice(1)).toEqual([0, 2.5]);
+  });
+
   test('working hours are those of the settings, in their time zone', async () => {
     await talk(stand, 'g', 't', [by('ann', '2026-03-06T10:00:00Z'), by('staff', '2026-03-07T12:00:00Z')]);
     const view = sqlFile('views/07_business_hours');

@@ -86,16 +86,30 @@ test('final_ids follows merges to their end, and stops in a circle of merges', a
     { id: 'y', merged_into_id: 'ann' },
     { id: 'round', merged_into_id: 'about' },
     { id: 'about', merged_into_id: 'round' },
+    { id: 'outside', merged_into_id: 'round' },
+    ...Array.from({ length: 30 }, (_, n) => ({
+      id: `link${n}`,
+      merged_into_id: n === 29 ? 'ann' : `link${n + 1}`,
+    })),
   ]);
   await stand.insert('merges', [
     { entity_type: 'person', source_id: 'before-us', target_id: 'x', merged_at: day(9) },
     { entity_type: 'person', source_id: 'bob', target_id: 'ann', merged_at: day(9) },
   ]);
-  const rows = await all("SELECT id, final_id FROM final_ids WHERE id NOT IN ('round', 'about') ORDER BY id");
+  const rows = await all(
+    "SELECT id, final_id FROM final_ids WHERE id IN ('before-us', 'x', 'y', 'bob') ORDER BY id",
+  );
   expect(rows).toEqual([
     { id: 'before-us', final_id: 'ann' },
     { id: 'x', final_id: 'ann' },
     { id: 'y', final_id: 'ann' },
+  ]);
+  expect(await all("SELECT DISTINCT final_id FROM final_ids WHERE id LIKE 'link%'")).toEqual([
+    { final_id: 'ann' },
+  ]);
+  expect(await all("SELECT id, final_id FROM final_ids WHERE id IN ('round', 'about') ORDER BY id")).toEqual([
+    { id: 'about', final_id: 'round' },
+    { id: 'round', final_id: 'about' },
   ]);
 });
 

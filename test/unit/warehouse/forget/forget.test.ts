@@ -196,6 +196,31 @@ const forgetPerson = async (id: string) => {
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
 };
 
+test('a change that wants a text with something forgotten is not sent without it', async () => {
+  await loadBatch(
+    warehouse,
+    batchOf(runId, { documents: [doc('people', '7', 1, { displayName: 'Ona Laterson' })] }),
+  );
+  await warehouse.run(`INSERT INTO ops.changes BY NAME
+    SELECT unnest(['a', 'b', 'c', 'd']) AS id, 1 AS revision, 'topic' AS entity_type, 't' AS topic_id,
+      unnest(['queued', 'sending', 'applied', 'queued']) AS status, 'Ona Laterson' AS requested_by,
+      unnest(['Ona Laterson asked', 'Ona Laterson asked', 'Ona Laterson asked', 'done']) AS requested_reason`);
+  await warehouse.run(
+    "UPDATE ops.changes SET wanted = json_object('archived', true, 'archived_reason', requested_reason)",
+  );
+  await forgetPerson('7');
+  expect(
+    await warehouse.all(
+      "SELECT id, status, error, wanted ->> '$.archived_reason' AS reason FROM ops.changes ORDER BY id",
+    ),
+  ).toEqual([
+    { id: 'a', status: 'cancelled', error: 'A part of it was forgotten.', reason: '[forgotten] asked' },
+    { id: 'b', status: 'failed', error: 'A part of it was forgotten.', reason: '[forgotten] asked' },
+    { id: 'c', status: 'applied', error: null, reason: '[forgotten] asked' },
+    { id: 'd', status: 'queued', error: null, reason: 'done' },
+  ]);
+});
+
 test('a person who comes under another id, by an account or another address, is forgotten again', async () => {
   const slack = { platform: 'slack', platformId: 'U-4711-X', platformUsername: null };
   const email = { platform: 'email', platformId: 'kim@home.example', platformUsername: null };

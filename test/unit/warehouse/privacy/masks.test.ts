@@ -187,6 +187,12 @@ describe('what to select from a table', () => {
     ]);
   });
 
+  test('strict leaves no text of a reaction: a workspace names its own after people', () => {
+    const strict: PrivacySettings = { ...none, profile: 'strict' };
+    const columns = [{ name: 'identifier', type: 'VARCHAR' }];
+    expect(maskedIn(strict, 'message_reactions', columns)).toEqual(['identifier']);
+  });
+
   test('ids of several kinds in one column are hashed by row, and JSON keeps only what is allowed', async () => {
     const policy = policyOf({ ...none, mask: { 'people.id': 'hash', 'topics.title': 'truncate:3' } });
     const columns = [

@@ -28,7 +28,12 @@ test('names of people are replaced in the texts that stay, as whole words, and n
     doc('authors', 'a1', 0, { displayName: 'Status', isBot: true }),
     doc('person_groups', 'g1', 0, { group: { id: 'g1' } }, 'p1'),
     doc('stories', 'ruth-walter-asks', 0, { slug: 'ruth-walter-asks', draft: { title: 'Ruth Walter asks' } }),
-    doc('topics', 't1', 0, { title: 'Asked by Ruth Walter' }),
+    doc('topics', 't1', 0, {
+      title: 'Asked by Ruth Walter',
+      keywords: ['Ruth Walter', '', 'ruth@x.example', 'login'],
+      linkedTicket: { displayName: 'RUTH WALTER-1', url: 'https://tickets.example/?by=ruth@x.example' },
+    }),
+    doc('topics', 't2', 0, { title: 'Without keywords', keywords: [] }),
     doc('topic_history', 'h1', 0, { changes: { title: 'Asked by Ruth Walter' }, operation: 'INSERT' }, 't1'),
   ];
   await loadBatch(warehouse, batchOf(runId, { documents }));
@@ -44,7 +49,17 @@ test('names of people are replaced in the texts that stay, as whole words, and n
     { id: 'm4', content: '[name] wrote' },
     { id: 'm5', content: '[name], [name]: leave a mark on the truth walterite' },
   ]);
-  expect(await snapshot.all('SELECT title FROM topics')).toEqual([{ title: 'Asked by [name]' }]);
+  expect(
+    await snapshot.all(
+      'SELECT title, keywords, linked_ticket_display_name AS ticket, linked_ticket_url AS url FROM topics ORDER BY id',
+    ),
+  ).toEqual([
+    {
+      ...{ title: 'Asked by [name]', keywords: ['[name]', '', '[e-mail]', 'login'] },
+      ...{ ticket: '[name]-1', url: 'https:[e-mail]' },
+    },
+    { title: 'Without keywords', keywords: [], ticket: null, url: null },
+  ]);
   // The slug of a story is made from its title.
   expect(await snapshot.all('SELECT slug, title FROM stories')).toEqual([
     { slug: expect.stringMatching(/^[a-z]{32}$/), title: '[name] asks' },
