@@ -16,7 +16,7 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
 const longest = [
   ...['lake/faults', 'lake/organizations', 'lake/commands', 'others/long-texts'],
   ...['others/kills', 'others/cookbook', 'others/alerts'],
-  ...['integration/serve', 'integration/forget', 'integration/large-items'],
+  ...['simulation/plans', 'integration/serve', 'integration/forget', 'integration/large-items'],
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -65,7 +65,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          // The plans of the simulation take a minute each.
+          include: ['test/integration/**/*.test.ts', 'test/simulation/plans.test.ts'],
           isolate: false,
           globalSetup,
           setupFiles: afterFile,
@@ -78,7 +79,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'simulation',
-          include: ['test/simulation/*.test.ts'],
+          include: ['test/simulation/simulation.test.ts'],
           globalSetup,
           maxConcurrency: 2,
           testTimeout: 900_000,

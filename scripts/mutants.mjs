@@ -1,5 +1,6 @@
 // npm run mutants -- [--minutes 2] [--nights 10] [--jobs 2] [NN..]: plants each bug of test/simulation/mutants in a copy of the
-// program, and says which of them the simulation finds. A simulation that finds few of them is not worth its time.
+// program, and says which of them the simulation finds: first with the plans of test/simulation/plans, then with seeds that are
+// tried for so many minutes. A simulation that finds few of them is not worth its time.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +10,7 @@ import { parseArgs, promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const mutants = join(root, 'test/simulation/mutants');
+const plans = join(root, 'test/simulation/plans');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -51,8 +53,11 @@ async function outcomeOf(name) {
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     await run('git', ['apply', join(mutants, name)], { cwd: copy });
     await run(process.execPath, ['scripts/build.mjs'], { cwd: copy });
-    const args = ['--seed', '1', '--nights', values.nights, '--minutes', values.minutes, '--first'];
-    await run(process.execPath, ['scripts/simulate.mjs', ...args], { cwd: copy, maxBuffer: 1 << 28 });
+    const simulate = (/** @type {string[]} */ ...args) =>
+      run(process.execPath, ['scripts/simulate.mjs', ...args], { cwd: copy, maxBuffer: 1 << 28 });
+    for (const plan of readdirSync(plans))
+      await simulate('--seed', plan.split('-')[0] ?? '', '--plan', join(plans, plan));
+    await simulate('--seed', '1', '--nights', values.nights, '--minutes', values.minutes, '--first');
     return `NOT FOUND in ${took()}`;
   } catch (error) {
     const { stdout, stderr } = /** @type {{ stdout?: string, stderr?: string }} */ (error);

@@ -56,7 +56,8 @@ const defaultCell = 300;
 /**
  * Serves an assistant over stdin and stdout (MCP) until `stop`, or until it closes stdin. It reads the published snapshot
  * and nothing else: no tool writes, and no query reaches another file, a setting or the network. Requests run one at a
- * time, each within the bounds on rows, time and memory.
+ * time, each within the bounds on rows and, as far as DuckDB keeps them, on time and memory: a query whose single rows hold
+ * very long lists goes beyond both, and only a limit of the process holds it.
  */
 export async function serveAssistant(options: AssistantOptions, stop: AbortSignal): Promise<void> {
   const server = assistant(options);

@@ -5,6 +5,7 @@ import type { Row } from '../support/expected/row.js';
 import { differences } from '../support/oracle.js';
 import { placesOf } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
+import { untrueText } from './life.js';
 import type { Ended } from './program.js';
 import type { Simulation, Wish } from './simulation.js';
 
@@ -46,6 +47,7 @@ export async function everyNight(
   judge(simulation, 'each change is executed once', writeProblems(simulation));
   judge(simulation, 'files stay few and small', fileProblems(simulation));
   await nothingLost(simulation);
+  judge(simulation, 'an account is of one person', await accountsOfTwo(simulation));
   // A run that was cut short, or says that it is not complete, has not looked at everybody who came back and went again meanwhile.
   if (isQuiet || code === 0)
     judge(simulation, 'who is gone is in no topic and no company', await namedAlthoughGone(simulation));
@@ -243,11 +245,37 @@ function listed(table: string): string {
   return `SELECT '${table} ' || id AS name, id AS place FROM ${table} WHERE deleted_at IS NULL`;
 }
 
+/** An account that moved from one person to another would count its messages twice. */
+async function accountsOfTwo({ dataDir }: Simulation): Promise<string[]> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
+  return read(dataDir, async ({ rows }) => {
+    const found = await rows<{ name: string }>(
+      `SELECT concat_ws(' ', platform, platform_id, 'is of', string_agg(person_id, ' and ')) AS name
+         FROM person_identities GROUP BY platform, platform_id HAVING count(DISTINCT person_id) > 1`,
+    );
+    return found.map(({ name }) => name);
+  });
+}
+
+/** An answer that contradicts what else is known is not shown, not even until the next run. */
+export async function nothingUntrue(simulation: Simulation): Promise<void> {
+  const { dataDir } = simulation;
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return;
+  const found = await read(dataDir, ({ rows }) =>
+    rows<{ name: string }>(
+      `SELECT 'topic ' || id AS name FROM topics WHERE '${untrueText}' IN (title, priority_reasoning)
+       UNION ALL SELECT 'person ' || id FROM people WHERE display_name = '${untrueText}'`,
+    ),
+  );
+  const untrue = found.map(({ name }) => name);
+  judge(simulation, 'what cannot be true is not shown', [...untrue, ...(await accountsOfTwo(simulation))]);
+}
+
 /** Nothing that is still there, and was shown there the night before, is taken for gone. */
 export async function nothingLost(simulation: Simulation): Promise<void> {
   const { dataDir, world, removed, shownBefore } = simulation;
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return;
-  /** Where there is what a name names: a message is in the topic that lists it. */
+  /** Where there is what a name names: a message is in the topic that lists it, or else of the person who wrote it. */
   const now = (name: string): string | undefined => {
     const [table, id = ''] = name.split(' ');
     if (removed.ever.has(id)) return undefined;
@@ -255,16 +283,21 @@ export async function nothingLost(simulation: Simulation): Promise<void> {
     if (world.topics.get(id)?.migrated) return undefined;
     if (table !== 'messages')
       return world[table as 'topics' | 'people' | 'companies'].has(id) ? id : undefined;
-    const { groupId = '', deletedAt = 0 } = world.messages.get(id) ?? {};
+    const { groupId = '', authorId = '', deletedAt = 0 } = world.messages.get(id) ?? {};
+    if (deletedAt !== null) return undefined;
     const topic = world.topics.get(world.groups.get(groupId)?.topicId ?? '');
     const isListed = topic?.graphStatus === 'active' && !topic.migrated && !removed.ever.has(topic.id);
-    return isListed && deletedAt === null ? topic.id : undefined;
+    if (isListed) return topic.id;
+    const writer = world.authors.get(authorId ?? '')?.personId ?? '';
+    return world.people.has(writer) && !removed.ever.has(writer) ? writer : undefined;
   };
   const shown = await read(dataDir, ({ rows }) =>
     rows<{ name: string; place: string | null }>(
       `${['topics', 'people', 'companies'].map(listed).join(' UNION ALL ')}
-       UNION ALL SELECT 'messages ' || messages.id, topic_id
-         FROM messages LEFT JOIN topic_groups USING (group_id) WHERE deleted_at IS NULL`,
+       UNION ALL SELECT 'messages ' || messages.id, coalesce(topic_id, person_id)
+         FROM messages LEFT JOIN topic_groups USING (group_id) LEFT JOIN authors ON authors.id = author_id
+         LEFT JOIN person_identities ON platform = authors.source_name AND platform_id = source_author_id
+        WHERE deleted_at IS NULL`,
     ),
   );
   const names = new Set(shown.map(({ name }) => name));

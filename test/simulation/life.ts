@@ -189,7 +189,7 @@ export interface ActMove {
 export type StormMove =
   | { readonly fault: FaultRuleInput }
   | { readonly drift: number }
-  | { readonly between: ChangeMove; readonly route: string }
+  | { readonly between: ChangeMove; readonly route: string; readonly after?: number }
   | { readonly weather: number }
   /** Minutes without an answer. */
   | { readonly outage: number };
@@ -239,7 +239,8 @@ function nightOf(seed: number, no: number, nights: number): Night {
     misled: () => misled(random),
     stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random, weights)),
   }[kind]();
-  const run = random.weighted(weights.run);
+  // What is cut short is not published, and shows no untrue answer.
+  const run = kind === 'misled' ? 'whole' : random.weighted(weights.run);
   const most = {
     whole: 1,
     stopped: 120,
@@ -344,6 +345,10 @@ type Lie = Omit<Extract<FaultRuleInput, { kind: 'replace' }>, 'kind' | 'probabil
 const set = (values: Record<string, unknown>) =>
   Object.entries(values).map(([path, value]) => ({ path, value }));
 
+/** What only answers say that cannot be true. */
+export const untrueText = 'this was never so';
+const untrueTopic = { title: untrueText, priorityReasoning: untrueText };
+
 /** Answers that contradict what else is known: empty, the first page only, about something else, older, with a wrong total. */
 const misleadings: readonly Lie[] = [
   { match: { route: 'topic_groups' }, body: { data: [] } },
@@ -354,11 +359,14 @@ const misleadings: readonly Lie[] = [
     delete: ['data.1'],
     set: set({ limit: 1, page: 1, totalCount: 45 }),
   },
-  { match: { route: 'topic' }, set: set({ id: '00000000-0000-4000-8000-000000000000' }) },
-  { match: { route: 'person' }, set: set({ id: '999999' }) },
   {
     match: { route: 'topic' },
-    set: set({ title: 'old', priorityReasoning: 'old', updatedAt: '2020-01-01T00:00:00.000Z' }),
+    set: set({ id: '00000000-0000-4000-8000-000000000000', ...untrueTopic }),
+  },
+  { match: { route: 'person' }, set: set({ id: '999999', displayName: untrueText }) },
+  {
+    match: { route: 'topic' },
+    set: set({ ...untrueTopic, updatedAt: '2020-01-01T00:00:00.000Z' }),
   },
   // People go on naming a company that is not listed.
   ...['topics', 'people', 'companies', 'groups'].flatMap((route): Lie[] => [
@@ -380,18 +388,27 @@ const untrue: readonly Lie[] = [
 function misled(random: Random): StormMove[] {
   const lies = misleadings.filter(() => random.chance(0.6));
   return [
-    ...lies.map((lie) => ({ fault: { kind: 'replace', ...lie, probability: 0.3, times: 1 } as const })),
+    ...lies.map((lie) => ({ fault: { kind: 'replace', ...lie, probability: 0.5, times: 1 } as const })),
     ...Array.from({ length: random.whole(0, 3) }, () => between(random)),
   ];
 }
 
-/** A change that falls between the readings of two lists. */
+/** A change that falls between the readings of two lists, or of two answers. */
 function between(random: Random): StormMove {
   return {
     between: {
       change: random.pick(moving),
       ...{ of: random.whole(0, 1e6), with: random.whole(0, 1e6) },
     },
-    route: random.pick(['people', 'companies', 'topics', 'groups', 'person', 'topic_groups']),
+    route: random.pick([
+      'people',
+      'companies',
+      'topics',
+      'groups',
+      'person',
+      'topic_groups',
+      'person_identities',
+    ]),
+    after: random.whole(0, 5),
   };
 }

@@ -92,13 +92,19 @@ function again(seed: number): string {
   return /: ([0-9a-f]{16}) /.exec(stdout)?.[1] ?? stdout;
 }
 
+/** That of a night in a plan which says nothing else. */
+const wholeRun = { run: 'whole', after: 1, pause: 1 } as const;
+
 async function report(seed: number): Promise<boolean> {
   const began = real.elapsed();
   const only = values.only?.split(',').map(Number);
   const whole =
     values.plan === undefined
       ? planOf(seed, Number(values.nights))
-      : (JSON.parse(readFileSync(values.plan, 'utf8')) as Night[]);
+      : (JSON.parse(readFileSync(values.plan, 'utf8')) as Partial<Night>[]).map((night) => ({
+          ...({ no: 0, kind: 'quiet', moves: [], storm: [], run: wholeRun } as const),
+          ...night,
+        }));
   const plan = whole.filter(({ no }) => only?.includes(no) ?? true);
   const result = await simulate(seed, plan, values.trace);
   const took = `${((real.elapsed() - began) / 1000).toFixed(1)} s`;

@@ -1,21 +1,5 @@
-import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const seeds = fileURLToPath(new URL('seeds/', import.meta.url));
-
-/** Runs a simulation in a process of its own: it replaces the clocks of the one that it runs in. */
-function simulate(args: readonly string[]): Promise<{ code: number | null; printed: string }> {
-  const child = spawn(process.execPath, [`${root}scripts/simulate.mjs`, ...args], { stdio: 'pipe' });
-  let printed = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-    });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
-}
+import { plansIn, simulate } from '../support/simulate.js';
 
 it.concurrent('the same seed gives the same requests, answers and results', async () => {
   // One that meets memory errors.
@@ -27,16 +11,8 @@ it.concurrent('the same seed gives the same requests, answers and results', asyn
   );
 });
 
-/** Plans that failed once, by the seed of their organization: SEED-what-was-wrong.json. */
-it.concurrent.each(readdirSync(seeds).filter((name) => name.endsWith('.json')))(
-  'what failed once: %s',
-  async (name) => {
-    const { code, printed } = await simulate([
-      '--seed',
-      name.split('-')[0] ?? '',
-      '--plan',
-      `${seeds}${name}`,
-    ]);
-    expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
-  },
-);
+/** Plans that failed once. */
+it.concurrent.each(plansIn('seeds'))('what failed once: $name', async ({ args }) => {
+  const { code, printed } = await simulate(args);
+  expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
+});

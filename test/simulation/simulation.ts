@@ -20,6 +20,7 @@ import {
   type Moment,
   noLostWishes,
   nothingLost,
+  nothingUntrue,
   ownTexts,
   servedNightly,
   shownValues,
@@ -247,6 +248,7 @@ export class Simulation {
   /** What was doubted is read again in the next two nights. */
   async #misled(): Promise<void> {
     await nothingLost(this);
+    await nothingUntrue(this);
     this.#clear();
     for (const _ of [1, 2]) {
       this.#pass(20 * hour);
@@ -322,7 +324,9 @@ export class Simulation {
     } else {
       const change = this.#changeOf(move.between, night);
       if (change)
-        this.service.faults.add([{ kind: 'change', change, times: 1, match: { route: move.route } }]);
+        this.service.faults.add([
+          { kind: 'change', change, times: 1, match: { route: move.route }, after: move.after ?? 0 },
+        ]);
     }
   }
 

@@ -68,6 +68,7 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   const companies = [...world.companies.values()].flatMap((one) => (one.isOrgCompany ? [] : one.id));
   const groups = [...world.groups.keys()];
   const messages = [...world.messages.keys()];
+  const account = pick([...world.authors.values()], other);
   const given: Record<ChangeMove['change'], Record<string, unknown>> = {
     createTopic: { title: `topic ${other}` },
     deleteTopic: { topicId: pick(removed.mayGo(topics), of) },
@@ -92,8 +93,8 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
     },
     linkIdentity: {
       personId: pick(people, of),
-      platform: 'slack',
-      platformId: pick([...world.authors.values()], other)?.sourceAuthorId,
+      platform: account?.sourceName,
+      platformId: account?.sourceAuthorId,
     },
     createCompany: { fields: { name: `company ${other}` } },
     deleteCompany: { companyId: pick(removed.mayGo(companies), of) },
