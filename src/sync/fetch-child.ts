@@ -70,7 +70,7 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
     await context.batcher.add({ coverage: [coverage] });
     return;
   }
-  if (lags(task, staging)) {
+  if (await lags(context, task, staging)) {
     context.lagging.add(`${child.name} ${entityId}`);
     const error = 'the answer is older than the item of the list';
     staging.coverage.push({ ...coverage, error, reason: older });
@@ -83,14 +83,26 @@ const mostLags = 3;
 
 /**
  * Whether a detail is older than the list's item, by their `updatedAt`: a server answered that lags behind. What the list
- * says counts (raw.is_younger), and the next sync asks for the rest, also where the detail was not due but checked.
+ * says counts (raw.is_younger), and the next sync asks for the rest, also where the detail was not due but checked. A stored
+ * detail that is newer stays, however long ago it came: the list shows that the service was not put back.
  */
-function lags({ child, entityId, updatedAt, attempts }: Task, staging: Staging): boolean {
+async function lags({ store }: Context, task: Task, staging: Staging): Promise<boolean> {
+  const { child, entityId, updatedAt, attempts } = task;
   if (!isDetail(child) || updatedAt === null || attempts >= mostLags) return false;
-  const own = staging.documents.find(({ endpoint, id }) => endpoint === child.name && id === entityId);
-  const { updatedAt: answered } = JSON.parse(own?.body ?? '{}') as { updatedAt?: unknown };
+  const at = staging.documents.findIndex(({ endpoint, id }) => endpoint === child.name && id === entityId);
+  const answered = updatedOf(staging.documents[at]);
   // A time that cannot be read is NaN, which is not less than any.
-  return millisecondsOf(answered) < millisecondsOf(updatedAt);
+  if (!(answered < millisecondsOf(updatedAt))) return false;
+  const [stored] = await store.all<{ body: string }>(
+    'SELECT body FROM raw.documents WHERE endpoint = $name AND id = $id',
+    { name: child.name, id: entityId },
+  );
+  if (answered < updatedOf(stored)) staging.documents.splice(at, 1);
+  return true;
+}
+
+function updatedOf(document: { readonly body: string } | undefined): number {
+  return millisecondsOf((JSON.parse(document?.body ?? '{}') as { updatedAt?: unknown }).updatedAt);
 }
 
 function isDetail({ name, list }: Child): boolean {

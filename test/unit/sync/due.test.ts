@@ -477,30 +477,45 @@ describe('what may be checked', () => {
 
   test('is due where a check found it older than its list, until the third time', async () => {
     const updatedAt = '2026-02-27T00:00:00Z';
-    await load([item('topics', 't', { updatedAt })]);
+    // Stored so many syncs ago that it would protect itself from nothing else.
+    const [t, long] = [
+      { updatedAt, title: 'stored' },
+      { updatedAt, title: 'stored', id: 'long' },
+    ];
+    await load([item('topics', 't', t), item('topics', 'long', long), item('topic', 'long', long)]);
+    await warehouse.run(
+      `INSERT INTO ops.runs (run_id, command) SELECT 'x' || n, 'sync' FROM range(4) AS t (n)`,
+    );
     const fingerprint = (await fingerprints('topic')).get('t')!;
     await load([], [covered('topic', 't', { fingerprint })]);
     const later = new Date(now.getTime() + 5 * 86_400_000);
     const dueLater = async () =>
       (await look(warehouse, of('topic'), settings, later, { runId: '20260302T000000000Z-0001' })).tasks;
-    const answered = async () => {
-      const [task] = [...(await dueLater()), ...(await notDue(warehouse, of('topic'), settings, now, ['t']))];
+    const answered = async (id = 't') => {
+      const [task] = [
+        ...(await dueLater()),
+        ...(await notDue(warehouse, of('topic'), settings, now, ['t'])),
+      ].filter(({ entityId }) => entityId === id);
       const context = {
         api: {
           call: async () => ({
-            body: plainTopic(1, { id: 't', updatedAt: '2026-02-26T00:00:00Z' }),
+            body: plainTopic(1, { id, updatedAt: '2026-02-26T00:00:00Z' }),
             status: 200,
             arrivedAt: arrivalNow({ now: () => now.getTime() }),
           }),
         },
         batcher: { add: async (parts: object) => void (await loadBatch(warehouse, batchOf(runId, parts))) },
+        store: warehouse,
         lagging: new Set(),
         doubts: new Map(),
         seenContent: new SeenContent(),
       } as unknown as Context;
       await fetchChild(context, task as Task);
-      return brief(await dueLater());
+      return brief((await dueLater()).filter(({ entityId }) => entityId === id));
     };
+    const stored = `SELECT body ->> '$.title' AS title FROM raw.documents WHERE endpoint = 'topic' AND id = 'long'`;
+    expect(await answered('long')).toEqual(['long changed']);
+    expect(await warehouse.all(stored)).toEqual([{ title: 'stored' }]);
     expect([await answered(), await answered(), await answered()]).toEqual(Array(3).fill(['t changed']));
     expect(await answered()).toEqual([]);
   });
