@@ -57,7 +57,9 @@ class LastFetched {
   group(id: unknown): Row | null {
     const { groups, topics } = this.renderer.world;
     const group = groups.get(String(id));
-    if (!group) return this.ofUnreadable.has(id) ? {} : null;
+    // Nothing says that it went from there, whether to another topic or to none.
+    if (this.ofUnreadable.has(id)) return {};
+    if (!group) return null;
     if (group.topicId !== null) return topics.get(group.topicId)?.migrated ? {} : null;
     return this.#someWereDissolved && group.similarityAtAssignment !== null ? {} : null;
   }
