@@ -9,6 +9,7 @@ import {
   ExitCode,
   LockedError,
   messageOf,
+  problemsOf,
   problemText,
   RefusedError,
   SignalhouseError,
@@ -64,8 +65,7 @@ function fail(name: string, text: string, hint: string | null, exitCode: ExitCod
 
 function failed(name: string, error: unknown, exitCode?: ExitCode): Check {
   const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
-  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
-  return fail(name, [messageOf(error), ...problems].join('; '), hint, exitCode);
+  return fail(name, [messageOf(error), ...problemsOf(error)].join('; '), hint, exitCode);
 }
 
 /** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */

@@ -58,11 +58,15 @@ export class UsageError extends SignalhouseError {
   }
 }
 
+/** The problems of a UsageError, one line each; none of another error. */
+export function problemsOf(error: unknown): string[] {
+  return error instanceof UsageError ? error.problems.map(problemText) : [];
+}
+
 /** What went wrong and what to do next, one sentence after the other. */
 export function sentencesOf(error: unknown): string {
-  const wrong = error instanceof UsageError ? error.problems.map(problemText) : [];
   const hint = error instanceof SignalhouseError && error.hint !== undefined ? [error.hint] : [];
-  return [messageOf(error), ...wrong, ...hint]
+  return [messageOf(error), ...problemsOf(error), ...hint]
     .map((text, at, { length }) => (at === length - 1 || /[.:]$/.test(text) ? text : `${text}.`))
     .join(' ');
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import type { OnceRecord, ServeAccess, TestedChannel } from '../../app/serve.js';
 import type { RunSignals } from '../../app/setup.js';
-import { ExitCode, messageOf, problemText, UsageError } from '../../base/errors.js';
+import { ExitCode, messageOf, problemsOf, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
 import { type Context, command, port, text, toggle } from '../command.js';
@@ -134,8 +134,7 @@ async function untilChanged(
 }
 
 function wrongIn(error: unknown): string {
-  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
-  return problems.join('; ') || messageOf(error);
+  return problemsOf(error).join('; ') || messageOf(error);
 }
 
 interface Watched {

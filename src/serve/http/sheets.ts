@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { LockedError, problemText, SignalhouseError, UsageError } from '../../base/errors.js';
+import { LockedError, problemsOf, SignalhouseError, UsageError } from '../../base/errors.js';
 import type { PageContent, Person } from '../page/page.js';
 import {
   type Problem,
@@ -144,8 +144,7 @@ function problemOf(error: unknown): Problem {
   const { body } = answerTo(error);
   if (!(error instanceof SignalhouseError) || error instanceof LockedError)
     return { message: body.message, details: [] };
-  const problems = error instanceof UsageError ? error.problems.map(problemText) : [];
-  return { message: error.message, details: [...problems, ...(error.hint ? [error.hint] : [])] };
+  return { message: error.message, details: [...problemsOf(error), ...(error.hint ? [error.hint] : [])] };
 }
 
 function filterOf({ query }: FastifyRequest): SheetFilter {

@@ -72,7 +72,7 @@ function sheets(intake: Intake, bodyLimit: number) {
 const howToSend =
   'Send at least one row: a JSON array of objects as application/json, or CSV as text/csv, not compressed.';
 
-/** JSON and CSV, and nothing else. The bytes of CSV stay as they are: whoever reads a sheet finds out their encoding. */
+/** JSON and CSV, and nothing else. CSV is kept as bytes, because the import detects its encoding. */
 function readSheets(app: FastifyInstance): void {
   const json = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
