@@ -153,16 +153,16 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
   const waiting = filesUnder(join(dataDir, 'inbox'))
     .map((path) => relative(join(dataDir, 'inbox'), path))
     .filter((name) => !/^(done|rejected)[/\\]/.test(name));
-  const foreign: string[] = [];
-  for (const name of namesIn(dataDir)) {
-    const isOther = exported.includes(extname(name).toLowerCase()) && ![...others, ...aside].includes(name);
-    if (isOther && (await holds(join(dataDir, name), encryptionKey, forgotten))) foreign.push(name);
-  }
-  const attributes: string[] = [];
-  for (const name of attributeFiles) {
-    const path = join(dataDir, name);
-    if (existsSync(path) && (await holds(path, encryptionKey, forgotten))) attributes.push(name);
-  }
+  const holding = async (names: readonly string[]) => {
+    const found: string[] = [];
+    for (const name of names)
+      if (await holds(join(dataDir, name), encryptionKey, forgotten)) found.push(name);
+    return found;
+  };
+  const isOther = (name: string) =>
+    exported.includes(extname(name).toLowerCase()) && ![...others, ...aside].includes(name);
+  const foreign = await holding(namesIn(dataDir).filter(isOther));
+  const attributes = await holding(attributeFiles.filter((name) => existsSync(join(dataDir, name))));
   const views = namesIn(join(dataDir, 'views')).filter((name) => {
     const text = readFileSync(join(dataDir, 'views', name), 'utf8');
     return forgotten.redact(text) !== text;
