@@ -226,7 +226,7 @@ SELECT
   '09:00:00' AS opens,
   '17:00:00' AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:4eed0b30ea3bc970
+-- From sql/views/08_conversation_turns.sql sha256:d9743888f83126b3
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS

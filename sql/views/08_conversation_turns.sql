@@ -46,30 +46,32 @@ turns AS (
   WHERE is_first
   WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
+-- Working hours count within ten years of the data: a message of the year 1 would fill 700,000 days.
+counted AS (
+  SELECT as_of, as_of - INTERVAL 87600 HOUR AS counts_from, as_of + INTERVAL 87600 HOUR AS counts_to
+  FROM data_as_of
+),
 local AS (
   SELECT
     turns.*,
     -- Until now, where nobody has answered.
     coalesce(answered_at, as_of) AS waited_until,
-    -- Working hours count within ten years of the data: a message of the year 1 would fill 700,000 days.
-    as_of - INTERVAL 87600 HOUR AS counts_from,
-    as_of + INTERVAL 87600 HOUR AS counts_to,
     (greatest(least(began_at, counts_to), counts_from) AT TIME ZONE timezone)::DATE AS began_on,
     (greatest(least(waited_until, counts_to), counts_from) AT TIME ZONE timezone)::DATE AS waited_on
   FROM turns
   CROSS JOIN business_hours
-  CROSS JOIN data_as_of
+  CROSS JOIN counted
 ),
 days AS (
   SELECT first_day + unnest(range(last_day - first_day + 1))::INTEGER AS day
   FROM (
     -- In any time zone.
     SELECT
-      (greatest(least(min(created_at), as_of), as_of - INTERVAL 87600 HOUR) AT TIME ZONE 'UTC')::DATE - 1 AS first_day,
-      (least(greatest(max(created_at), as_of), as_of + INTERVAL 87600 HOUR) AT TIME ZONE 'UTC')::DATE + 1 AS last_day
+      (greatest(least(min(created_at), as_of), counts_from) AT TIME ZONE 'UTC')::DATE - 1 AS first_day,
+      (least(greatest(max(created_at), as_of), counts_to) AT TIME ZONE 'UTC')::DATE + 1 AS last_day
     FROM messages
-    CROSS JOIN data_as_of
-    GROUP BY as_of
+    CROSS JOIN counted
+    GROUP BY as_of, counts_from, counts_to
   )
 ),
 -- Working time of each day in microseconds, from moments and not from what clocks show: an hour is left out or repeated where
