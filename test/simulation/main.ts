@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DatabaseCalls } from './database-calls.js';
 import { type Night, planOf } from './life.js';
@@ -13,7 +13,8 @@ const usage = `npm run simulate -- [--seed N] [--nights 365] [--seeds 1] [--doub
 
 Runs nights of an organization, its users and the program in virtual time, all made from one seed.
 
-  --seed N      The first seed (default: another one each time; it is printed)
+  --seed N      The first seed (default: that in the name of the plan, SEED-what-happens.json, or another one each time; it is
+                printed)
   --seeds N     So many seeds, one after the other
   --minutes N   Seeds until so many minutes have passed
   --nights N    Nights of each seed
@@ -48,7 +49,7 @@ const real = { now: Date.now.bind(Date), elapsed: performance.now.bind(performan
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string', default: String(real.now() % 1_000_000) },
+    seed: { type: 'string' },
     seeds: { type: 'string', default: '1' },
     minutes: { type: 'string' },
     nights: { type: 'string', default: '365' },
@@ -133,9 +134,12 @@ async function report(seed: number): Promise<boolean> {
 if (values.help) print(usage);
 else {
   const until = values.minutes === undefined ? 0 : real.elapsed() + Number(values.minutes) * 60_000;
+  const first = Number(
+    values.seed ?? (values.plan ? basename(values.plan).split('-')[0] : real.now() % 1_000_000),
+  );
   let failures = 0;
   for (let no = 0; values.minutes === undefined ? no < Number(values.seeds) : real.elapsed() < until; no += 1)
-    if (!(await report(Number(values.seed) + no))) {
+    if (!(await report(first + no))) {
       failures += 1;
       if (values.first) break;
     }

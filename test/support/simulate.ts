@@ -15,11 +15,8 @@ export function simulate(args: readonly string[]): Promise<{ code: number | null
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
 }
 
-/** The plans in a folder of test/simulation, by the seed of their organization: SEED-what-happens.json. */
+/** The plans in a folder of test/simulation. */
 export function plansIn(folder: 'seeds' | 'plans'): { name: string; args: string[] }[] {
-  const names = readdirSync(`${root}test/simulation/${folder}`);
-  return names.map((name) => ({
-    name,
-    args: ['--seed', name.split('-')[0] ?? '', '--plan', `${root}test/simulation/${folder}/${name}`],
-  }));
+  const path = `${root}test/simulation/${folder}`;
+  return readdirSync(path).map((name) => ({ name, args: ['--plan', `${path}/${name}`] }));
 }
