@@ -275,6 +275,10 @@ it('two people at once are both told, and neither wins by being later', async ()
     expect(textOf(visitor.page)).toMatch(new RegExp(`${who} wants priority`));
   }
   expect(priorityOf(topic)).toBe(before);
+  // What contradicts others is stored when it is confirmed, as what waits for a decision.
+  await anna.upload('third.csv', `topic_id,priority\n${topic.id},${before === 'low' ? 'high' : 'low'}\n`);
+  expect(textOf(anna.page)).toContain('1 change to confirm');
+  await anna.press('cancel');
 
   // One of them decides, when no job runs.
   const { page, path } = ben;

@@ -214,7 +214,8 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
 }
 
 function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
-  const { by, at, state, changes, notes, refusal } = sheet;
+  const { by, at, state, changes, conflicts, notes, refusal } = sheet;
+  const number = changes.length + conflicts.length;
   const who = html`<p class="quiet">${sheet.isUndo ? 'Asked for' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}</p>`;
   const said = [refusal, ...notes].filter((one) => one !== null);
   const notesList =
@@ -223,9 +224,9 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
     'summary',
     state !== 'new'
       ? 'What became of it'
-      : changes.length === 0
+      : number === 0
         ? 'Nothing to change'
-        : `${counted(changes.length, 'change')} to confirm`,
+        : `${counted(number, 'change')} to confirm`,
     state === 'new' ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     quietText(sheet),
     notesList,
