@@ -215,12 +215,15 @@ function budgetProblems({ platform, mostRequests: most }: Simulation): string[] 
   return found;
 }
 
-/** Every request was one of a change, with the key that was stored before. */
-function writeProblems({ service, keysOfChanges }: Simulation): string[] {
+/** Every request was one of a change, with the key that was stored before; only a person sends a change again under another one. */
+function writeProblems({ service, changesOfKeys, writesBeforeRetry }: Simulation): string[] {
   const keys = service.stats.writes.map(({ idempotencyKey }) => idempotencyKey);
-  const unknown = keys.filter((key) => key !== null && !keysOfChanges.has(key));
+  const unknown = keys.filter((key) => key !== null && !changesOfKeys.has(key));
   const twice = keys.filter((key, at) => key !== null && keys.indexOf(key) !== at);
+  const changes = keys.slice(writesBeforeRetry).flatMap((key) => changesOfKeys.get(key ?? '') ?? []);
+  const again = changes.filter((id, at) => changes.indexOf(id) !== at);
   return [
+    ...again.map((id) => `change ${id} was executed more than once`),
     ...twice.map((key) => `${key} was executed more than once`),
     ...unknown.map((key) => `${key} was sent for no change`),
     ...(keys.includes(null) ? ['a request was sent without a key'] : []),
@@ -346,7 +349,6 @@ interface StoredChange {
   readonly entity_id: string;
   readonly wanted: Readonly<Record<string, unknown>>;
   readonly base: Readonly<Record<string, unknown>>;
-  readonly overwrite: boolean;
   readonly requested_by: string | null;
   readonly superseded_by: string | null;
   readonly undoes: string | null;
@@ -360,7 +362,7 @@ async function changesOf(dataDir: string): Promise<StoredChange[]> {
   return read(dataDir, ({ rows }) =>
     rows<StoredChange>(
       `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
-              coalesce(overwrite, false) AS overwrite, requested_by, superseded_by, undoes, error_code, error
+              requested_by, superseded_by, undoes, error_code, error
          FROM ops.changes`,
     ),
   );
@@ -371,7 +373,7 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
-    const { id, status, overwrite, undoes, error, error_code: reason } = change;
+    const { id, status, undoes, error, error_code: reason } = change;
     if (!executed.has(key)) continue;
     // It was in doubt when somebody else's value was read: a conflict, which was told before it was replaced or given up.
     if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;
@@ -380,7 +382,7 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
     if (['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);
-    if (overwrite || had === undefined) continue;
+    if (had === undefined) continue;
     for (const name of Object.keys(wanted)) {
       if (!(name in had) || had[name] === wanted[name]) continue;
       // Nobody has seen whether something is archived whose own page was not read yet.

@@ -114,8 +114,10 @@ export class Simulation {
   readonly #contents = new Set<string>();
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
-  /** Each key that a change had when it was sent: a conflict that is retried gets another one. */
-  readonly keysOfChanges = new Set<string>();
+  /** The changes that had a key when it was sent, by key: a conflict that is retried gets another one. */
+  readonly changesOfKeys = new Map<string, readonly string[]>();
+  /** The changes that were executed before somebody decided to send some of them again. */
+  writesBeforeRetry = 0;
   /** Fields that somebody else set, by entity. */
   readonly colleagueSet = new Set<string>();
   #downFrom = Number.POSITIVE_INFINITY;
@@ -416,6 +418,7 @@ export class Simulation {
         await this.#command(['changes', 'cancel', '--status', 'queued']);
         return;
       case 'retry':
+        this.writesBeforeRetry = this.service.stats.writes.length;
         await this.#command([
           ...['changes', 'retry', '--status', 'conflict', '--status', 'failed'],
           ...(other % 2 ? ['--overwrite'] : []),
@@ -509,7 +512,9 @@ export class Simulation {
     if (method !== 'PATCH' || key === undefined) return;
     // What is sent was stored before, whatever becomes of the table and its copies after that.
     const journal = join(this.dataDir, 'changes.journal');
-    if (existsSync(journal) && readFileSync(journal).includes(key)) this.keysOfChanges.add(key);
+    const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : [];
+    const ids = lines.flatMap((line) => (line.includes(key) ? (/"id":"([^"]+)"/.exec(line)?.[1] ?? []) : []));
+    if (ids.length > 0) this.changesOfKeys.set(key, [...new Set(ids)]);
     if (this.before.has(key)) return;
     const [, id] = /\/topics\/([^/?]+)/.exec(path) ?? [];
     const topic = this.world.topics.get(id ?? '');
