@@ -55,6 +55,7 @@ const meanWeights = {
     undoOfEarlier: 2,
     cancelled: 1,
     retried: 2,
+    partly: 2,
     rebuilt: 1,
     fileLost: 1,
     clockSet: 1,
@@ -126,6 +127,8 @@ type ActKind =
   /** A colleague sets something else in the same fields. */
   | 'colleagueAgainst'
   | 'sync'
+  /** Only some of the lists. */
+  | 'syncOnly'
   | 'push'
   | 'pushKilled'
   /** Changes are made, and some of their answers are lost. */
@@ -153,6 +156,7 @@ const stories: Readonly<Record<keyof Weights['story'], readonly (ActKind | 'impo
   undoOfEarlier: ['undo'],
   cancelled: ['cancel'],
   retried: ['retry', 'push'],
+  partly: ['syncOnly'],
   rebuilt: ['rebuild'],
   fileLost: ['loseLiveFile'],
   clockSet: ['clockJump'],
@@ -367,6 +371,10 @@ const misleadings: readonly Lie[] = [
   {
     match: { route: 'topic' },
     set: set({ ...untrueTopic, updatedAt: '2020-01-01T00:00:00.000Z' }),
+  },
+  {
+    match: { route: 'topics' },
+    set: set({ 'data.0.title': untrueText, 'data.0.updatedAt': '2020-01-01T00:00:00.000Z' }),
   },
   // People go on naming a company that is not listed.
   ...['topics', 'people', 'companies', 'groups'].flatMap((route): Lie[] => [
