@@ -75,7 +75,7 @@ export function sheetsOf(
 
   function askForPush(): void {
     const push = config.serve.jobs.find(({ run }) => run === 'push');
-    if (push) schedule.ask(push.name);
+    if (push) void schedule.ask(push.name);
   }
 
   /** Queues the changes of a sheet or an undo, and returns what was left out. After a kill in the middle, none is queued twice. */

@@ -22,7 +22,7 @@ export type Intake = (
 
 export interface WriteOptions {
   readonly token: string;
-  readonly ask: (job: string) => RequestedRun;
+  readonly ask: (job: string) => Promise<RequestedRun>;
   /** Without it, POST /changes does not exist. */
   readonly intake?: Intake | undefined;
   readonly maxSheetBytes: number;
@@ -36,7 +36,7 @@ export function writes({ token, ask, intake, maxSheetBytes }: WriteOptions) {
     app.addContentTypeParser('*', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
 
     app.post<{ Params: { name: string } }>('/jobs/:name/run', async ({ params: { name } }, reply) => {
-      const asked = ask(name);
+      const asked = await ask(name);
       if (asked === 'unknown') throw new HttpError(404, 'unknown_job', 'There is no job with that name.');
       if (asked === 'busy')
         throw new HttpError(409, 'already_running', `${name} is already running or waiting.`);

@@ -102,9 +102,16 @@ export function isSuccess({ outcome }: RunRecord): boolean {
   return outcome === 'done' || outcome === 'stopped';
 }
 
+/** The memory after somebody requested a run: it has no due time, so it is a retry until it has ended by itself. */
+export function requested(memory: ScheduleMemory, job: string, at: Iso): ScheduleMemory {
+  const { handledDue = null, lastSuccessAt = null } = memory.jobs[job] ?? {};
+  const now = { handledDue, lastSuccessAt, retry: { at, count: 1 } };
+  return { ...memory, jobs: { ...memory.jobs, [job]: now } };
+}
+
 /**
  * The memory after a run. Every run but an interrupted one handles its due time. A run that ended by itself decides
- * whether there is a retry. One that somebody requested has no due time: when it is interrupted, it is tried again.
+ * whether there is a retry.
  */
 export function remembered(
   memory: ScheduleMemory,
@@ -114,14 +121,13 @@ export function remembered(
   const { handledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
   const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
   const handles = record.dueAt !== null && record.outcome !== 'interrupted';
-  const wasRequested = record.trigger === 'manual' && record.outcome === 'interrupted';
   return {
     jobs: {
       ...memory.jobs,
       [record.job]: {
         handledDue: handles ? later(handledDue, record) : handledDue,
         lastSuccessAt: isSuccess(record) ? record.endedAt : lastSuccessAt,
-        retry: endedByItself ? next : wasRequested ? { at: record.endedAt, count: 1 } : retry,
+        retry: endedByItself ? next : retry,
       },
     },
     history: [record, ...memory.history].slice(0, historyLength),

@@ -24,6 +24,7 @@ import {
   type Retry,
   type RunRecord,
   remembered,
+  requested,
   retryPauseMs,
   type ScheduleMemory,
   type ScheduleStore,
@@ -147,13 +148,15 @@ export class Scheduler {
     return this.#memory.history.filter((record) => !before.includes(record)).reverse();
   }
 
-  /** Queues a run of a job; `busy` when it is already running or waiting. */
-  ask(name: string): RequestedRun {
+  /** Queues a run of a job; `busy` when it is already running or waiting. Once it is accepted, no kill loses it. */
+  async ask(name: string): Promise<RequestedRun> {
     const job = this.options.jobs.find((one) => one.name === name);
     if (!job) return 'unknown';
     if (this.#stop.signal.aborted) return 'stopping';
     if (this.#queue.has(job)) return 'busy';
+    this.#memory = requested(this.#memory, name, iso(this.#clock.now()));
     this.#queue.add(this.#entry(job, 'manual', null));
+    await this.#save('a run that was requested cannot be stored: a restart would lose it');
     return 'accepted';
   }
 
@@ -210,13 +213,6 @@ export class Scheduler {
       const next =
         isDueTime && job.catchUp === false ? 'it waits for its schedule' : 'it will run at the next start';
       log.info({ job: job.name }, `${job.name} was waiting: ${next}`);
-      // Nothing else remembers what somebody requested.
-      if (trigger === 'manual') {
-        await this.#recordEnd({
-          ...{ job: job.name, trigger, outcome: 'interrupted', exitCode: null, dueAt: null, startedAt: null },
-          ...{ message: messageOf(reason), endedAt: iso(this.#clock.now()) },
-        });
-      }
     }
     if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
     const holder = this.#holder();
@@ -348,16 +344,19 @@ export class Scheduler {
   }
 
   async #recordEnd(record: RunRecord, retry: Retry | null = null): Promise<void> {
-    const { log, memory, onEnd } = this.options;
+    const { log, onEnd } = this.options;
     this.#memory = remembered(this.#memory, record, retry);
     try {
       onEnd?.(record);
     } catch (error) {
       log.error({ err: error }, 'a listener for runs failed');
     }
-    await memory.save(this.#memory).catch((error: unknown) => {
-      log.error({ err: error }, 'this run cannot be stored: it may run again after a restart');
-    });
+    await this.#save('this run cannot be stored: it may run again after a restart');
+  }
+
+  async #save(problem: string): Promise<void> {
+    const { log, memory } = this.options;
+    await memory.save(this.#memory).catch((error: unknown) => log.error({ err: error }, problem));
   }
 
   async #recall(): Promise<void> {

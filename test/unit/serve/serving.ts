@@ -196,7 +196,7 @@ export function serving(
   const site: Site = {
     ...{ intake, report, run, metrics },
     facts: cacheFacts({ facts, log: silentLog, maxAgeMs: 0 }),
-    schedule: { view: () => someSchedule, ask: () => 'accepted', ...schedule },
+    schedule: { view: () => someSchedule, ask: async () => 'accepted', ...schedule },
   };
   return { port: 0, version: '1.2.3', log: silentLog, ...options, sites: [site] };
 }

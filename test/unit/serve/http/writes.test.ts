@@ -54,7 +54,7 @@ describe('the token', () => {
   ])('is asked for: %s', async (authorization) => {
     const asked: string[] = [];
     const schedule = {
-      ask: (job: string): RequestedRun => {
+      ask: async (job: string): Promise<RequestedRun> => {
         asked.push(job);
         return 'accepted';
       },
@@ -83,7 +83,7 @@ it.each([
   ['busy', 409],
   ['stopping', 503],
 ] as const)('POST /jobs/NAME/run answers %s with %i', async (asked, status) => {
-  const schedule = { ask: () => asked };
+  const schedule = { ask: async () => asked };
   for (const payload of [undefined, {}]) {
     const answer = await post('/jobs/nightly/run', payload ? { payload } : {}, { token, schedule });
     expect(answer.statusCode).toBe(status);

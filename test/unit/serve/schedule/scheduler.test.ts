@@ -224,40 +224,45 @@ describe('one at a time', () => {
     const jobs = [job('long', '0 1 * * *'), waits];
     const { scheduler, records, pass } = scheduling(jobs, { clock, memory, run: long });
     await scheduler.start();
-    expect(scheduler.ask('nobody')).toBe('unknown');
-    expect(scheduler.ask('long')).toBe('accepted');
-    expect(scheduler.ask('long')).toBe('busy');
-    expect(scheduler.ask('waits')).toBe('accepted');
-    expect(scheduler.ask('waits')).toBe('busy');
+    expect(await scheduler.ask('nobody')).toBe('unknown');
+    expect(await scheduler.ask('long')).toBe('accepted');
+    expect(await scheduler.ask('long')).toBe('busy');
+    expect(await scheduler.ask('waits')).toBe('accepted');
+    expect(await scheduler.ask('waits')).toBe('busy');
     await pass(2 * hour);
     expect(brief(records)).toEqual(['long manual done -', 'waits manual done -']);
     await scheduler.stop();
-    expect(scheduler.ask('long')).toBe('stopping');
+    expect(await scheduler.ask('long')).toBe('stopping');
   });
 
-  it('runs at the next start what somebody asked for and a shutdown interrupted, or kept from its start', async () => {
-    clock = clockAt('2026-05-20T04:00:00Z');
-    const known = settled('2026-05-20T03:59:59.000Z');
-    const memory = memoryStore({ jobs: { long: known, waits: known }, history: [] });
-    const jobs = [job('long', '0 1 * * *', { catchUp: false }), waits];
-    const first = scheduling(jobs, { clock, memory, run: long });
-    await first.scheduler.start();
-    for (const { name } of jobs) expect(first.scheduler.ask(name)).toBe('accepted');
-    await first.pass(minute);
-    await first.scheduler.stop();
-    expect(brief(first.records)).toEqual(['waits manual interrupted -', 'long manual interrupted -']);
-    await clock.run(clock.sleep(minute));
-    const second = scheduling(jobs, { clock, memory });
-    await second.scheduler.start();
-    await second.pass(minute);
-    expect(brief(second.records)).toEqual(['long retry done -', 'waits retry done -']);
-    await second.scheduler.stop();
-    const third = scheduling(jobs, { clock, memory });
-    await third.scheduler.start();
-    await third.pass(minute);
-    expect(third.records).toEqual([]);
-    await third.scheduler.stop();
-  });
+  it.each(['a shutdown', 'a kill'])(
+    'runs at the next start what somebody asked for, after %s',
+    async (end) => {
+      clock = clockAt('2026-05-20T04:00:00Z');
+      const known = settled('2026-05-20T03:59:59.000Z');
+      const memory = memoryStore({ jobs: { long: known, waits: known }, history: [] });
+      const jobs = [job('long', '0 1 * * *', { catchUp: false }), waits];
+      const first = scheduling(jobs, { clock, memory, run: long });
+      await first.scheduler.start();
+      for (const { name } of jobs) expect(await first.scheduler.ask(name)).toBe('accepted');
+      await first.pass(minute);
+      if (end === 'a shutdown') {
+        await first.scheduler.stop();
+        expect(brief(first.records)).toEqual(['long manual interrupted -']);
+      }
+      await clock.run(clock.sleep(minute));
+      const second = scheduling(jobs, { clock, memory });
+      await second.scheduler.start();
+      await second.pass(minute);
+      expect(brief(second.records)).toEqual(['long retry done -', 'waits retry done -']);
+      await second.scheduler.stop();
+      const third = scheduling(jobs, { clock, memory });
+      await third.scheduler.start();
+      await third.pass(minute);
+      expect(third.records).toEqual([]);
+      await third.scheduler.stop();
+    },
+  );
 
   it('tells of a due run that waits at a shutdown whether it comes again', async () => {
     clock = clockAt('2026-05-20T00:59:00Z');
@@ -307,7 +312,7 @@ describe('one at a time', () => {
       clock,
       run: long,
     });
-    for (const name of ['long', 'next']) scheduler.ask(name);
+    for (const name of ['long', 'next']) await scheduler.ask(name);
     const order: string[] = [];
     const visit = (name: string) =>
       scheduler.exclusively(name, async () => void order.push(`${name} after ${records.length}`), {
@@ -319,7 +324,7 @@ describe('one at a time', () => {
     await visits;
     expect(order).toEqual(['one after 1', 'two after 1']);
     expect(brief(records)).toEqual(['long manual done -', 'next manual done -']);
-    scheduler.ask('long');
+    await scheduler.ask('long');
     const refused = visit('three');
     const stopping = scheduler.stop();
     await expect(refused).rejects.toThrow('shutting down');
