@@ -369,8 +369,11 @@ async function changesOf(dataDir: string): Promise<StoredChange[]> {
 }
 
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
-async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<string[]> {
-  const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
+async function toldOtherwise(simulation: Simulation): Promise<string[]> {
+  const { service, dataDir, before, executedBeforeRestore } = simulation;
+  const keys = service.stats.writes.map(({ idempotencyKey }) => idempotencyKey);
+  const executed = new Set(keys);
+  const forgotten = new Set(keys.slice(0, executedBeforeRestore));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
     const { id, status, undoes, error, error_code: reason } = change;
@@ -379,7 +382,7 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
     if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;
     // Its topic or company was gone when anybody could look.
     if (status === 'failed' && error?.includes('may have been applied')) continue;
-    if (['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
+    if (!forgotten.has(key) && ['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);
     if (had === undefined) continue;

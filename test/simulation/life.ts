@@ -56,6 +56,9 @@ const meanWeights = {
     cancelled: 1,
     retried: 2,
     partly: 2,
+    machineLost: 2,
+    machineLostAgainst: 2,
+    machineLostInDoubt: 2,
     rebuilt: 1,
     fileLost: 1,
     clockSet: 1,
@@ -138,6 +141,9 @@ type ActKind =
   | 'retry'
   | 'rebuild'
   | 'loseLiveFile'
+  | 'backUp'
+  /** What was backed up in the same evening. */
+  | 'restore'
   | 'clockJump'
   | 'settings';
 
@@ -157,6 +163,9 @@ const stories: Readonly<Record<keyof Weights['story'], readonly (ActKind | 'impo
   cancelled: ['cancel'],
   retried: ['retry', 'push'],
   partly: ['syncOnly'],
+  machineLost: ['import', 'backUp', 'push', 'restore', 'push'],
+  machineLostAgainst: ['import', 'backUp', 'push', 'colleagueAgainst', 'restore', 'push'],
+  machineLostInDoubt: ['import', 'backUp', 'pushInDoubt', 'restore', 'afterDoubt'],
   rebuilt: ['rebuild'],
   fileLost: ['loseLiveFile'],
   clockSet: ['clockJump'],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
 import type { Change } from '../../src/sandbox/colleague.js';
@@ -121,6 +121,10 @@ export class Simulation {
   readonly changesOfKeys = new Map<string, readonly string[]>();
   /** The changes that were executed before somebody decided to send some of them again. */
   writesBeforeRetry = 0;
+  /** What was executed before the queue was restored from a time when nobody knew: the status says what is found later. */
+  executedBeforeRestore = 0;
+  /** The night of the backup. */
+  #backedUp = 0;
   /** Fields that somebody else set, by entity. */
   readonly colleagueSet = new Set<string>();
   #downFrom = Number.POSITIVE_INFINITY;
@@ -439,6 +443,10 @@ export class Simulation {
         if (of % 2) rmSync(join(this.dataDir, 'worker.duckdb'), { force: true });
         else truncate(join(this.dataDir, 'worker.duckdb'), other % 100_000);
         return;
+      case 'backUp':
+        return this.#backUp();
+      case 'restore':
+        return this.#restore();
       case 'clockJump': {
         const ms = ((other % 97) - 48) * hour + 1;
         this.#say(`the clock of the machine is set by ${ms / hour} hours`);
@@ -450,6 +458,26 @@ export class Simulation {
       case 'settings':
         this.#settings(other);
     }
+  }
+
+  /** As docs/operations.md says. */
+  #backUp(): void {
+    if (!existsSync(join(this.dataDir, 'signals.duckdb'))) return;
+    const isLeftOut = (path: string) => /^(worker\.duckdb|\.unfinished-)/.test(basename(path));
+    rmSync(join(this.folder, 'backup'), { recursive: true, force: true });
+    cpSync(this.dataDir, join(this.folder, 'backup'), {
+      recursive: true,
+      filter: (path) => !isLeftOut(path),
+    });
+    this.#backedUp = this.nights;
+  }
+
+  async #restore(): Promise<void> {
+    if (this.#backedUp !== this.nights) return;
+    const { stdout } = await this.#command(['restore', join(this.folder, 'backup'), '--replace', '--json']);
+    const { movedTo } = JSON.parse(stdout) as { movedTo: string };
+    rmSync(movedTo, { recursive: true });
+    this.executedBeforeRestore = this.service.stats.writes.length;
   }
 
   /** Some topics or companies of the organization with a value each, as a file. */
