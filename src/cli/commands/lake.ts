@@ -153,12 +153,12 @@ function lakeStatusText(found: LakeStatus): string {
 }
 
 function lakeDroppedText(dropped: LakeDropped): string {
-  const { namespace, kind, organization, shared, tables, views, rows } = dropped;
+  const { namespace, kind, organization, shared, tables, views, rows, left } = dropped;
   const who = organization.name ?? organization.id;
   if (tables.length === 0) return `${namespace} (${kind}) has nothing of ${who}: nothing was removed.`;
-  if (shared) return `${counted(rows, 'row')} of ${who} removed from ${namespace} (${kind}).`;
+  if (shared) return `${counted(rows, 'row')} of ${who} removed from ${namespace} (${kind}).\n${left}`;
   const withViews = views.length > 0 ? ` and ${counted(views.length, 'view')}` : '';
-  return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).`;
+  return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).\n${left}`;
 }
 
 export function lakeAfterSyncText({ report, failure, skipped }: LakeAfterSync): string {
