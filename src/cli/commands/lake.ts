@@ -48,12 +48,8 @@ const publish = command({
   ],
   flags: { compare: toggle.describe('Compare every row with the lake, not with the last publication') },
   async run({ compare }, context) {
-    const report = await onLake(context, async (access, signals) => {
-      const done = await (await app()).runOnLake(access, 'publish', signals, { compare });
-      const { finishForgettingInLake } = await import('../../app/forget.js');
-      await finishForgettingInLake(access, signals);
-      return done;
-    });
+    const { publishLake } = await app();
+    const report = await onLake(context, (access, signals) => publishLake(access, signals, { compare }));
     return answer(context, report, (one) => lakeReportText(one, 'publish'));
   },
 });
