@@ -1,5 +1,5 @@
 -- VIPs and urgent topics first, then the longest wait.
-SELECT group_id, coalesce(title, topic_title) AS title, last_name AS name, topic_priority AS priority,
+SELECT group_id, coalesce(nullif(trim(title), ''), topic_title) AS title, last_name AS name, topic_priority AS priority,
   waiting_hours AS hours, is_vip, was_answered_before, source_name AS source, source_url AS url,
   (SELECT count(*) FROM report_waiting) AS found
 FROM report_waiting

@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
-import { basename, relative } from 'node:path';
+import { relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
+import type { Config } from '../config/load.js';
 import { reencryptImportCopies } from '../push/import/source.js';
 import { MergeJournal } from '../push/merge-journal.js';
 import { ChangeJournal } from '../push/queue.js';
-import { isEncrypted } from '../warehouse/store/encryption.js';
-import { filesOf, logOf } from '../warehouse/store/engine.js';
+import { isEncrypted, keyFault } from '../warehouse/store/encryption.js';
+import { filesOf, logOf, openFile } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { filesUnder } from './forget-files.js';
@@ -31,18 +32,20 @@ export async function encryptDataDir(
     openWarehouse({ ...limitsOf(config), encryptionKey: key, log, wait: waitOf(options) });
   const warehouse = await openWithOld(open, old, encryptionKey);
   if (warehouse) await warehouse.encrypt(encryptionKey);
-  return withWarehouse(setup, options, async (now) => {
+  const published = await withWarehouse(setup, options, async (now) => {
     // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
     // The file that it replaces has the old key.
-    const published = await now.publish({ keepReplaced: false });
+    const done = await now.publish({ keepReplaced: false });
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
     for (const journal of [new ChangeJournal(config, log), new MergeJournal(config)])
       journal.rewrite((line) => line, { encrypt: { old } });
     reencryptImportCopies(config, old);
-    return { rewritten: warehouse !== null, published, left: filesLeft(config.dataDir, encryptionKey) };
+    return done;
   });
+  // Now that the warehouse is closed: closing a handle on a file of it would free its lock.
+  return { rewritten: warehouse !== null, published, left: await filesLeft(config) };
 }
 
 /** Opens the warehouse with the old key. Null when it has the new one already; then nothing is open. */
@@ -55,17 +58,41 @@ async function openWithOld(
     return await open(old);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const done = await open(encryptionKey).catch(() => null);
-    // Names the old key: it is the one that is wrong.
-    if (done === null) throw error;
+    const done = await open(encryptionKey).catch((other: unknown) => {
+      throw oldKeyFault(old ? error : other, old);
+    });
     await done.close();
     return null;
   }
 }
 
-function filesLeft(dataDir: string, key: EncryptionKey | undefined): string[] {
-  return filesUnder(dataDir)
-    .filter((path) => basename(path).includes('.duckdb') && isEncrypted(path) === (key === undefined))
-    .map((path) => relative(dataDir, path))
-    .sort();
+/** The error of a key that does not fit, in the words of this command: it is the old one that is wrong. */
+function oldKeyFault(error: unknown, old: EncryptionKey | undefined): unknown {
+  // Without a problem, it is about something else than a key.
+  if (!(error instanceof UsageError) || error.problems.length === 0) return error;
+  const problem = old ? 'is not the key of this data directory' : 'is required: the key that it has now';
+  const hint = 'Nothing was changed. Leave --old-key-file out where nothing is encrypted yet.';
+  return new UsageError(error.message, [{ setting: '--old-key-file', problem }], { hint, cause: error });
+}
+
+async function filesLeft(config: Config): Promise<string[]> {
+  const { dataDir } = config;
+  const { worker } = filesOf(dataDir);
+  const left: string[] = [];
+  for (const path of filesUnder(dataDir)) {
+    // Also the log of a broken file, but not that of one that is in use.
+    if (path === worker || !/\.duckdb(?:\.broken-.*)?$/.test(path)) continue;
+    if (await isLeft(config, path)) left.push(relative(dataDir, path));
+  }
+  return left.sort();
+}
+
+async function isLeft(config: Config, path: string): Promise<boolean> {
+  const { dataDir, encryptionKey } = config;
+  const encrypted = isEncrypted(path) === true;
+  if (!encrypted || !encryptionKey) return encrypted !== (encryptionKey !== undefined);
+  return openFile(path, { ...limitsOf(config), access: 'read', dataDir }).then(
+    (session) => session.close().then(() => false),
+    (error: unknown) => keyFault(path, encryptionKey, error) !== undefined,
+  );
 }

@@ -1,14 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
-import { LockedError, messageOf, UsageError } from '../base/errors.js';
+import { messageOf, UsageError } from '../base/errors.js';
 import { droppedBy } from '../run/lifecycle.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { ageParams, expiredSql, type ForgetPlan, type Selection } from '../warehouse/forget/forget.js';
-import { forgottenJournalPath, type Request } from '../warehouse/forget/records.js';
+import type { Request } from '../warehouse/forget/records.js';
 import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
-import { type LakeAccess, runOnLake } from './lake.js';
-import type { Setup, Signals } from './setup.js';
+import { forgetInLake, type LakeAccess } from './lake.js';
+import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
@@ -82,42 +82,6 @@ export function readList(path: string): string[] {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
-}
-
-/**
- * Makes the lake equal to the published file, every row compared, and removes its earlier snapshots where a writer can.
- * Returns what somebody else has to do, as a sentence; null when nothing is left.
- */
-async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string | null> {
-  await runOnLake(access, 'publish', signals, { compare: true });
-  const { left } = await runOnLake(access, 'expire', signals);
-  return left;
-}
-
-/**
- * After `lake publish`: does what a request to forget has left to do there, because the lake could not be reached then. A
- * warehouse that another process holds leaves it to the next publication.
- */
-export async function finishForgettingInLake(access: LakeAccess, signals: Signals): Promise<void> {
-  const { config, log, clock = systemClock } = access;
-  if (!existsSync(forgottenJournalPath(config.dataDir))) return;
-  const [waiting] = await withFullSnapshot(access, (snapshot) =>
-    snapshot.all(`SELECT 1 FROM ops.audit WHERE list_contains(pending, 'lake') LIMIT 1`),
-  );
-  if (!waiting) return;
-  try {
-    await withWarehouse(access, {}, async (warehouse) => {
-      if (!(await warehouse.pendingSteps()).includes('lake')) return;
-      const left = await forgetInLake(access, signals);
-      if (left !== null) log.warn(left);
-      await warehouse.completeStep('lake', new Date(clock.now()));
-    });
-  } catch (error) {
-    if (!(error instanceof LockedError)) throw error;
-    log.warn(
-      'the lake still has what was forgotten: another process holds the warehouse. Run signalhouse lake publish again.',
-    );
-  }
 }
 
 /**

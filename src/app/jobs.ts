@@ -16,7 +16,7 @@ import type { SyncReport } from '../sync/report.js';
 import { refuseVanished } from '../warehouse/store/lock.js';
 import { sendDigest } from './digest.js';
 import { exportEverything } from './export.js';
-import { lakeText, runOnLake } from './lake.js';
+import { lakeText, publishLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { afterFailures, type Followed, push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access, RunSignals, Setup } from './setup.js';
@@ -57,9 +57,7 @@ export function jobRunner(
         return sendDigest(access, job, AbortSignal.any([signals.stop, signals.kill]));
       case 'lake':
         // With the secrets as they are now: keys of an object store are replaced often.
-        return doneWith(
-          lakeText(await runOnLake({ ...access, lake: access.readSecrets().lake }, 'publish', signals)),
-        );
+        return doneWith(lakeText(await publishLake({ ...access, lake: access.readSecrets().lake }, signals)));
     }
   };
 }

@@ -1,4 +1,6 @@
-import { ExitCode, LakeError, SignalhouseError, UsageError } from '../base/errors.js';
+import { existsSync } from 'node:fs';
+import { systemClock } from '../base/clock.js';
+import { ExitCode, LakeError, LockedError, SignalhouseError, UsageError } from '../base/errors.js';
 import { runTask } from '../base/processes.js';
 import { count } from '../base/units.js';
 import type { LakeSecrets } from '../config/secrets.js';
@@ -7,8 +9,11 @@ import type { LakeCommands, LakeTask } from '../lake/process.js';
 import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
 import { lakePlace } from '../lake/settings.js';
 import type { SyncReport } from '../sync/report.js';
+import { forgottenJournalPath } from '../warehouse/forget/records.js';
 import { recordRun } from './metrics-file.js';
 import { limitsOf, type Setup, type Signals } from './setup.js';
+import { withFullSnapshot } from './snapshot.js';
+import { withWarehouse } from './worker.js';
 
 /** The commands of the lake: settings in, a process that does the work, and its report. */
 
@@ -45,6 +50,53 @@ export function runOnLake<N extends keyof LakeCommands>(
 
 type LakeResult<N extends keyof LakeCommands> = Awaited<ReturnType<LakeCommands[N]>>;
 
+/** `lake publish`, alone, after a sync, or as a job, with what a request to forget has left to do there. */
+export async function publishLake(
+  access: LakeAccess,
+  signals: Signals,
+  options: PublishOptions = {},
+): Promise<LakeReport> {
+  const done = await runOnLake(access, 'publish', signals, options);
+  await finishForgettingInLake(access, signals);
+  return done;
+}
+
+/**
+ * Makes the lake equal to the published file, every row compared, and removes its earlier snapshots where a writer can.
+ * Returns what somebody else has to do, as a sentence; null when nothing is left.
+ */
+export async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string | null> {
+  await runOnLake(access, 'publish', signals, { compare: true });
+  const { left } = await runOnLake(access, 'expire', signals);
+  return left;
+}
+
+/**
+ * After a publication: does what a request to forget has left to do there, because the lake could not be reached then. A
+ * warehouse that another process holds leaves it to the next publication.
+ */
+async function finishForgettingInLake(access: LakeAccess, signals: Signals): Promise<void> {
+  const { config, log, clock = systemClock } = access;
+  if (!existsSync(forgottenJournalPath(config.dataDir))) return;
+  const [waiting] = await withFullSnapshot(access, (snapshot) =>
+    snapshot.all(`SELECT 1 FROM ops.audit WHERE list_contains(pending, 'lake') LIMIT 1`),
+  );
+  if (!waiting) return;
+  try {
+    await withWarehouse(access, {}, async (warehouse) => {
+      if (!(await warehouse.pendingSteps()).includes('lake')) return;
+      const left = await forgetInLake(access, signals);
+      if (left !== null) log.warn(left);
+      await warehouse.completeStep('lake', new Date(clock.now()));
+    });
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw error;
+    log.warn(
+      'the lake still has what was forgotten: another process holds the warehouse. Run signalhouse lake publish again.',
+    );
+  }
+}
+
 /** What became of the lake after a sync. One of the three is set. */
 export interface LakeAfterSync {
   readonly report: LakeReport | null;
@@ -71,7 +123,7 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
       : null;
   if (skipped !== null) return { ...report, lake: { ...none, skipped } };
   try {
-    const done = await runOnLake(access, 'publish', signals);
+    const done = await publishLake(access, signals);
     await recordRun(access, 'lake', ExitCode.done);
     return { ...report, lake: { ...none, report: done } };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
-import { messageOf, SignalhouseError } from '../base/errors.js';
+import { messageOf, problemsOf, SignalhouseError } from '../base/errors.js';
 import type { Json } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
@@ -233,9 +233,10 @@ function runner({ withSnapshot, log }: AssistantOptions): Run {
 
 const tooLong = `The query took longer than ${querySeconds} seconds and was stopped. Aggregate, filter by time, or read fewer columns.`;
 
-function said(error: unknown): string {
-  const hint = error instanceof SignalhouseError ? error.hint : undefined;
-  return hint === undefined ? messageOf(error) : `${messageOf(error)}\n${hint}`;
+/** An error with the settings that are wrong and what to do, a line each. */
+export function said(error: unknown): string {
+  const hint = error instanceof SignalhouseError && error.hint !== undefined ? [error.hint] : [];
+  return [messageOf(error), ...problemsOf(error), ...hint].join('\n');
 }
 
 async function listTables(snapshot: Snapshot, schema: string): Promise<string> {

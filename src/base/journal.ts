@@ -42,12 +42,9 @@ export class Journal {
 
   /** The lines with their numbers, but for those that were cut off; the value of one that cannot be read is undefined. */
   lines(): { readonly line: number; readonly value: unknown }[] {
-    const all = this.#stored();
-    return all.flatMap((stored, index) => {
-      if (stored.trim() === '') return [];
-      const isCutOff = stored.endsWith(cutOff) || index === all.length - 1;
-      const value = this.#valueOf(stored.endsWith(cutOff) ? stored.slice(0, -cutOff.length) : stored);
-      return value === undefined && isCutOff ? [] : [{ line: index + 1, value }];
+    return this.#stored().flatMap(({ line, text, isCutOff }) => {
+      const value = this.#valueOf(text);
+      return value === undefined && isCutOff ? [] : [{ line, value }];
     });
   }
 
@@ -70,13 +67,16 @@ export class Journal {
     change: (line: string) => string,
     { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
   ): number {
-    const stored = this.#stored().filter((line) => line.trim() !== '');
-    const open = (line: string) => (key: EncryptionKey | undefined) => fromStoredLine(line, key, this.path);
-    const plain = stored.flatMap((line) => withEitherKey([encrypt?.old, this.key], open(line)) ?? []);
-    const rewritten = plain.map(change);
-    const changed = rewritten.filter((line, index) => line !== plain[index]).length;
-    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0)))
-      this.#replaceLines(rewritten.map((line) => toStoredLine(line, this.key)));
+    const stored = this.#stored();
+    let changed = 0;
+    const lines = stored.flatMap(({ text, isCutOff }) => {
+      const plain = withEitherKey([encrypt?.old, this.key], (key) => fromStoredLine(text, key, this.path));
+      if (plain === undefined) return [];
+      const rewritten = change(plain);
+      if (rewritten !== plain) changed += 1;
+      return [`${toStoredLine(rewritten, this.key)}${isCutOff ? cutOff : ''}`];
+    });
+    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) this.#replaceLines(lines);
     return changed;
   }
 
@@ -84,8 +84,15 @@ export class Journal {
     return toStoredLine(JSON.stringify(value), this.key);
   }
 
-  #stored(): string[] {
-    return existsSync(this.path) ? readFileSync(this.path, 'utf8').split('\n') : [];
+  /** The lines with their numbers, without what marks one that was cut off. */
+  #stored(): { readonly line: number; readonly text: string; readonly isCutOff: boolean }[] {
+    const all = existsSync(this.path) ? readFileSync(this.path, 'utf8').split('\n') : [];
+    return all.flatMap((stored, index) => {
+      if (stored.trim() === '') return [];
+      const isMarked = stored.endsWith(cutOff);
+      const text = isMarked ? stored.slice(0, -cutOff.length) : stored;
+      return [{ line: index + 1, text, isCutOff: isMarked || index === all.length - 1 }];
+    });
   }
 
   #replaceLines(lines: readonly string[]): void {

@@ -123,6 +123,8 @@ function ducklake(place: LakePlace, secrets: LakeSecrets): Catalog {
     attach({ create }) {
       // libpq reads them from here: DuckDB quotes the address in its messages.
       process.env.PGPASSWORD = decodeURIComponent(url.password);
+      // Seconds; without them, libpq waits for ever for a server that accepts the connection and says nothing.
+      process.env.PGCONNECT_TIMEOUT ??= '10';
       const address = new URL(url);
       address.password = '';
       const options = [

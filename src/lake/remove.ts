@@ -15,6 +15,8 @@ export interface LakeDropped extends LakeAbout {
   readonly views: readonly string[];
   /** Deleted rows, in a shared namespace. */
   readonly rows: number;
+  /** What is still there, and who can remove it, in one sentence. */
+  readonly left: string;
 }
 
 /** The tables of ours that the namespace has. Others in it are nobody's business. */
@@ -39,7 +41,11 @@ export async function dropFromLake(parts: LakeParts): Promise<LakeDropped> {
       // First: whatever happens now, the next publication looks at what the lake has.
       await clearMarker(session);
       const shared = isShared(parts.place);
-      const removed = { ...open.about, shared, tables };
+      const left =
+        shared || open.about.kind === 'ducklake'
+          ? 'Earlier snapshots of the lake still have them: expire these and clean up their files (docs/lake.md, Maintenance).'
+          : "Their files stay in the object store until you or the catalog's collector remove them (docs/lake.md, Maintenance).";
+      const removed = { ...open.about, shared, tables, left };
       if (shared) {
         const rows = await writeLake(open, async (tx, written) => {
           let deleted = 0;

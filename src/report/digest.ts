@@ -26,11 +26,13 @@ const most = 5;
  * the program.
  */
 export function digestOf(data: ReportData, version: string): Digest {
-  const { organization, as_of: asOf, since } = data.header;
+  const { organization, as_of: asOf, last_sync_at: synced, since } = data.header;
   const name = organization ?? 'Signalhouse';
   const period = asOf === null ? 'no data yet' : `${day(since)} to ${day(asOf)}`;
   const title = `${name}: digest of ${period}`;
-  const upTo = `Data up to ${asOf ?? 'no time: there are none yet'}.`;
+  // Lists are read first: of what happened during a sync, some comes with the next one only. The next digest begins here.
+  const end = asOf !== null && synced !== null && synced < asOf ? synced : asOf;
+  const upTo = `Data up to ${end ?? 'no time: there are none yet'}.`;
   const parts = partsOf(data);
   const shown = (heading: string, found: number) => `${heading}: ${found === 0 ? 'nothing' : count(found)}`;
   const text = [

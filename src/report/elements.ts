@@ -79,9 +79,9 @@ export function shownOf(rows: readonly { readonly found: number }[]): string {
   return found > rows.length ? ` (${count(rows.length)} of ${count(found)})` : '';
 }
 
-/** `45 min`, `31 h`, `83 days`. */
+/** `45 min`, `31 h`, `83 days`. What is dated after the data has not waited yet. */
 export function wait(hours: number): string {
-  if (hours < 2) return `${Math.round(hours * 60)} min`;
+  if (hours < 2) return `${Math.round(Math.max(hours, 0) * 60)} min`;
   return hours < 48 ? `${Math.round(hours)} h` : counted(hours / 24, 'day');
 }
 

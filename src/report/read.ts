@@ -199,8 +199,8 @@ const computedOnce = {
  * end of the data.
  */
 export async function readReport(snapshot: Snapshot, since: Iso | null): Promise<ReportData> {
-  const rows = <T>(name: string, values?: { since: string | null }) =>
-    snapshot.rows<T>(sqlFile(`report/${name}`), values);
+  const rows = async <T extends object>(name: string, values?: { since: string | null }) =>
+    (await snapshot.rows<T>(sqlFile(`report/${name}`), values)).map(withoutEmpty);
   for (const [table, view] of Object.entries(computedOnce))
     await snapshot.rows(`CREATE TEMP TABLE ${table} AS FROM ${view}`);
   const [header] = await rows<ReportData['header']>('header', { since });
@@ -227,6 +227,18 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     pushed: await rows('pushed', from),
     latestPushed: await rows('latest_pushed', from),
     freshness:
-      (await snapshot.rows<FreshnessEstimate>("FROM freshness_estimates WHERE resource = 'all'"))[0] ?? null,
+      (
+        await snapshot.rows<FreshnessEstimate>(
+          "FROM freshness_estimates WHERE resource = 'all' AND checks > 0",
+        )
+      )[0] ?? null,
   };
+}
+
+/** An empty title or name says as little as none: what has one is shown by its id. */
+function withoutEmpty<T extends object>(row: T): T {
+  const isEmpty = (value: unknown) => typeof value === 'string' && value.trim() === '';
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, isEmpty(value) ? null : value]),
+  ) as T;
 }

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { killedAt } from '../support/killed-at.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';
 
@@ -224,6 +225,31 @@ describe('encrypted', () => {
     expect((await pulling.sync()).code).toBe(0);
     expect(readable(pulling.dataDir)).toEqual([]);
     expect(await rows(pulling, 'people')).toBe(sandbox.world.people.size);
+  });
+
+  test('a change of the key names files that have another one, and the old key where that is wrong', async () => {
+    const { pulling, key } = encrypted();
+    const { dataDir, env } = pulling;
+    copyFileSync(join(dataDir, 'signals.duckdb'), join(dataDir, 'copy.duckdb'));
+    writeFileSync(join(dataDir, 'worker.duckdb.broken-20260102T000000Z.wal'), 'what somebody wrote');
+    env.SIGNALHOUSE_ENCRYPTION_KEY_FILE = newKey(`${dataDir}.new`);
+    const other = newKey(`${dataDir}.other`);
+    for (const [given, problem] of [
+      [[], '--old-key-file: is required'],
+      [['--old-key-file', other], '--old-key-file: is not the key'],
+    ] as const) {
+      const { code, stderr } = await pulling.run(['encrypt', ...given]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(problem);
+      expect(stderr).not.toContain('SIGNALHOUSE_ENCRYPTION_KEY_FILE');
+    }
+    // Whoever opens and closes the live file while DuckDB has it open frees its lock.
+    const opensIt = killedAt({ call: 'openSync', match: '/worker.duckdb -> ', when: 'before' });
+    const { code, stdout } = await pulling.run(['encrypt', '--old-key-file', key, '--json'], opensIt);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      left: ['copy.duckdb', 'worker.duckdb.broken-20260102T000000Z.wal'],
+    });
   });
 
   test('a change of the key that is killed is completed by the same command', async () => {

@@ -1,11 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../support/expected/row.js';
-import { townOfFile } from '../support/pulling.js';
+import { runOn, townOfFile } from '../support/pulling.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
@@ -128,6 +136,30 @@ describe('the command', () => {
     expect(await digest()).toContain(`Decisions: ${earlier.filter((at) => at === last).length + 1}\n`);
     written(last!);
     expect(await digest()).toContain('Decisions: nothing');
+  });
+
+  it('counts nothing that is dated after it was fetched, and shows by its id what has an empty title', async () => {
+    const dataDir = testFolder();
+    const file = join(dataDir, 'signals.duckdb');
+    copyFileSync(join(pulling.dataDir, 'signals.duckdb'), file);
+    chmodSync(file, 0o600);
+    await runOn(
+      file,
+      "UPDATE topics SET title = ' '",
+      "UPDATE topics SET archived_at = '2099-01-01' WHERE archived_at IS NOT NULL",
+      "UPDATE merges SET merged_at = '2099-01-01'",
+      'UPDATE messages SET created_at = created_at + INTERVAL 20 YEAR WHERE id IN (SELECT last_message_id FROM awaiting_reply)',
+    );
+    const { code } = await pulling.run(['report', '--out', join(dir, 'odd.html')], {
+      SIGNALHOUSE_DATA_DIR: dataDir,
+    });
+    expect(code).toBe(0);
+    html = readFileSync(join(dir, 'odd.html'), 'utf8');
+    const times = new Map(tableOf('How often what happened').map(([what, times]) => [what, times]));
+    expect([times.get('Topics archived'), times.get('Topics merged into others')]).toEqual(['0', '0']);
+    expect(tableOf('Topics that grew most').map(([title]) => title)).not.toContain(' ');
+    expect(html).not.toMatch(/>-\d+ min</);
+    expect(html).not.toContain('Checked at random');
   });
 
   it('says what to do before the first sync', async () => {

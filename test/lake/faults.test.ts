@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { extensionVersion } from '../../src/warehouse/store/extensions.js';
@@ -61,6 +63,19 @@ describe.each(kinds)('a lake in the format %s', (kind) => {
     const lake = await TestLake.make(kind);
     const { code, stderr } = await failure(lake, lake.settings({ through: 9 }));
     expect([code, stderr]).toEqual([1, expect.stringMatching(/catalog.*cannot be reached.*lake\.catalog/)]);
+  });
+
+  it.skipIf(missing || kind === 'iceberg')('whose PostgreSQL says nothing is given up', async () => {
+    const lake = await TestLake.make(kind);
+    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    try {
+      const through = (mute.address() as AddressInfo).port;
+      const { code, stderr } = await failure(lake, lake.settings({ through }));
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/catalog.*cannot be reached.*lake\.catalog/)]);
+    } finally {
+      mute.close();
+    }
   });
 
   it.skipIf(missing || kind === 'iceberg')('that refuses the password of PostgreSQL is named', async () => {

@@ -67,4 +67,37 @@ describe.each(kinds)('a person who is forgotten', (kind) => {
       await sandbox.stop();
     }
   });
+
+  it.skipIf(obstacle(kind))(
+    `leaves a lake in the format ${kind} with the next sync, if it was away`,
+    async () => {
+      const sandbox = await startTown({ sizes: { seed: 5 } });
+      try {
+        const lake = await TestLake.make(kind);
+        const pulling = Pulling.into(sandbox, lake.settings());
+        Object.assign(pulling.env, lake.env);
+        expect((await pulling.run(['sync', '--lake'])).code).toBe(0);
+        pulling.set(lake.settings({ through: 9 }));
+        const away = await pulling.run(['forget', 'person', busiestPerson(sandbox.world), '--yes']);
+        expect([away.code, away.stdout]).toEqual([
+          3,
+          expect.stringContaining('next publication to the lake'),
+        ]);
+        pulling.set(lake.settings());
+        expect((await pulling.run(['sync', '--lake'])).code).toBe(0);
+        expect((await pulling.run(['rebuild'])).code).toBe(0);
+        expect(await pulling.rows("SELECT id FROM ops.audit WHERE list_contains(pending, 'lake')")).toEqual(
+          [],
+        );
+        if (kind === 'ducklake')
+          await lake.reading(null, async (rows) => {
+            expect(await rows("SELECT count(*) AS snapshots FROM ducklake_snapshots('lake')")).toEqual([
+              { snapshots: 1 },
+            ]);
+          });
+      } finally {
+        await sandbox.stop();
+      }
+    },
+  );
 });

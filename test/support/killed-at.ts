@@ -1,7 +1,7 @@
 /** A moment of the real program at which its process is killed; `kill-at.mjs` finds it from outside. */
 export interface Moment {
   /** A statement (`run`), the closing of a database (`close`), or a function of node:fs. */
-  readonly call: 'run' | 'close' | 'renameSync' | 'fsyncSync' | 'copyFileSync' | 'writeSync';
+  readonly call: 'run' | 'close' | 'openSync' | 'renameSync' | 'fsyncSync' | 'copyFileSync' | 'writeSync';
   /** A regular expression for the statement's text or the function's paths; everything when it is left out. */
   readonly match?: string;
   /** Which of those calls it is, counted from 1. */

@@ -35,7 +35,10 @@ export const encrypt = command({
       const what = off ? 'decrypted' : 'encrypted';
       return [
         `${config.dataDir} is ${what}; published ${published.path} (${bytes(published.bytes)})`,
-        ...left.map((file) => `${file} is not ${what}: delete it when it is no longer needed`),
+        ...left.map(
+          (file) =>
+            `${file} is not ${what}${off ? '' : ' with this key'}: delete it when it is no longer needed`,
+        ),
       ].join('\n');
     });
   },

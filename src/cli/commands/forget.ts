@@ -209,7 +209,7 @@ function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean):
     `Forgotten: ${entitiesText(type, entities)}. The published file is new, and worker.duckdb was rewritten.`,
     ...advance,
     ...(pending.length > 0
-      ? [`Not done yet: ${pending.join(', ')}. The next command that writes to the warehouse tries again.`]
+      ? [`Not done yet: ${pending.join(', ')}. The next publication to the lake tries again.`]
       : []),
     '',
     'Not reached:',

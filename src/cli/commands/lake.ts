@@ -48,12 +48,8 @@ const publish = command({
   ],
   flags: { compare: toggle.describe('Compare every row with the lake, not with the last publication') },
   async run({ compare }, context) {
-    const report = await onLake(context, async (access, signals) => {
-      const done = await (await app()).runOnLake(access, 'publish', signals, { compare });
-      const { finishForgettingInLake } = await import('../../app/forget.js');
-      await finishForgettingInLake(access, signals);
-      return done;
-    });
+    const { publishLake } = await app();
+    const report = await onLake(context, (access, signals) => publishLake(access, signals, { compare }));
     return answer(context, report, (one) => lakeReportText(one, 'publish'));
   },
 });
@@ -153,12 +149,12 @@ function lakeStatusText(found: LakeStatus): string {
 }
 
 function lakeDroppedText(dropped: LakeDropped): string {
-  const { namespace, kind, organization, shared, tables, views, rows } = dropped;
+  const { namespace, kind, organization, shared, tables, views, rows, left } = dropped;
   const who = organization.name ?? organization.id;
   if (tables.length === 0) return `${namespace} (${kind}) has nothing of ${who}: nothing was removed.`;
-  if (shared) return `${counted(rows, 'row')} of ${who} removed from ${namespace} (${kind}).`;
+  if (shared) return `${counted(rows, 'row')} of ${who} removed from ${namespace} (${kind}).\n${left}`;
   const withViews = views.length > 0 ? ` and ${counted(views.length, 'view')}` : '';
-  return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).`;
+  return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).\n${left}`;
 }
 
 export function lakeAfterSyncText({ report, failure, skipped }: LakeAfterSync): string {

@@ -90,7 +90,7 @@ it.each(['changes.journal', 'merges.journal'])(
     writeFileSync(path, `${whole}\n{"id":"2","requestedBy":"José Castellanos","sta`);
     expect(await cleanFiles({ dataDir }, forgotten, silentLog, { dryRun: false })).toEqual([name]);
     expect(readFileSync(path, 'utf8')).toBe(
-      '{"id":"1","requestedBy":"[forgotten]"}\n{"id":"2","requestedBy":"[forgotten]","sta\n',
+      '{"id":"1","requestedBy":"[forgotten]"}\n{"id":"2","requestedBy":"[forgotten]","sta (cut off)\n',
     );
   },
 );

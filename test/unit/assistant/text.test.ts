@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tableText } from '../../../src/assistant/server.js';
+import { said, tableText } from '../../../src/assistant/server.js';
+import { UsageError } from '../../../src/base/errors.js';
 import type { Json } from '../../../src/base/json.js';
 import type { Answer } from '../../../src/warehouse/read/query.js';
 
@@ -72,4 +73,11 @@ describe('an answer for an assistant', () => {
       ),
     );
   });
+});
+
+it('an error names the setting that its hint is about', () => {
+  const problems = [{ setting: 'SIGNALHOUSE_ENCRYPTION_KEY_FILE', problem: 'is not set' }];
+  expect(said(new UsageError('a.duckdb is encrypted', problems, { hint: 'Set it.' }))).toBe(
+    'a.duckdb is encrypted\nSIGNALHOUSE_ENCRYPTION_KEY_FILE: is not set\nSet it.',
+  );
 });

@@ -126,6 +126,22 @@ describe('a journal', () => {
     ]);
   });
 
+  it('knows after a rewrite which lines a kill cut off', () => {
+    const [plain, sealed] = [new Journal(path), new Journal(path, key)];
+    // The first lost only its line break.
+    writeFileSync(path, '1');
+    plain.append([2]);
+    writeFileSync(path, `${readFileSync(path, 'utf8')}{"thr`);
+    const left = [
+      { line: 1, value: 1 },
+      { line: 2, value: 4 },
+    ];
+    plain.rewrite((line) => line.replace('2', '4'));
+    expect(plain.lines()).toEqual(left);
+    sealed.rewrite((line) => line, { encrypt: { old: undefined } });
+    expect(sealed.lines()).toEqual(left);
+  });
+
   it('with a key has no text that can be read, and gets another key line by line', () => {
     new Journal(path, other).append(['one']);
     expect(readFileSync(path, 'utf8')).not.toContain('one');

@@ -103,3 +103,11 @@ it('a digest without data names no period', () => {
   expect(title).toBe('Signalhouse: digest of no data yet');
   expect(html).toContain('Digest of no data yet');
 });
+
+it('the digest after one begins where the last sync did: what happened during it may come with the next', () => {
+  const { header, ...data } = someReport();
+  const upTo = (last_sync_at: typeof header.last_sync_at) =>
+    /^Data up to .*$/m.exec(digestOf({ ...data, header: { ...header, last_sync_at } }, '1.2.3').text)?.[0];
+  expect(upTo('2026-11-17T08:10:00.000Z')).toBe('Data up to 2026-11-17T08:10:00.000Z.');
+  expect(upTo(header.last_sync_at)).toBe('Data up to 2026-11-17T09:00:00.000Z.');
+});

@@ -306,10 +306,12 @@ describe('migrations', () => {
   });
 });
 
-test('opening removes the spill of other processes, but not its own', async () => {
+test('opening removes the spill and the unfinished journals of other processes, but not its own spill', async () => {
   const dir = await ready();
   mkdirSync(join(dir, '.unfinished-spill-99-left'));
+  writeFileSync(join(dir, 'changes.journal.99.tmp'), '{}');
   const warehouse = await open(dir, { memoryLimit: '64MB' });
+  expect(readdirSync(dir).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   const spilled = () => readdirSync(dir).filter((name) => name.startsWith('.unfinished-spill-'));
   expect(spilled()).toEqual([]);
   await warehouse.run(
