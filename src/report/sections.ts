@@ -55,23 +55,23 @@ export async function sectionsOf(data: ReportData, topicLink: TopicLink): Promis
 
 function summary({ header, totals, growing, companies, pushed }: ReportData): Html {
   const applied = pushed.find(({ status }) => status === 'applied')?.changes ?? 0;
-  const tile = (href: string, value: number, name: string, detail: string) =>
-    html`<li><a href="#${href}"><strong>${count(value)}</strong> ${name}</a><span>${detail}</span></li>`;
+  const tile = (href: string, value: number, [one, many]: readonly [string, string], detail: string) =>
+    html`<li><a href="#${href}"><strong>${count(value)}</strong> ${value === 1 ? one : many}</a><span>${detail}</span></li>`;
   const urgent = `${count(totals.urgent_topics)} with priority high or very high`;
   const messages = `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`;
   const median = totals.median_hours === null ? '' : `; for ${wait(totals.median_hours)} in the median`;
   const vips = `${count(totals.waiting_vip)} with a VIP${median}`;
   return html`<ul class="tiles">${[
-    tile('backlog', totals.open_topics, 'open topics', urgent),
-    tile('growing', growing[0]?.found ?? 0, 'topics grew', messages),
-    tile('waiting', totals.waiting, totals.waiting === 1 ? 'conversation waits' : 'conversations wait', vips),
+    tile('backlog', totals.open_topics, ['open topic', 'open topics'], urgent),
+    tile('growing', growing[0]?.found ?? 0, ['topic grew', 'topics grew'], messages),
+    tile('waiting', totals.waiting, ['conversation waits', 'conversations wait'], vips),
     tile(
       'companies',
       companies[0]?.found ?? 0,
-      companies[0]?.found === 1 ? 'company at risk' : 'companies at risk',
+      ['company at risk', 'companies at risk'],
       `of ${counted(totals.companies, 'company', 'companies')}`,
     ),
-    tile('pushed', applied, 'changes pushed', `since ${day(header.since)}`),
+    tile('pushed', applied, ['change pushed', 'changes pushed'], `since ${day(header.since)}`),
   ]}</ul>`;
 }
 
