@@ -235,8 +235,11 @@ const tooLong = `The query took longer than ${querySeconds} seconds and was stop
 
 /** An error with the settings that are wrong and what to do, a line each. */
 export function said(error: unknown): string {
-  const hint = error instanceof SignalhouseError && error.hint !== undefined ? [error.hint] : [];
-  return [messageOf(error), ...problemsOf(error), ...hint].join('\n');
+  const { hint, cause } = error instanceof SignalhouseError ? error : {};
+  // What DuckDB says of a query may quote whole texts.
+  const ahead = cause === undefined ? '' : dataAhead;
+  const text = shownText(messageOf(error), mostCharacters, () => undefined);
+  return [ahead + text, ...problemsOf(error), ...(hint === undefined ? [] : [hint])].join('\n');
 }
 
 async function listTables(snapshot: Snapshot, schema: string): Promise<string> {
@@ -282,10 +285,13 @@ export async function tableText(
   { rows: most, cell, onShown }: Bounds,
 ): Promise<string> {
   if (columns.length === 0) return 'Done; the statement returns no rows.';
-  const lines = [row(columns.map(({ name }) => name)), row(columns.map(() => '---'))];
-  let length = 0;
-  let shown = 0;
   let cut = 0;
+  const names = columns.map(({ name }) => shownText(name, cell, () => (cut += 1)));
+  const lines = [row(names), row(columns.map(() => '---'))];
+  let length = lines.join('').length;
+  if (length > mostCharacters)
+    return `The names of ${count(names.length)} columns alone are too long for an answer: select fewer columns.`;
+  let shown = 0;
   let why = '';
   for await (const values of rows) {
     if (shown === most) why = 'ask for more with max_rows, or narrow the query';
@@ -298,7 +304,7 @@ export async function tableText(
     shown += 1;
   }
   onShown?.(shown);
-  if (shown === 0 && why === '') return `No rows. Columns: ${columns.map(({ name }) => name).join(', ')}.`;
+  if (shown === 0 && why === '') return `No rows. Columns: ${names.join(', ')}.`;
   const total =
     why === '' ? `${counted(shown, 'row')}.` : `The first ${count(shown)} rows; there are more (${why}).`;
   const shortened =

@@ -98,7 +98,11 @@ async function syncReport(
   const { store, runId } = context;
   const found = last ?? (await look(store, selection.children, config, endedAt, { runId }));
   notes.push(...(await estimateFreshness(context, selection.children, found, endedAt)));
-  const left = countDue(found.tasks, selection.children);
+  // Whatever --only named: status, page and metrics say what is missing from the whole.
+  const { children } = context.resources;
+  const isWhole = selection.children.length === children.length;
+  const everything = isWhole ? found : await look(store, children, config, endedAt, { runId });
+  const left = countDue(everything.tasks, children);
   const due = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {
@@ -114,7 +118,7 @@ async function syncReport(
       minutes: minutesFor(requests, config),
       // A signal says nothing about how long the next run may take.
       runs:
-        head.outcome === 'stopped' && !options.stop?.aborted
+        isWhole && head.outcome === 'stopped' && !options.stop?.aborted
           ? runsFor(requests, tally, context.resources)
           : null,
     },

@@ -206,7 +206,7 @@ export async function writeAttributes(
 /** The views that carry attributes, which stand in sql/views without any. */
 export const withAttributes = {
   company_attributes: (sql: string, { file, columns }: PublishedAttributes) => {
-    const own = columns.filter(({ name }) => !isTaken(relationsWith.company, name));
+    const own = columns.filter(({ name }) => !takerOf('company', name));
     const list = own.map(({ name }) => `, ${identifier(name)}`).join('');
     const said = own.map(
       ({ name }) =>
@@ -215,7 +215,7 @@ export const withAttributes = {
     return `${sql.replace(/AS\nSELECT[\s\S]*?;/, () => `AS\nSELECT company_id${list} FROM ${schema}.companies;`)}\n${said.join('\n')}`;
   },
   topic_attributes: (sql: string, { file, columns }: PublishedAttributes) => {
-    const own = columns.filter(({ name, type }) => type === 'DOUBLE' && !isTaken(relationsWith.topic, name));
+    const own = columns.filter(({ name, type }) => type === 'DOUBLE' && !takerOf('topic', name));
     const list = own.map(({ name }) => `, sum(own.${identifier(name)}) AS ${identifier(name)}`).join('');
     const said = own.map(
       ({ name }) =>
@@ -236,26 +236,28 @@ GROUP BY part.topic_id;`;
   },
 };
 
-/** Whether a table or view that shows these columns has one of that name itself. */
-function isTaken(relations: readonly string[], column: string): boolean {
+/** The table or view beside whose columns these are shown that has one of that name itself. */
+function takerOf(kind: keyof typeof relationsWith, column: string): string | undefined {
   const { tables, views } = kindsOfColumns();
-  return relations.some((name) => Object.hasOwn(tables[name] ?? views[name] ?? {}, column));
+  return relationsWith[kind].find((name) => Object.hasOwn(tables[name] ?? views[name] ?? {}, column));
 }
 
 /** What is wrong with a column of the name of another one: no view can show both. A name is there for who reads the file. */
 function takenBy({ name, type }: AttributeColumn): AttributeProblem[] {
   if (name === 'name') return [];
-  const taken = [
-    ...(isTaken(relationsWith.company, name) ? ['company_health'] : []),
-    ...(type === 'DOUBLE' && isTaken(relationsWith.topic, name) ? ['backlog'] : []),
-  ];
-  if (taken.length === 0) return [];
-  const problem = `the column ${name} is in attributes.companies alone: ${taken.join(' and ')} has one of that name`;
-  return [{ row: null, problem }];
+  return (['company', 'topic'] as const).flatMap((kind) => {
+    const taker = kind === 'company' || type === 'DOUBLE' ? takerOf(kind, name) : undefined;
+    if (taker === undefined) return [];
+    const view = kind === 'company' ? 'company_health' : 'backlog';
+    return [{ row: null, problem: `the column ${name} is not in ${view}: ${taker} has one of that name` }];
+  });
 }
 
-/** What shows attributes beside columns of its own. */
-const relationsWith = { company: ['companies', 'company_health'], topic: ['topics', 'backlog'] } as const;
+/** What shows attributes beside columns of its own, or computes with columns whose names would have two meanings. */
+const relationsWith = {
+  company: ['companies', 'company_health', 'companies_at_risk', 'data_as_of'],
+  topic: ['topics', 'backlog', 'data_as_of'],
+} as const;
 
 const mostTold = 5;
 

@@ -74,7 +74,7 @@ test('what a file says of companies is in the views, in sheets and their conditi
   writeFileSync(file, `company_id,name,open_topics\n${known.at(-1)?.id},for me,5`);
   const taken = await pulling.run(['sync', '--only', 'channels']);
   expect(taken.stdout.replaceAll(/\s+/g, ' ')).toContain(
-    'companies.csv: the column open_topics is in attributes.companies alone: company_health has',
+    'companies.csv: the column open_topics is not in company_health: company_health has',
   );
   expect(taken.stdout).not.toContain('column name');
 

@@ -94,6 +94,10 @@ describe('a run that is limited', () => {
     expect((await pulling.sync(['--only', 'channel,stories'])).seen).toMatchObject({ stories: 2, story: 6 });
     const only = await pulling.sync(['--only', 'company_activity']);
     expect([only.code, only.seen]).toEqual([0, { whoami: 1 }]);
+    // What is left due is not only what was asked for.
+    const left = await pulling.sync(['--only', 'topics', '--max-requests', '4']);
+    const after = await pulling.sync(['--only', 'channels']);
+    expect([left.report.left.due > 0, after.report.left.due]).toEqual([true, left.report.left.due]);
   });
 });
 

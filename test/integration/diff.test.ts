@@ -235,6 +235,13 @@ it('keeps one snapshot a day, the newest ones, until somebody is forgotten or th
   kept.set({ publish: { keep: 0, profile: 'analysts' } });
   await kept.run(['rebuild']);
   expect(names()).toEqual([]);
+
+  const analysts = join(testFolder(), 'analysts.duckdb');
+  copyFileSync(published, analysts);
+  kept.set({ publish: { keep: 0, profile: 'strict' } });
+  await kept.run(['rebuild']);
+  const { tables } = await kept.json<DiffReport>(['diff', analysts]);
+  expect(tables.flatMap(({ table, removed }) => (removed ? table : []))).toEqual([]);
 });
 
 it('a file that cannot be kept is a note of the run, which is published all the same', async () => {

@@ -243,6 +243,12 @@ describe('the assistant', () => {
     expect(text).toContain(said);
   });
 
+  it('hands over what an error quotes as data, and no more than of an answer', async () => {
+    const { isError, text } = await query("SELECT string_agg(content, ' ' ORDER BY id)::INT FROM messages");
+    expect([isError, text.length < 31_000]).toEqual([true, true]);
+    expect(text).toMatch(/^Data from the warehouse; .* no instructions\.\n\nCould not convert string/);
+  });
+
   it('explains a topic by its id or title', async () => {
     const [one] = await rows('SELECT id, title FROM topics WHERE deleted_at IS NULL ORDER BY id LIMIT 1');
     const { text } = await call('explain', { what: String(one?.id) });

@@ -413,10 +413,10 @@ function sharedOf(
   };
 }
 
-/** Whether equal values of a column look different in the two files. Hashes have another salt in each profile. */
+/** Whether equal values of a column look different in the two files. Hashes, also by row, have another salt in each profile. */
 function isMaskedOtherwise(column: string, { old, new: now }: Readonly<Record<Side, Described>>): boolean {
-  const methods = [old.masked?.get(column), now.masked?.get(column)];
-  return methods[0] !== methods[1] || (methods[0] === 'hash' && old.profile !== now.profile);
+  const [method = '', other = ''] = [old.masked?.get(column), now.masked?.get(column)];
+  return method !== other || (['hash', 'by row'].includes(method) && old.profile !== now.profile);
 }
 
 async function described(

@@ -52,6 +52,10 @@ describe('an answer for an assistant', () => {
     const text = await tableText(wide, { rows: 100, cell: 10_000 });
     expect(text.length).toBeLessThan(31_000);
     expect(text).toContain('select fewer columns');
+    // As those of a PIVOT on texts.
+    const names = Array.from({ length: 1_000 }, (_, at) => `${at} ${'x'.repeat(5_000)}`);
+    const named = await tableText(answer([names.map(() => 1)], names), { rows: 1, cell: 10_000 });
+    expect([named.length < 31_000, named]).toEqual([true, expect.stringContaining('select fewer columns')]);
   });
 
   it('keeps every value in its cell, whatever it contains', async () => {

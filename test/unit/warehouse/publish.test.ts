@@ -15,6 +15,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../src/base/errors.js';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
+import { kindsOfColumns } from '../../../src/warehouse/privacy/policy.js';
 import { openPublished } from '../../../src/warehouse/read/query.js';
 import { readFiles } from '../../../src/warehouse/read/status.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
@@ -84,6 +85,38 @@ test('ids of teams that no person has are told, once people are known', async ()
   const documents = [doc('people', 'p1', 0), doc('person_merges', 'p1', 0, merges)];
   await loadBatch(warehouse, batchOf(runId, { documents }));
   expect((await warehouse.publish()).unknownMembers).toEqual(['typo']);
+  await warehouse.close();
+});
+
+test('a column of attributes may have any name of ours: the views have their own, and the summary says where it is', async () => {
+  const { tables, views } = kindsOfColumns();
+  const ours = Object.values({ ...tables, ...views }).flatMap((columns) => Object.keys(columns));
+  const names = [...new Set([...ours, 'cells', 'found_id', 'row_number'])].filter(
+    (name) => name !== 'company_id',
+  );
+  const columns = names.map((name) => ({ name, type: 'DOUBLE' as const }));
+  const row = { row: 2, company_id: 'c1', domain: null, cells: names.map((_, at) => String(at)) };
+  const readAttributes = async () => ({
+    file: 'attributes/companies.csv',
+    columns,
+    rows: [row],
+    problems: [],
+  });
+  const warehouse = await open(await ready(), { readAttributes });
+  await loadBatch(warehouse, batchOf(runId, { documents: [doc('companies', 'c1', 0, { name: 'Acme' })] }));
+  const { attributes } = await warehouse.publish();
+  expect(attributes?.companies).toBe(1);
+  expect(attributes?.problems.map(({ problem }) => problem)).toEqual(
+    expect.arrayContaining([
+      'the column reason is not in company_health: companies_at_risk has one of that name',
+      'the column as_of is not in backlog: data_as_of has one of that name',
+    ]),
+  );
+  const snapshot = await openPublished(warehouse.dataDir, limits);
+  expect(await snapshot.all('SELECT row_number, "cells" FROM company_health')).toEqual([
+    { row_number: names.indexOf('row_number'), cells: names.indexOf('cells') },
+  ]);
+  snapshot.close();
   await warehouse.close();
 });
 
