@@ -121,6 +121,8 @@ export class Simulation {
   readonly changesOfKeys = new Map<string, readonly string[]>();
   /** The changes that were executed before somebody decided to send some of them again. */
   writesBeforeRetry = 0;
+  /** Who leaves a company while it is read: their conversations are shown when the next run knows where they are. */
+  readonly leftMeanwhile = new Set<string>();
   /** What was executed before the queue was restored from a time when nobody knew: the status says what is found later. */
   executedBeforeRestore = 0;
   /** The night of the backup. */
@@ -198,6 +200,7 @@ export class Simulation {
 
   async #night(night: Night): Promise<void> {
     this.nights += 1;
+    this.leftMeanwhile.clear();
     this.#say(`night ${night.no} (${night.kind})`);
     this.#pass(20 * hour);
     for (const move of night.moves) {
@@ -332,6 +335,8 @@ export class Simulation {
       this.#downUntil = 0;
     } else {
       const change = this.#changeOf(move.between, night);
+      const person = this.world.people.get(change?.kind === 'employ' ? String(change.personId) : '');
+      if (person && person.companyId !== null) this.leftMeanwhile.add(person.id);
       if (change)
         this.service.faults.add([
           { kind: 'change', change, times: 1, match: { route: move.route }, after: move.after ?? 0 },
