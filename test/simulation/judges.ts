@@ -260,17 +260,22 @@ async function accountsOfTwo({ dataDir }: Simulation): Promise<string[]> {
   });
 }
 
-/** An answer that contradicts what else is known is not shown, not even until the next run. */
-export async function nothingUntrue(simulation: Simulation): Promise<void> {
+/**
+ * An answer that contradicts what else is known is not shown, not even until the next run. Of a topic that nobody knew, nothing
+ * contradicts what only its own answer says.
+ */
+export async function nothingUntrue(simulation: Simulation, known: Simulation['shownBefore']): Promise<void> {
   const { dataDir } = simulation;
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return;
   const found = await read(dataDir, ({ rows }) =>
-    rows<{ name: string }>(
-      `SELECT 'topic ' || id AS name FROM topics WHERE '${untrueText}' IN (title, priority_reasoning)
-       UNION ALL SELECT 'person ' || id FROM people WHERE display_name = '${untrueText}'`,
+    rows<{ name: string; of: string }>(
+      `SELECT 'topics ' || id AS name, 'list' AS of FROM topics WHERE title = '${untrueText}'
+       UNION ALL SELECT 'topics ' || id, 'detail' FROM topics WHERE priority_reasoning = '${untrueText}'
+       UNION ALL SELECT 'people ' || id, 'list' FROM people WHERE display_name = '${untrueText}'`,
     ),
   );
-  const untrue = found.map(({ name }) => name);
+  const names = new Set(known.map(({ name }) => name));
+  const untrue = found.flatMap(({ name, of }) => (of === 'list' || names.has(name) ? name : []));
   judge(simulation, 'what cannot be true is not shown', [...untrue, ...(await accountsOfTwo(simulation))]);
 }
 

@@ -259,8 +259,9 @@ export class Simulation {
 
   /** What was doubted is read again in the next two nights. */
   async #misled(): Promise<void> {
+    const known = this.shownBefore;
     await nothingLost(this);
-    await nothingUntrue(this);
+    await nothingUntrue(this, known);
     this.#clear();
     for (const _ of [1, 2]) {
       this.#pass(20 * hour);
