@@ -90,7 +90,8 @@ async function filesLeft(config: Config): Promise<string[]> {
 async function isLeft(config: Config, path: string): Promise<boolean> {
   const { dataDir, encryptionKey } = config;
   const encrypted = isEncrypted(path) === true;
-  if (!encrypted || !encryptionKey) return encrypted !== (encryptionKey !== undefined);
+  if (!encryptionKey) return encrypted;
+  if (!encrypted) return true;
   return openFile(path, { ...limitsOf(config), access: 'read', dataDir }).then(
     (session) => session.close().then(() => false),
     (error: unknown) => keyFault(path, encryptionKey, error) !== undefined,

@@ -207,6 +207,9 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
   const [totals] = await rows<Totals>('totals');
   if (!header || !totals) throw new Error('the report has no header');
   const from = { since: header.since };
+  const [freshness] = await snapshot.rows<FreshnessEstimate>(
+    "FROM freshness_estimates WHERE resource = 'all' AND checks > 0",
+  );
   return {
     header,
     totals,
@@ -226,12 +229,7 @@ export async function readReport(snapshot: Snapshot, since: Iso | null): Promise
     latestChanges: await rows('latest_changes', from),
     pushed: await rows('pushed', from),
     latestPushed: await rows('latest_pushed', from),
-    freshness:
-      (
-        await snapshot.rows<FreshnessEstimate>(
-          "FROM freshness_estimates WHERE resource = 'all' AND checks > 0",
-        )
-      )[0] ?? null,
+    freshness: freshness ?? null,
   };
 }
 

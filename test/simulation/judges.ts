@@ -264,8 +264,8 @@ async function accountsOfTwo({ dataDir }: Simulation): Promise<string[]> {
  * An answer that contradicts what else is known is not shown, not even until the next run. Of a topic that nobody knew, nothing
  * contradicts what only its own answer says.
  */
-export async function nothingUntrue(simulation: Simulation, known: Simulation['shownBefore']): Promise<void> {
-  const { dataDir } = simulation;
+export async function nothingUntrue(simulation: Simulation): Promise<void> {
+  const { dataDir, shownBefore } = simulation;
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return;
   const found = await read(dataDir, ({ rows }) =>
     rows<{ name: string; of: string }>(
@@ -274,8 +274,8 @@ export async function nothingUntrue(simulation: Simulation, known: Simulation['s
        UNION ALL SELECT 'people ' || id, 'list' FROM people WHERE display_name = '${untrueText}'`,
     ),
   );
-  const names = new Set(known.map(({ name }) => name));
-  const untrue = found.flatMap(({ name, of }) => (of === 'list' || names.has(name) ? name : []));
+  const known = new Set(shownBefore.map(({ name }) => name));
+  const untrue = found.flatMap(({ name, of }) => (of === 'list' || known.has(name) ? name : []));
   judge(simulation, 'what cannot be true is not shown', [...untrue, ...(await accountsOfTwo(simulation))]);
 }
 
@@ -379,10 +379,10 @@ async function changesOf(dataDir: string): Promise<StoredChange[]> {
 
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
 async function toldOtherwise(simulation: Simulation): Promise<string[]> {
-  const { service, dataDir, before, executedBeforeRestore } = simulation;
+  const { service, dataDir, before, writesBeforeRestore } = simulation;
   const keys = service.stats.writes.map(({ idempotencyKey }) => idempotencyKey);
   const executed = new Set(keys);
-  const forgotten = new Set(keys.slice(0, executedBeforeRestore));
+  const unknown = new Set(keys.slice(0, writesBeforeRestore));
   const found: string[] = [];
   for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
     const { id, status, undoes, error, error_code: reason } = change;
@@ -391,7 +391,7 @@ async function toldOtherwise(simulation: Simulation): Promise<string[]> {
     if (reason !== null && ['cancelled', 'superseded'].includes(status)) continue;
     // Its topic or company was gone when anybody could look.
     if (status === 'failed' && error?.includes('may have been applied')) continue;
-    if (!forgotten.has(key) && ['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
+    if (!unknown.has(key) && ['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);
     if (had === undefined) continue;

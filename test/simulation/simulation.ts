@@ -119,12 +119,12 @@ export class Simulation {
   readonly before = new Map<string, Record<string, unknown>>();
   /** The changes that had a key when it was sent, by key: a conflict that is retried gets another one. */
   readonly changesOfKeys = new Map<string, readonly string[]>();
-  /** The changes that were executed before somebody decided to send some of them again. */
+  /** How many writes there were before somebody decided to send some changes again. */
   writesBeforeRetry = 0;
+  /** And before the queue was restored, which knew of none of them: what became of their changes is found out, or not at all. */
+  writesBeforeRestore = 0;
   /** Who leaves a company while it is read: their conversations are shown when the next run knows where they are. */
   readonly leftMeanwhile = new Set<string>();
-  /** What was executed before the queue was restored from a time when nobody knew: the status says what is found later. */
-  executedBeforeRestore = 0;
   /** The night of the backup. */
   #backedUp = 0;
   /** Fields that somebody else set, by entity. */
@@ -259,9 +259,9 @@ export class Simulation {
 
   /** What was doubted is read again in the next two nights. */
   async #misled(): Promise<void> {
-    const known = this.shownBefore;
+    // Before the next judge remembers what is shown now.
+    await nothingUntrue(this);
     await nothingLost(this);
-    await nothingUntrue(this, known);
     this.#clear();
     for (const _ of [1, 2]) {
       this.#pass(20 * hour);
@@ -483,7 +483,7 @@ export class Simulation {
     const { stdout } = await this.#command(['restore', join(this.folder, 'backup'), '--replace', '--json']);
     const { movedTo } = JSON.parse(stdout) as { movedTo: string };
     rmSync(movedTo, { recursive: true });
-    this.executedBeforeRestore = this.service.stats.writes.length;
+    this.writesBeforeRestore = this.service.stats.writes.length;
   }
 
   /** Some topics or companies of the organization with a value each, as a file. */

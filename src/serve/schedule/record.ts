@@ -40,7 +40,7 @@ const runRecord = z
     outcome: z.enum(outcomes),
     /** When it was due; null when somebody requested it. */
     dueAt: moment.nullable(),
-    /** Null when it was skipped, or a shutdown came before its start. */
+    /** Null when it was skipped. */
     startedAt: moment.nullable(),
     endedAt: moment,
     /** Null when it did not start. */

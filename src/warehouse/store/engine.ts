@@ -239,12 +239,14 @@ export function refuseFolders(dataDir: string): void {
 const ownFile = /^(?:(?:worker|signals|recovery)\.duckdb|worker\.pid|\w+\.journal)$/;
 
 /**
- * Removes what a killed process left behind: half-written snapshots and journals, and spilled memory. Call it with the live file open
- * and so locked. This process's own spill folder stays: opening the file may have replayed a long log and spilled.
+ * Removes what a killed process left behind: half-written snapshots and journals, and spilled memory. Call it with the live
+ * file open and so locked. This process's own spill folder stays: opening the file may have replayed a long log and spilled.
  */
 export function removeLeftovers(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
-    if (!leftover.test(name) || name.startsWith(spillName)) continue;
+    // Only who holds the live file rewrites journals; see `writeAtomically` for the name.
+    const isLeft = name.startsWith(unfinished) || /\.journal\.\d+\.tmp$/.test(name);
+    if (!isLeft || name.startsWith(spillName)) continue;
     rmSync(join(dataDir, name), { recursive: true, force: true });
   }
   removeAbandoned(dataDir);
@@ -252,9 +254,6 @@ export function removeLeftovers(dataDir: string): void {
 
 /** The prefix of files that are not finished yet; a rename gives them their final name. */
 export const unfinished = '.unfinished-';
-
-/** Only who holds the live file rewrites journals; see `writeAtomically` for the other name. */
-const leftover = new RegExp(`^\\${unfinished}|\\.journal\\.\\d+\\.tmp$`);
 
 /** Has more than the pid in its name: in a container, the process that was killed had the same pid. */
 const spillName = `${unfinished}spill-${process.pid}-${randomBytes(4).toString('hex')}`;
