@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { linkSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isAlive } from '../../base/processes.js';
 
 /**
@@ -25,7 +25,7 @@ export class PrivateFolder {
    * system has no hard links.
    */
   static for(dataDir: string, file?: string): PrivateFolder | undefined {
-    const path = join(dataDir, `${prefix}${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`);
+    const path = newPath(dataDir);
     try {
       mkdirSync(path, { mode: 0o700 });
     } catch {
@@ -60,11 +60,23 @@ export class PrivateFolder {
   readonly remove = (): void => {
     process.off('exit', this.remove);
     own.delete(basename(this.#path));
-    rmSync(this.#path, { recursive: true, force: true });
+    const removed = newPath(dirname(this.#path));
+    try {
+      // DuckDB's threads may make a file in it at any time, until the process has ended; by the new name they cannot.
+      renameSync(this.#path, removed);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
+    }
+    rmSync(removed, { recursive: true, force: true });
   };
 }
 
 const prefix = '.spill-';
+
+function newPath(dataDir: string): string {
+  return join(dataDir, `${prefix}${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`);
+}
 
 /** The folders of this process. */
 const own = new Set<string>();

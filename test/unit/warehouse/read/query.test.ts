@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { openPublished, reading, type Snapshot } from '../../../../src/warehouse/read/query.js';
+import { PrivateFolder } from '../../../../src/warehouse/store/private-folder.js';
 import { loadBatch } from '../../../support/load-batch.js';
 import { canMount, makeReadOnly } from '../../../support/small-disk.js';
 import { doc, emptyDir, limits, open, runId } from '../support.js';
@@ -175,6 +178,26 @@ describe('what does not fit into memory', () => {
     small.close();
     expect(folders()).not.toContain(folder);
   });
+
+  test('goes although another thread still writes into the folder', async () => {
+    const before = folders();
+    for (let tried = 0; tried < 5; tried++) {
+      const folder = PrivateFolder.for(dir);
+      if (folder === undefined) throw new Error('no folder');
+      const writer = new Worker(writing, { eval: true, workerData: folder.file });
+      await once(writer, 'message');
+      folder.remove();
+      await writer.terminate();
+    }
+    expect(folders()).toEqual(before);
+  });
+  const writing = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { writeFileSync } = require('node:fs');
+    for (let i = 0; ; i++) {
+      try { writeFileSync(workerData + i, ''); } catch {}
+      if (i === 300) parentPort.postMessage('writes');
+    }`;
 
   test('and was left by a process that was killed is removed by the next one, never that of a living one', async () => {
     const of = (pid: number, host: string) => `.spill-${host}-${pid}-01234567`;
