@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { iso, millis } from '../base/clock.js';
-import { messageOf, SignalhouseError } from '../base/errors.js';
+import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import type { Cell, Grid } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import type {
@@ -24,8 +24,11 @@ export async function readAttributes(dataDir: string): Promise<AttributeFile | n
   const [file] = found;
   if (file === undefined) return null;
   const others = found.slice(1).map((other) => ({ row: null, problem: `${other} is not read beside it` }));
+  const path = join(dataDir, file);
   try {
-    const read = attributesOf(await readSheet({ path: join(dataDir, file) }));
+    // Reading a pipe would wait for ever.
+    if (!statSync(path).isFile()) throw new StorageError('is not a file');
+    const read = attributesOf(await readSheet({ path }));
     return { file, ...read, problems: [...others, ...read.problems] };
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;

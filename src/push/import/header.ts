@@ -219,6 +219,12 @@ function pairHeader(named: readonly Column[], file: NamedFile): Header | undefin
     const problem = 'is missing: in it, 1 or 2 says which of the two topics stays';
     throw unclearError(file, [{ setting: pairNames.keep, problem }]);
   }
+  const problems = fieldsOf.topic.flatMap(({ name }) => {
+    const problem = 'is not changed by a sheet of pairs: put it into a list of its own, beside topic_id';
+    const added = column(name);
+    return added ? [{ setting: added.header, problem }] : [];
+  });
+  if (problems.length > 0) throw unclearError(file, problems);
   const titles = [column(pairNames.titles[0]) ?? null, column(pairNames.titles[1]) ?? null] as const;
   return {
     ...{ entityType: 'topic', id: one, isKeyTitle: false, edited: [], readOnly: [], reason: null, notes: [] },

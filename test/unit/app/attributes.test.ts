@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { attributesOf } from '../../../src/app/attributes.js';
+import { attributesOf, readAttributes } from '../../../src/app/attributes.js';
 import { readSheet } from '../../../src/sheet/read.js';
+import { testFolder } from '../../support/test-folders.js';
 
 const read = async (text: string) =>
   attributesOf(await readSheet({ bytes: Buffer.from(text), name: 'companies.csv' }));
@@ -75,4 +79,12 @@ test('a day or a number that DuckDB would make NULL is told', async () => {
     '2 since is 2024-02-30, not a date such as 2026-03-31',
     '2 revenue is 1e400, not a number such as 1234567.89',
   ]);
+});
+
+test('a pipe is not waited for', async () => {
+  const dataDir = testFolder();
+  mkdirSync(join(dataDir, 'attributes'));
+  execFileSync('mkfifo', [join(dataDir, 'attributes/companies.csv')]);
+  const { rows, problems } = (await readAttributes(dataDir)) ?? {};
+  expect({ rows, problems }).toEqual({ rows: [], problems: [{ row: null, problem: 'is not a file' }] });
 });

@@ -147,6 +147,17 @@ describe('how fast staff answers', () => {
     ]);
   });
 
+  test('in the report, by months without a gap, from the first in which anybody asked', async () => {
+    await talk(stand, 'a', 't', [by('ann', '2025-12-27T10:00:00Z'), by('staff', '2025-12-27T12:00:00Z')]);
+    await talk(stand, 'b', 't', [by('ann', '2026-02-27T10:00:00Z')]);
+    expect(await lines(stand, sqlFile('report/response_times'))).toEqual([
+      '2025-12-01T00:00 | 1 | 1 | 2 | 2',
+      '2026-01-01T00:00 | 0 | 0 | - | -',
+      '2026-02-01T00:00 | 1 | 0 | - | -',
+      '2026-03-01T00:00 | 0 | 0 | - | -',
+    ]);
+  });
+
   // 2026-03-06 is a Friday.
   const waits: [from: string, to: string, hours: number][] = [
     ['2026-03-06T10:00:00Z', '2026-03-06T12:30:00Z', 2.5],

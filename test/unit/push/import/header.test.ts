@@ -64,6 +64,7 @@ describe('the header', () => {
     [['topic_id', 'lifecycle_state', 'lifecycleState'], 'both mean lifecycle_state'],
     [['topic_id', 'status', 'state'], 'both mean lifecycle_state'],
     [['topic_id', 'priority', 'base_priority', 'Base Priority'], 'both mean base_priority'],
+    [['topic_id_1', 'topic_id_2', 'keep', 'Priority'], 'Priority is not changed by a sheet of pairs'],
   ])('%j is refused', (columns, problem) => {
     expect(refusal(...columns)).toContain(problem);
   });
