@@ -244,7 +244,6 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
       new Notifier({
         ...{ name, deliver, facts, log, clock, organization: config.organization ?? undefined },
         jobs: config.serve.jobs.map(({ name: job }) => job),
-        remindHours: config.serve.notify.remindHours,
         store: fileStore(join(config.dataDir, sentFiles[name]), notifyState, log),
       }),
   );

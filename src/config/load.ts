@@ -60,6 +60,8 @@ export interface Tuning {
   readonly batch?: Readonly<Record<'megabytes' | 'answers' | 'seconds', number>>;
   /** Threads of DuckDB. */
   readonly threads?: number;
+  /** How long after a publication a run that is not at its end publishes again. */
+  readonly publishEveryMinutes?: number;
   /** When the live file is rewritten. */
   readonly compactWhen?: Readonly<Record<'freeShare' | 'freeMegabytes', number>>;
 }

@@ -89,11 +89,6 @@ const sync = section({
       .default(20)
       .describe('and more than this many rows deletes nothing (--accept-deletes allows it).'),
   }),
-  publishEveryMinutes: z
-    .number()
-    .min(0)
-    .default(30)
-    .describe('Minutes between two publications during a long run; 0 publishes only at its end.'),
   idle: z
     .number()
     .min(0)
@@ -333,10 +328,6 @@ const job = z.strictObject({
     .boolean()
     .default(true)
     .describe('Whether a missed run runs once after a restart (a job that never ran counts as missed).'),
-  overlap: z
-    .enum(['wait', 'skip'])
-    .default('wait')
-    .describe('What to do when the job is due while another job runs: wait or skip.'),
   maxRequests: positive
     .optional()
     .describe('Maximum number of requests of a run; when it reaches it, it stops and keeps what it has.')
@@ -390,14 +381,6 @@ function isMailServer(address: string): boolean {
 }
 
 const notify = section({
-  remindHours: z
-    .number()
-    .min(0)
-    .max(8_760)
-    .default(24)
-    .describe(
-      'Hours after which what is still wrong is told again; 0: only when it begins, changes its cause, and ends.',
-    ),
   webhookFormat: z
     .enum(['slack', 'teams', 'json'])
     .default('slack')
@@ -513,7 +496,7 @@ const serve = section({
     .array(job)
     .prefault([nightly])
     .describe(
-      'Jobs and their schedules. They run one at a time, because a job holds the warehouse while it runs.',
+      'Jobs and their schedules. They run one at a time, because a job holds the warehouse while it runs; one that is due meanwhile waits.',
     ),
   parallel: positive
     .max(64)

@@ -28,11 +28,17 @@ import { type RequestCounts, RunTally, requestRecord } from './tally.js';
 
 /** The settings that every run uses, in the shape of the configuration. */
 export interface RunSettings {
-  readonly sync: { readonly publishEveryMinutes: number };
   readonly publish?: { readonly keep: number };
   readonly retention: Retention;
-  readonly tuning?: { readonly batch?: BatchLimits; readonly compactWhen?: CompactWhen };
+  readonly tuning?: {
+    readonly batch?: BatchLimits;
+    readonly compactWhen?: CompactWhen;
+    readonly publishEveryMinutes?: number;
+  };
 }
+
+/** What a run shows before its end is at most so old: a first pull takes hours. */
+const everyMinutes = 30;
 
 /** What the caller of a run may ask for, whatever the run does. */
 export interface RunOptions {
@@ -348,19 +354,18 @@ function contextOf<Settings extends RunSettings>(
  * on: the end publishes again, and fails if that does.
  */
 function publisher(
-  { sync }: RunSettings,
+  { tuning }: RunSettings,
   { warehouse, merge }: { readonly warehouse: Warehouse; readonly merge: () => Promise<void> },
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): () => Promise<void> {
-  const everyMs = sync.publishEveryMinutes * 60_000;
+  const nextMinutes = tuning?.publishEveryMinutes ?? everyMinutes;
   let publishedAt = clock.monotonic();
   return async () => {
-    if (everyMs <= 0 || clock.monotonic() - publishedAt < everyMs) return;
+    if (clock.monotonic() - publishedAt < nextMinutes * 60_000) return;
     try {
       await merge();
       await warehouse.publish();
     } catch (err) {
-      const nextMinutes = sync.publishEveryMinutes;
       log.warn({ err, nextMinutes }, 'nothing could be published; the run goes on, and tries again');
     }
     publishedAt = clock.monotonic();

@@ -16,7 +16,6 @@ export interface SyncSettings {
     readonly recheck: number;
     readonly personGroups: 'without_company' | 'all' | 'never';
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
-    readonly publishEveryMinutes: number;
     /** The share of the free budget that may be spent on what is not due. */
     readonly idle?: number;
   };

@@ -171,7 +171,7 @@ describe('with a real Prometheus', () => {
     const night = await pulling.start(['serve', '--once', '--json'], ago).ended;
     expect(JSON.parse(night.stdout)).toMatchObject({ runs: [{ job: 'nightly', outcome: 'done' }] });
     town.skewClock(0);
-    const often = { name: 'dump', run: 'export', cron: '*/10 * * * * *', catchUp: false, overlap: 'skip' };
+    const often = { name: 'dump', run: 'export', cron: '*/10 * * * * *', catchUp: false };
     pulling.set({ serve: { port, jobs: [nightly, short, often] } });
 
     // Nothing listens yet; then something does, and cannot read its warehouse.

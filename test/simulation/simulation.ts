@@ -575,13 +575,13 @@ export class Simulation {
       rateLimit: { requests: this.mostRequests },
       warehouse: { memoryLimit: '256MB' },
       retention: { deletedContentDays: 'never' },
-      // A publication takes as long as twenty requests.
-      sync: { publishEveryMinutes: of % 2 ? 3 : 30 },
       serve: { port: 0, host: '127.0.0.1' },
     };
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
     this.platform.program.tuning = {
       threads: 1,
+      // A publication takes as long as twenty requests.
+      publishEveryMinutes: of % 2 ? 3 : 30,
       batch: of % 3 === 1 ? smallBatches : largeBatches,
       concurrency: of % 4 === 1 ? 2 : 12,
     };

@@ -95,7 +95,7 @@ const whatLogDoes =
 function unpublishedText({ holder, files }: StatusReport, now: number): string {
   if (holder) {
     const since = duration(now - Date.parse(holder.since));
-    return `not yet: ${holder.command} has been running for ${since}, and publishes at its end and every sync.publishEveryMinutes`;
+    return `not yet: ${holder.command} has been running for ${since}, and publishes at its end, a long run every half hour`;
   }
   return files.worker === null
     ? 'NOTHING YET: run signalhouse sync'

@@ -28,16 +28,14 @@ export interface NotifierOptions {
   /** The name in the settings; without it, that of the warehouse. */
   readonly organization?: string | undefined;
   readonly clock?: Clock | undefined;
-  /** After how many hours what is still wrong is told again; 0: never. */
-  readonly remindHours?: number | undefined;
 }
 
 /** How often freshness is checked and undelivered messages are sent again. */
 const everyMs = 60_000;
 
 /**
- * Notifies when a job starts to fail or data becomes stale, and when that is over: once per change, repeated until it is
- * delivered. A change that is undone before it was delivered is not sent. Nothing here throws into a job.
+ * Notifies when a job starts to fail or data becomes stale, and when that is over: once per change, and once a day
+ * while it lasts, repeated until it is delivered. A change that is undone before it was delivered is not sent. Nothing here throws into a job.
  */
 export class Notifier {
   readonly #clock: Clock;
@@ -105,18 +103,14 @@ export class Notifier {
   }
 
   async #tell(): Promise<void> {
-    const { name, deliver, log, facts, remindHours = 0 } = this.options;
+    const { name, deliver, log, facts } = this.options;
     const organization = facts.last?.facts.contents?.organization;
     const from = this.options.organization ?? organization?.name ?? organization?.id ?? 'Signalhouse';
     const now = this.#clock.now();
-    const remindMs = remindHours * 3_600_000;
-    for (const subject of pending(this.#state, now, remindMs)) {
+    for (const subject of pending(this.#state, now)) {
       if (this.#stop.signal.aborted) return;
       try {
-        const note = await deliver(
-          messageAbout(subject, from, isReminder(subject, now, remindMs)),
-          this.#stop.signal,
-        );
+        const note = await deliver(messageAbout(subject, from, isReminder(subject, now)), this.#stop.signal);
         if (note !== null)
           log.warn({ subject: subject.name }, `${name}: a notification was sent, but ${note}`);
       } catch (error) {

@@ -77,14 +77,17 @@ export function afterCheck(
 }
 
 /** The subjects whose level or cause differs from the last notified one. */
-export function pending(state: NotifyState, now: number, remindMs: number): Subject[] {
-  return Object.values(state).filter((subject) => !isTold(subject) || isReminder(subject, now, remindMs));
+export function pending(state: NotifyState, now: number): Subject[] {
+  return Object.values(state).filter((subject) => !isTold(subject) || isReminder(subject, now));
 }
 
-/** Whether it was told, is still so, and is due to be told again; never with 0. */
-export function isReminder(subject: Subject, now: number, remindMs: number): boolean {
+/** What is still wrong is told again once a day. */
+const remindMs = 24 * 3_600_000;
+
+/** Whether it was told, is still so, and is due to be told again. */
+export function isReminder(subject: Subject, now: number): boolean {
   const { level, toldAt } = subject;
-  if (level === 'ok' || remindMs <= 0 || !isTold(subject)) return false;
+  if (level === 'ok' || !isTold(subject)) return false;
   // In the future, by as much: a clock that was wrong told it.
   return toldAt !== undefined && Math.abs(now - Date.parse(toldAt)) >= remindMs;
 }

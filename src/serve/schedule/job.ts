@@ -20,8 +20,6 @@ export interface Job extends Timetable {
   readonly to?: readonly string[] | undefined;
   /** Of a digest: whether it is posted to the webhook. */
   readonly webhook?: boolean | undefined;
-  /** What to do when a run is due while another run is not finished: jobs share the warehouse. */
-  readonly overlap: 'wait' | 'skip';
 }
 
 /**

@@ -264,15 +264,10 @@ export class Scheduler {
   }
 
   #offer(job: Job, trigger: Trigger, dueAt: number): void {
-    const { running, waiting } = this.#queue;
-    const busy = [...(running ? [running] : []), ...waiting];
-    const same = waiting.find((entry) => entry.job === job);
+    const same = this.#queue.waiting.find((entry) => entry.job === job);
     if (same)
       return void this.#skip(job, trigger, dueAt, `a run of it has been waiting since ${iso(same.since)}`);
-    // Neither a run that is due at the same time nor a missed run is late.
-    const isLate = trigger === 'schedule' && busy.some((entry) => (entry.dueAt ?? entry.since) < dueAt);
     const holder = this.#holder();
-    if (isLate && job.overlap === 'skip') return void this.#skip(job, trigger, dueAt, holder ?? 'busy');
     if (holder !== null) this.options.log.info({ job: job.name }, `${job.name} is due and waits: ${holder}`);
     this.#queue.add(this.#entry(job, trigger, dueAt));
   }

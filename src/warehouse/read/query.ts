@@ -419,7 +419,7 @@ export function publishedIn(dataDir: string, file = 'signals.duckdb'): string {
   const holder = currentHolder(dataDir);
   throw new StorageError(`nothing was published in ${dataDir} yet: there is no ${file}`, {
     hint: holder
-      ? `${holder.command} (process ${holder.pid}) is running, and publishes at its end and every sync.publishEveryMinutes: try again then.`
+      ? `${holder.command} (process ${holder.pid}) is running, and publishes at its end, a long run every half hour: try again then.`
       : 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
   });
 }

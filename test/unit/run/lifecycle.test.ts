@@ -100,9 +100,8 @@ class Trial {
     };
     return {
       config: {
-        sync: { publishEveryMinutes: 1 },
         retention: { recordsDays: 1 },
-        tuning: { batch: { megabytes: 1, answers: 10, seconds: 60 } },
+        tuning: { batch: { megabytes: 1, answers: 10, seconds: 60 }, publishEveryMinutes: 1 },
       },
       api: {
         events: this.events,

@@ -33,7 +33,6 @@ const settings: SyncSettings = {
     recheck: 1,
     personGroups: 'without_company',
     deletes: { maxShare: 0.2, maxRows: 20 },
-    publishEveryMinutes: 0,
   },
   retention: { recordsDays: 400 },
 };

@@ -93,7 +93,7 @@ describe('the webhook', () => {
       [['every-night'], 0],
     ] as const) {
       const store = memoryStore<NotifyState>({ 'job:nightly': failed });
-      const { notifier } = notifying({ jobs, store, remindHours: 24 });
+      const { notifier } = notifying({ jobs, store });
       notifier.run({ ...someRun, job: 'other', outcome: 'done' });
       await notifier.idle();
       expect(server.requests.splice(0)).toHaveLength(heard);

@@ -22,8 +22,8 @@ const topics = (hoursAgo: number | null) => ({
 });
 
 /** Tells everything that is to tell, and gives back what that was. */
-function telling(state: NotifyState, at = now, remindMs = 0): [NotifyState, string[]] {
-  const all = pending(state, at, remindMs);
+function telling(state: NotifyState, at = now): [NotifyState, string[]] {
+  const all = pending(state, at);
   const told = all.reduce((before, one) => afterDelivery(before, one, new Date(at).toISOString()), state);
   return [told, all.map((subject) => messageAbout(subject, 'Acme').event)];
 }
@@ -40,7 +40,7 @@ it('jobs are told of again when the cause changes: from a refused key to an outa
     ] as const
   ).map((one) => {
     state = afterRun(state, { ...run('failed'), ...one });
-    const details = pending(state, now, 0).map(({ detail }) => detail);
+    const details = pending(state, now).map(({ detail }) => detail);
     [state] = telling(notifyState.parse(JSON.parse(JSON.stringify(state))));
     return details.join();
   });
@@ -48,33 +48,31 @@ it('jobs are told of again when the cause changes: from a refused key to an outa
   expect(telling(afterRun(state, run('done')))[1]).toEqual(['recovered']);
 });
 
-it('what is still wrong is told again after so many hours, each time, until it is over', () => {
+it('what is still wrong is told again once a day, until it is over', () => {
   const told: string[] = [];
   let state: NotifyState = afterRun({}, run('failed'));
   for (let hours = 0; hours < 60; hours += 6) {
-    const [next, events] = telling(state, now + hours * hour, 24 * hour);
+    const [next, events] = telling(state, now + hours * hour);
     state = next;
     told.push(...events.map((event) => `${hours} ${event}`));
   }
   expect(told).toEqual(['0 failed', '24 failed', '48 failed']);
-  const [over, events] = telling(afterRun(state, run('done')), now + 60 * hour, 24 * hour);
+  const [over, events] = telling(afterRun(state, run('done')), now + 60 * hour);
   expect(events).toEqual(['recovered']);
-  expect(telling(over, now + 200 * hour, 24 * hour)[1]).toEqual([]);
-  const [subject] = pending(state, now + 72 * hour, 24 * hour);
+  expect(telling(over, now + 200 * hour)[1]).toEqual([]);
+  const [subject] = pending(state, now + 72 * hour);
   if (!subject) throw new Error('nothing to tell');
   expect(messageAbout(subject, 'Acme', true).title).toBe('job nightly failed, as before');
   // With what it says now, not what it said then.
   const later = afterRun(state, { ...run('failed'), message: '40 failed' });
-  expect(pending(later, now + 72 * hour, 24 * hour)).toMatchObject([
-    { detail: '40 failed', since: subject.since },
-  ]);
+  expect(pending(later, now + 72 * hour)).toMatchObject([{ detail: '40 failed', since: subject.since }]);
 });
 
 it('what was told by a clock that was ahead is told again when the clock is right, and not ten days later', () => {
-  const [state] = telling(afterRun({}, run('failed')), now + 240 * hour, 24 * hour);
-  const [next, events] = telling(state, now, 24 * hour);
+  const [state] = telling(afterRun({}, run('failed')), now + 240 * hour);
+  const [next, events] = telling(state, now);
   expect(events).toEqual(['failed']);
-  expect([12, 24].map((hours) => telling(next, now + hours * hour, 24 * hour)[1])).toEqual([[], ['failed']]);
+  expect([12, 24].map((hours) => telling(next, now + hours * hour)[1])).toEqual([[], ['failed']]);
 });
 
 describe('data', () => {
@@ -89,39 +87,39 @@ describe('data', () => {
     const [complete, over] = telling(afterCheck(stale, [topics(-1)], later, later), later);
     expect(over).toEqual(['recovered']);
     // A first pull into a new data directory has its time again.
-    expect(pending(afterCheck(stored(complete), [topics(null)], later, later), later, 0)).toEqual([]);
+    expect(pending(afterCheck(stored(complete), [topics(null)], later, later), later)).toEqual([]);
   });
 
   it('is not told of again once it has no objective any more', () => {
     const objective = (objectiveMinutes: number | null) => [{ ...topics(2), objectiveMinutes }];
     const [stale] = telling(afterCheck({}, objective(60), now, now));
     const later = now + 48 * hour;
-    expect(telling(stale, later, 24 * hour)[1]).toEqual(['stale']);
-    expect(telling(afterCheck(stale, objective(null), later, now), later, 24 * hour)[1]).toEqual([]);
+    expect(telling(stale, later)[1]).toEqual(['stale']);
+    expect(telling(afterCheck(stale, objective(null), later, now), later)[1]).toEqual([]);
     // Nothing is known of the warehouse just now.
     expect(afterCheck(stale, [], later, now)).toBe(stale);
   });
 
   it('is stale once its objective has passed, and fresh again', () => {
     let state = afterCheck({}, [topics(0.5)], now, now);
-    expect(pending(state, now, 0)).toEqual([]);
+    expect(pending(state, now)).toEqual([]);
     state = afterCheck(state, [topics(2)], now, now);
-    const [subject] = pending(state, now, 0);
+    const [subject] = pending(state, now);
     expect(subject).toMatchObject({
       level: 'stale',
       detail: 'was last complete 2 h 00 min ago (objective: 1 h 00 min)',
     });
     [state] = telling(state);
     state = afterCheck(state, [topics(30)], now, now);
-    expect(pending(state, now, 0)).toEqual([]);
+    expect(pending(state, now)).toEqual([]);
     expect(state['resource:topics']?.detail).toContain('30 h 00 min ago');
     expect(afterCheck(state, [topics(30)], now, now)).toBe(state);
     expect(telling(afterCheck(state, [topics(0)], now, now))[1]).toEqual(['recovered']);
   });
 
   it('may take the time of its objective for the first filling, and no more', () => {
-    expect(pending(afterCheck({}, [topics(null)], now, now - 0.9 * hour), now, 0)).toEqual([]);
-    expect(pending(afterCheck({}, [topics(null)], now, now - 1.1 * hour), now, 0)).toMatchObject([
+    expect(pending(afterCheck({}, [topics(null)], now, now - 0.9 * hour), now)).toEqual([]);
+    expect(pending(afterCheck({}, [topics(null)], now, now - 1.1 * hour), now)).toMatchObject([
       { detail: expect.stringContaining('never complete') },
     ]);
   });
@@ -136,7 +134,7 @@ it('each change that lasts is told of once, in order, through restarts and deliv
       for (const [next, arrives] of events) {
         state = notifyState.parse(JSON.parse(JSON.stringify(afterRun(state, run(next)))));
         if (!arrives) continue;
-        heard.push(...pending(state, now, 0).map(({ level }) => level));
+        heard.push(...pending(state, now).map(({ level }) => level));
         [state] = telling(state);
         // Whoever hears everything knows how it is.
         expect(heard.at(-1)).toBe(state['job:nightly']?.level ?? 'ok');
@@ -150,7 +148,6 @@ it('the words of a message are of a length, and belong to no service', () => {
   const [subject] = pending(
     afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
     now,
-    0,
   );
   const message = messageAbout(subject!, 'Acme <b>');
   expect(lineOf(message)).toMatch(/^\[Acme <b>\] job nightly failed: <!channel> & x+…$/);

@@ -103,7 +103,6 @@ const nightly: Job = {
   cron: '0 3 * * *',
   timezone: 'Europe/Berlin',
   run: 'sync',
-  overlap: 'wait',
 };
 
 describe('jobs of the settings', () => {

@@ -191,29 +191,30 @@ describe('one at a time', () => {
     one.name === 'long' ? clock.sleep(90 * minute, stop).then(() => done) : Promise.resolve(done);
   let clock = clockAt('2026-05-20T00:00:00Z');
   const waits = job('waits', '30 1 * * *');
-  const skips = job('skips', '45 1 * * *', { overlap: 'skip' });
-  const together = job('together', '0 1 * * *', { overlap: 'skip' });
+  const often = job('often', '15,45 1 * * *');
+  const together = job('together', '0 1 * * *');
 
-  it('lets a late job wait or skips it, and says why; what is due together runs in turn', async () => {
+  it('lets a job wait, but not twice, and says why; what is due together runs in turn', async () => {
     clock = clockAt('2026-05-20T00:59:00Z');
     const first = job('long', '0 1 * * *');
     const known = settled('2026-05-19T23:59:59.000Z');
-    const jobs = { long: known, waits: known, skips: known, together: known };
+    const jobs = { long: known, waits: known, often: known, together: known };
     const memory = memoryStore({ jobs, history: [] });
-    const planned = [first, waits, skips, together];
+    const planned = [first, waits, often, together];
     const { scheduler, records, pass } = scheduling(planned, { clock, run: long, memory });
     await scheduler.start();
     await pass(61 * minute);
     expect(scheduler.view()).toMatchObject({ running: { job: 'long' } });
-    expect(scheduler.view().waiting.map((run) => run.job)).toEqual(['together', 'waits']);
+    expect(scheduler.view().waiting.map((run) => run.job)).toEqual(['together', 'often', 'waits']);
     await pass(hour);
     expect(brief(records)).toEqual([
-      'skips schedule skipped 01:45',
+      'often schedule skipped 01:45',
       'long schedule done 01:00',
       'together schedule done 01:00',
+      'often schedule done 01:15',
       'waits schedule done 01:30',
     ]);
-    expect(records[0]?.message).toBe('long has been running since 2026-05-20T01:00:00.000Z');
+    expect(records[0]?.message).toBe('a run of it has been waiting since 2026-05-20T01:15:00.000Z');
     await scheduler.stop();
   });
 
