@@ -153,14 +153,13 @@ function resultOf({ runId, outcome, exitCode, stoppedBy, endedByOutage }: Report
 
 function pulledText(report: SyncReport): string {
   const { requests, rows, rejected, failures, scans, left } = report;
-  const cost = `${count(left.due)} left due (about ${duration(left.minutes * 60_000)})`;
-  const due = leftDue(left.due, cost, scans);
+  const due = `${count(left.due)} (about ${duration(left.minutes * 60_000)})`;
   const total = (kind: 'new' | 'changed' | 'removed') =>
     Object.values(rows).reduce((sum, one) => sum + one[kind], 0);
   const parts = [
     counted(requests.total, 'request'),
     `${count(total('new'))} new, ${count(total('changed'))} changed and ${count(total('removed'))} removed rows`,
-    left.due > 0 ? due : due === 'nothing' ? 'nothing left due' : `what is left due is ${due}`,
+    `left due: ${leftDue(left.due, due, scans)}`,
   ];
   if (left.runs !== null && left.runs > 0)
     parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);

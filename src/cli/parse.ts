@@ -173,7 +173,8 @@ function misunderstood(
   commands: readonly (Command | Group)[],
 ): UsageError {
   const guess = complaints.find((one) => one.startsWith('Did you mean'));
-  const rest = complaints.filter((one) => one !== guess);
+  // The next complaint names what is missing.
+  const rest = complaints.filter((one) => one !== guess && !one.startsWith('Not enough non-option'));
   const [named, inner] = argv.filter((one, at) => !one.startsWith('-') && !isValue(argv, at));
   const group = commands.filter(isGroup).find(({ name }) => name === named);
   const mistyped = group ? inner : named;

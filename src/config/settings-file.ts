@@ -91,10 +91,14 @@ function problemOf(issue: z.core.$ZodIssue): string {
   if (isBound && issue.code === 'too_small')
     return `must be ${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}`;
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) return 'must not be empty';
-  if (issue.code !== 'invalid_type') return issue.message;
   if (issue.input === undefined) return 'is required';
+  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
+    return `must be one of ${issue.values.join(', ')}`;
+  if (issue.code !== 'invalid_type') return issue.message;
   const form = forms[issue.expected];
-  return form === undefined ? issue.message : `must be ${form}`;
+  if (form === undefined) return issue.message;
+  const isQuoted = typeof issue.input === 'string' && /^(true|false|[-+.\d]+)$/i.test(issue.input.trim());
+  return `must be ${form}${isQuoted ? ', without quotes' : ''}`;
 }
 
 const mapping = 'a mapping: lines with `name: value`, or {name: value}';
@@ -103,9 +107,9 @@ const forms: Readonly<Record<string, string | undefined>> = {
   object: mapping,
   record: mapping,
   string: "text; put it in quotes: '…'",
-  number: 'a number, without quotes',
-  int: 'a whole number, without quotes',
-  boolean: 'true or false, without quotes',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
 };
 
 function meant(key: string, names: readonly string[]): string {

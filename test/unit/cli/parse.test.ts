@@ -164,6 +164,10 @@ describe('what is understood', () => {
     expect(await flagsOf('explain', 'topic', '--', '-5', 'degrees')).toMatchObject({ what: '-5 degrees' });
   });
 
+  it('names the argument that is missing', async () => {
+    expect((await refusal('diff')).message).toBe('Missing required argument: old');
+  });
+
   it('takes a query that starts with a comment', async () => {
     const query = '-- a comment\nSELECT 1';
     expect(await flagsOf('sql', query, '--limit', '3')).toMatchObject({ query, limit: 3 });
