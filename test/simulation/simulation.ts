@@ -590,12 +590,11 @@ export class Simulation {
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
     const ended = await this.platform.program.run(args, how);
     const { code, stdout, stderr } = ended;
-    // Sizes and times of files, what the real clock measures and the port are not the program's doing.
+    // Sizes and times of files, what the real clock measures, the port and where modules lie are not the program's doing.
     const printed = `${stdout} ${stderr}`
       .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+|(?<=snapshot published )[\dT:.-]+Z/g, '')
-      .replaceAll(this.folder, '')
-      // Where this module itself lies, in the stack of an error.
-      .replaceAll(/\.simulation\/\d+/g, '');
+      .replaceAll(/"stack":"(?:[^"\\]|\\.)*"/g, '')
+      .replaceAll(this.folder, '');
     this.#traced(`${code} ${printed}`);
     this.#say(
       `${args.join(' ')} ${JSON.stringify(how)} -> ${code} ${code === 1 ? (stderr + stdout).slice(0, 600) : ''}`,
