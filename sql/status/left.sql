@@ -1,7 +1,7 @@
 -- What the last sync left due, from its own summary; no row before the first one has ended.
 SELECT run_id, (summary->>'$.left.due')::BIGINT AS due, (summary->>'$.left.requests')::BIGINT AS requests,
   (summary->>'$.left.minutes')::DOUBLE AS minutes,
-  NOT coalesce(list_contains(summary->>'$.scans[*].complete', 'false'), false) AS complete
+  coalesce((summary->>'$.left.complete')::BOOLEAN, true) AS complete
 FROM ops.runs
 WHERE command = 'sync' AND (summary->>'$.left.due') IS NOT NULL
 ORDER BY run_id DESC

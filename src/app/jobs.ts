@@ -159,7 +159,7 @@ function pulledText(report: SyncReport): string {
   const parts = [
     counted(requests.total, 'request'),
     `${count(total('new'))} new, ${count(total('changed'))} changed and ${count(total('removed'))} removed rows`,
-    `left due: ${leftDue(left.due, due, scans)}`,
+    `left due: ${leftDue(left, due)}`,
   ];
   if (left.runs !== null && left.runs > 0)
     parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);

@@ -242,9 +242,8 @@ export function spendingText({ held, limit, windowMs }: Facts['spending']): stri
   return `${counted(held, 'request')} in the last ${window}, by a command with a higher rate limit than ${count(limit)}`;
 }
 
-/** What a run left due, where `text` says how much. Of a list that was not read to its end, nobody knows what is due. */
-export function leftDue(due: number, text: string, scans: readonly { readonly complete: boolean }[]): string {
-  const isKnown = scans.every(({ complete }) => complete);
-  if (due === 0) return isKnown ? 'nothing' : 'not known: not every list was read to its end';
-  return isKnown ? text : `at least ${text}`;
+/** What a run left due, where `text` says how much; `complete` is whether every list was read to its end. */
+export function leftDue({ due, complete }: { due: number; complete: boolean }, text: string): string {
+  if (due === 0) return complete ? 'nothing' : 'not known: not every list was read to its end';
+  return complete ? text : `at least ${text}`;
 }

@@ -76,6 +76,8 @@ export interface SyncReport extends RunReport {
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
+    /** Whether every list was read to its end, those that `only` leaves out in an earlier run: of the rest nobody knows what is due. */
+    readonly complete: boolean;
     /**
      * About how many more runs like this one that takes; null unless a cap stopped this one, and most of its requests
      * fetched what was due.

@@ -8,6 +8,7 @@ import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
+import { sqlFile } from '../warehouse/sql.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
@@ -116,6 +117,7 @@ async function syncReport(
       due,
       requests,
       minutes: minutesFor(requests, config),
+      complete: await isEveryListRead(context, scans),
       // A signal says nothing about how long the next run may take.
       runs:
         isWhole && head.outcome === 'stopped' && !options.stop?.aborted
@@ -126,6 +128,21 @@ async function syncReport(
     notes,
   };
   return { report, leftDue: due };
+}
+
+async function isEveryListRead(
+  { store, resources, failures }: Context,
+  scans: readonly ScanReport[],
+): Promise<boolean> {
+  const found = await store.all<{ endpoint: string }>(sqlFile('sync/lists_read'));
+  const before = new Set(found.map(({ endpoint }) => endpoint));
+  return resources.lists.every(({ name }) => {
+    const scan = scans.find(({ endpoint }) => endpoint === name);
+    return (
+      scan?.complete ??
+      (before.has(name) && !failures.some(({ endpoint, entityId }) => endpoint === name && entityId === null))
+    );
+  });
 }
 
 /** A larger difference from the service's clock should be fixed: other commands go by the clock of this machine. */

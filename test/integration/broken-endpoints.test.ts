@@ -77,8 +77,9 @@ describe('a run that is limited', () => {
   });
 
   it('--only reads a list and its children, or one endpoint of what is known', async () => {
-    const { code, seen } = await pulling.sync(['--only', 'companies']);
-    expect(code).toBe(0);
+    const { code, seen, report } = await pulling.sync(['--only', 'companies']);
+    // Nobody knows what is due of lists that were never read.
+    expect([code, report.left.complete]).toEqual([0, false]);
     expect(Object.keys(seen).sort()).toEqual(
       [
         'whoami',
@@ -98,6 +99,12 @@ describe('a run that is limited', () => {
     const left = await pulling.sync(['--only', 'topics', '--max-requests', '4']);
     const after = await pulling.sync(['--only', 'channels']);
     expect([left.report.left.due > 0, after.report.left.due]).toEqual([true, left.report.left.due]);
+
+    sandbox.addFaults([{ match: { route: 'people' }, kind: 'status', status: 500 }]);
+    expect((await pulling.sync()).report.left.complete).toBe(false);
+    sandbox.clearFaults();
+    expect((await pulling.sync()).report.left).toMatchObject({ due: 0, complete: true });
+    expect((await pulling.sync(['--only', 'stories'])).report.left.complete).toBe(true);
   });
 });
 

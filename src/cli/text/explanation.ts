@@ -41,7 +41,7 @@ function facts(explanation: Explanation): Fact[] {
   const newer = holder ? `; ${holder.command} (process ${holder.pid}) is working on a newer one` : '';
   const noDetail = presence?.detailUnavailableReason ?? null;
   const due = lastSync?.leftDue ?? 0;
-  const left = lastSync && leftDue(due, counted(due, 'fetch', 'fetches'), [lastSync]);
+  const left = lastSync && leftDue({ due, complete: lastSync.complete }, counted(due, 'fetch', 'fetches'));
   const failed = (lastSync?.failedResources ?? []).filter((one) =>
     children.some(({ resource }) => resource === one),
   );

@@ -72,10 +72,7 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
         : null,
     ],
-    [
-      'left due',
-      left && leftDue(left.due, `${count(left.due)} (${costText(left)}) after the last sync`, [left]),
-    ],
+    ['left due', left && leftDue(left, `${count(left.due)} (${costText(left)}) after the last sync`)],
   ];
 }
 

@@ -60,9 +60,10 @@ export function costText({ requests, minutes }: Pick<SyncReport['left'], 'reques
   return `${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
 }
 
-function leftText({ left: { due, runs, ...cost }, scans }: SyncReport): string {
+function leftText({ left }: SyncReport): string {
+  const { due, runs } = left;
   const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
-  return leftDue(due, `${count(due)} (${costText(cost)} at the budget${more})`, scans);
+  return leftDue(left, `${count(due)} (${costText(left)} at the budget${more})`);
 }
 
 function rowsText({ rows }: SyncReport): string {

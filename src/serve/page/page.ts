@@ -265,7 +265,7 @@ function backlog({ contents }: Facts): Html | null {
   const left = contents?.left ?? null;
   if (left === null || (left.due === 0 && left.complete)) return null;
   const cost = `${counted(left.due, 'fetch', 'fetches')}: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}`;
-  return html`<p id="backlog">Left due by the last sync: ${leftDue(left.due, cost, [left])}. The next one continues there.</p>`;
+  return html`<p id="backlog">Left due by the last sync: ${leftDue(left, cost)}. The next one continues there.</p>`;
 }
 
 /** How good or bad the status of a change is. */

@@ -44,7 +44,10 @@ const summarySchema = z
     drift: z.array(z.object({ endpoint: text, path: text, kind: text })).catch([]),
     notes: z.array(text).catch([]),
     left: z
-      .object({ due: number, requests: number, minutes: number, queued: number, sending: number })
+      .object({
+        ...{ due: number, requests: number, minutes: number, queued: number, sending: number },
+        complete: z.boolean().catch(true),
+      })
       .nullable()
       .catch(null),
     applied: z.number().nullable().catch(null),
@@ -85,12 +88,7 @@ ${list(
 <p class="quiet">All of it: <code>signalhouse sql "SELECT summary FROM ops.runs WHERE run_id = '${run.run_id}'"</code></p>`;
 }
 
-function facts(
-  run: RunDetails,
-  line: RunLine | null,
-  { left, scans: read = [] }: Summary,
-  times: Times,
-): [string, Piece][] {
+function facts(run: RunDetails, line: RunLine | null, { left }: Summary, times: Times): [string, Piece][] {
   const { started_at, ended_at, requests, rate_limited, rejected, rows_new, left_due } = run;
   const refused = rate_limited
     ? html` <span class="quiet">(${count(rate_limited)} answered 429)</span>`
@@ -110,7 +108,12 @@ function facts(
     ['Rejected', rejected ? counted(rejected, 'record') : null],
     [
       'Left due',
-      left_due === null ? null : leftDue(left_due, `${counted(left_due, 'fetch', 'fetches')}${cost}`, read),
+      left_due === null
+        ? null
+        : leftDue(
+            { due: left_due, complete: left?.complete ?? true },
+            `${counted(left_due, 'fetch', 'fetches')}${cost}`,
+          ),
     ],
     ['Exit code', run.exit_code],
     ['Version', run.program_version],

@@ -150,7 +150,7 @@ export const someDetails: RunDetails = {
     failures: [{ endpoint: 'topic_history', entityId: 't_9', message: 'HTTP 500', hint: null }],
     drift: [{ endpoint: 'topics', path: '$.sentiment.score', kind: 'unknown_field' }],
     notes: ['the API was unavailable for 3 min'],
-    left: { due: 1_204, requests: 1_310, minutes: 11.4, runs: null },
+    left: { due: 1_204, requests: 1_310, minutes: 11.4, complete: true, runs: null },
     leftByResource: [],
   },
 };

@@ -18,7 +18,7 @@ const report: SyncReport = {
   scans: [scan],
   rows: { topics: { new: 12, changed: 3, removed: 0 }, channels: { new: 0, changed: 0, removed: 0 } },
   rejected: { new: 0, known: 2, examples: [] },
-  left: { due: 0, requests: 0, minutes: 0, runs: null },
+  left: { due: 0, requests: 0, minutes: 0, complete: true, runs: null },
   ...{ drift: [], failures: [], leftByResource: [], notes: [] },
   published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [] },
 };
@@ -77,12 +77,12 @@ describe('the summary of a run', () => {
   });
 
   it('does not say that nothing is left of lists that were not read to their end', () => {
-    const left = { due: 0, requests: 0, minutes: 0, runs: null };
-    const unread = { ...report, left, scans: [{ ...scan, complete: false }] };
+    const left = { due: 0, requests: 0, minutes: 0, complete: false, runs: null };
+    const unread = { ...report, left };
     const text = (one: typeof unread) => syncSummary(one).replaceAll(/\s+/g, ' ');
     expect(text(unread)).toContain('left due not known: not every list was read to its end');
     expect(text({ ...unread, left: { ...left, due: 7, requests: 7 } })).toContain('left due at least 7 (7');
-    expect(text({ ...unread, scans: [scan] })).toContain('left due nothing');
+    expect(text({ ...unread, left: { ...left, complete: true } })).toContain('left due nothing');
   });
 
   it('passes nothing on that could steer a terminal', () => {
