@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Priority } from '../api/client.js';
 import { iso, timeId } from '../base/clock.js';
 import { folded } from '../base/closest.js';
+import { shellWord } from '../base/command-line.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Snapshot } from '../warehouse/read/query.js';
@@ -179,7 +180,7 @@ export async function mergePeople(
   };
   const problems = (await settleOthers(context, pair)).map(
     ({ sourceId, targetId }) =>
-      `a merge of ${sourceId} into ${targetId} was sent and got no answer yet: run signalhouse changes merge-people ${sourceId} --into ${targetId} first`,
+      `a merge of ${sourceId} into ${targetId} was sent and got no answer yet: run signalhouse changes merge-people ${shellWord(sourceId)} --into ${shellWord(targetId)} first`,
   );
   const remote = await readBoth(context, pair);
   const before = journal.all().find((one) => isOf(one, pair) && one.status === 'sending');

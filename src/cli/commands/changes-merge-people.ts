@@ -115,7 +115,7 @@ function mergeQuestion(
 function mergeSummary(report: MergeReport): string {
   const { source, target, outcome, problems, error, id } = report;
   const pair = `${nameOf(source)} into ${nameOf(target)}`;
-  const same = `signalhouse changes merge-people ${source.id} --into ${target.id}`;
+  const same = `signalhouse changes merge-people ${shellWord(source.id)} --into ${shellWord(target.id)}`;
   const why = problems.length === 0 ? '' : `\n${list(problems)}`;
   const texts: Readonly<Record<MergeReport['outcome'], string>> = {
     merged: `Merged ${pair}. The record of it is ${id ?? ''}; the next sync shows it.`,
