@@ -81,8 +81,8 @@ export function schemaProblems(
 }
 
 /**
- * A missing value, a wrong type or a number out of bounds in the words of YAML and of the command line, where the issues were made
- * with `reportInput` and the schema has no message of its own.
+ * A missing value, a wrong type, a word that is not one of several, or a number out of bounds, in the words of YAML and of the
+ * command line, where the issues were made with `reportInput` and the schema has no message of its own.
  */
 function problemOf(issue: z.core.$ZodIssue): string {
   const isBound = /^Too (?:big|small): expected (?:number|int)/.test(issue.message);
@@ -91,10 +91,12 @@ function problemOf(issue: z.core.$ZodIssue): string {
   if (isBound && issue.code === 'too_small')
     return `must be ${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}`;
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) return 'must not be empty';
+  if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return issue.message;
   if (issue.input === undefined) return 'is required';
-  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
-    return `must be one of ${issue.values.join(', ')}`;
-  if (issue.code !== 'invalid_type') return issue.message;
+  if (issue.code === 'invalid_value')
+    return issue.message.startsWith('Invalid option')
+      ? `must be one of ${issue.values.join(', ')}`
+      : issue.message;
   const form = forms[issue.expected];
   if (form === undefined) return issue.message;
   const isQuoted = typeof issue.input === 'string' && /^(true|false|[-+.\d]+)$/i.test(issue.input.trim());

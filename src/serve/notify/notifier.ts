@@ -34,8 +34,9 @@ export interface NotifierOptions {
 const everyMs = 60_000;
 
 /**
- * Notifies when a job starts to fail or data becomes stale, and when that is over: once per change, and once a day
- * while it lasts, repeated until it is delivered. A change that is undone before it was delivered is not sent. Nothing here throws into a job.
+ * Notifies when a job starts to fail or data becomes stale, and when that is over: once per change, and once a day while it
+ * lasts, repeated until it is delivered. A change that is undone before it was delivered is not sent. Nothing here throws
+ * into a job.
  */
 export class Notifier {
   readonly #clock: Clock;

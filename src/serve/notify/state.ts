@@ -76,7 +76,7 @@ export function afterCheck(
   }, state);
 }
 
-/** The subjects whose level or cause differs from the last notified one. */
+/** The subjects whose level or cause differs from the last notified one, and those that are due to be told again. */
 export function pending(state: NotifyState, now: number): Subject[] {
   return Object.values(state).filter((subject) => !isTold(subject) || isReminder(subject, now));
 }
