@@ -81,10 +81,10 @@ export async function serve(
     });
     const about = { host, port, allowedHosts, token, version, log };
     const server = await startServer({ ...about, access, sites, service });
-    scope.defer('server', () => server.close());
+    scope.defer(() => server.close());
     const notifiers = all.flatMap((one) => one.notifiers);
-    for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());
-    scope.defer('scheduler', async () => {
+    for (const notifier of notifiers) scope.defer(() => notifier.stop());
+    scope.defer(async () => {
       const ended = await Promise.all(all.map(({ scheduler }) => scheduler.stop()));
       finished = ended.every((one) => one.finished);
     });
@@ -125,7 +125,7 @@ export async function serveOnce(
       for (const { scheduler } of all) void scheduler.stop();
     };
     signals.stop.addEventListener('abort', stop, { once: true });
-    scope.defer('signal', () => signals.stop.removeEventListener('abort', stop));
+    scope.defer(() => signals.stop.removeEventListener('abort', stop));
     if (signals.stop.aborted) stop();
     const done = await Promise.all(
       all.map(async ({ scheduler, name }) => {
@@ -165,7 +165,7 @@ async function assembleAll(
     return assemble(member, signals, shared);
   });
   const served = members.map(({ config: { dataDir }, log }) => ({ dataDir, log }));
-  scope.defer('data directories', await holdServed(served));
+  scope.defer(await holdServed(served));
   return all;
 }
 
