@@ -24,7 +24,6 @@ export type DueCode =
   | 'changed'
   /** Due: a merge, a move or a deletion concerns it, which no field of its parent shows. */
   | 'touched'
-  /** Due: the answer was too large, and larger ones are allowed now. */
   /** The last answer was in doubt, or could not be stored whole: it is requested again at growing intervals. */
   | 'asked_again'
   /** Due: it is older than its age allows. */
