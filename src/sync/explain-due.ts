@@ -63,7 +63,7 @@ export interface ExplainedChild {
   readonly why: DueCode;
   /** What changed since it was fetched; empty when nothing did, or it was never fetched. */
   readonly changes: readonly ChangedField[];
-  /** The fields of which one has changed, where only that is stored: the child was fetched by an older version. */
+  /** The fields of which one has changed, where what they were is not stored: the answer was too large, or it was forgotten. */
   readonly oneOf: readonly string[];
   /** When it was requested last and how that was answered; null when it never was. */
   readonly last: {
