@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { type Arrival, arrivalNow, type Clock, type ServiceClock } from '../base/clock.js';
-import { messageOf } from '../base/errors.js';
+import { messageOf, type Where } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
 import type { Budget } from './budget.js';
@@ -11,11 +11,7 @@ import { type HttpResponse, header, readResponse } from './response.js';
 import type { Transport } from './transport.js';
 
 /** One attempt, answered or not: the source of `ops.requests` and of the metrics. Never holds the key. */
-export interface Attempt {
-  readonly endpoint: string;
-  readonly method: string;
-  /** Relative to the base URL, query included. */
-  readonly path: string;
+export interface Attempt extends Where {
   /** By this machine's clock. */
   readonly startedAt: Date;
   /** From the send to the end of the response, without the wait for a slot. */

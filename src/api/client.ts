@@ -124,15 +124,6 @@ export class Api {
     return this.#options.concurrency;
   }
 
-  get inFlight(): number {
-    return this.#gate.inFlight;
-  }
-
-  /** Attempts that wait for their turn or for the budget. */
-  get waiting(): number {
-    return this.#gate.waiting;
-  }
-
   /** How many outages of the API as a whole there were so far. */
   get outages(): number {
     return this.#outage?.count ?? 0;

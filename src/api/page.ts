@@ -71,7 +71,7 @@ export class PageReader {
   readonly #abandoned = new AbortController();
   /** The size in bytes of the largest page so far. */
   #largestPage = 0;
-  /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
+  /** The page size to request; undefined where the endpoint has none, and when the server refuses it. */
   size: number | undefined;
 
   constructor(
@@ -82,19 +82,12 @@ export class PageReader {
   ) {
     this.#endpoint = endpointOf(api.contract, name);
     const { settings, sizeRefusedBy } = api.paging;
-    const own = request.query?.[settings.limitParameter];
-    if (own !== undefined) this.size = Number(own);
-    else if (this.pageable && !sizeRefusedBy.has(name)) this.size = settings.pageSize ?? usualPageSize;
+    if (this.pageable && !sizeRefusedBy.has(name)) this.size = settings.pageSize ?? usualPageSize;
   }
 
-  /** Whether the contract has pages for this endpoint; other lists are returned whole. */
+  /** Whether the contract has pages for this endpoint. */
   get pageable(): boolean {
     return 'page' in (this.#endpoint.query?.shape ?? {});
-  }
-
-  /** Whether to read on after the first page: always where the contract has pages, else where the first answer says so. */
-  get hasPages(): boolean {
-    return this.pageable || this.options.first !== undefined;
   }
 
   /**
@@ -110,9 +103,7 @@ export class PageReader {
         this.size = smallerSize(size);
         return this.first();
       }
-      const isOurs =
-        size !== undefined && this.request.query?.[this.api.paging.settings.limitParameter] === undefined;
-      if (!isOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
+      if (size === undefined || !(error instanceof RejectedError) || error.status !== 400) throw error;
       const { sizeRefusedBy } = this.api.paging;
       sizeRefusedBy.add(this.name);
       this.size = undefined;

@@ -65,8 +65,7 @@ export async function* pagesOf(
     const { first, base, leftOut } = await firstPage(reader);
     // A size that was too large for the first items may not be for others.
     const top = first.limit === reader.size ? size : undefined;
-    if (!reader.hasPages) yield { ...first, last: true, confirmed: false, leftOut };
-    else if (base !== null) yield* numbered(reader, first, { base, leftOut, top });
+    if (base !== null) yield* numbered(reader, first, { base, leftOut, top });
     else yield* unnumbered(reader, first);
   } finally {
     reader.abandonAhead();

@@ -62,7 +62,7 @@ export async function diff(setup: Setup, options: DiffOptions): Promise<DiffRepo
     ]);
   return Scope.run(async (scope) => {
     const pair = await FilePair.open(paths, readingLimitsOf(config), config.dataDir);
-    scope.defer('files', () => pair.close());
+    scope.defer(() => pair.close());
     options.onOpen(() => pair.abandon());
     const tables: ComparedTable[] = [];
     for (const name of pair.tables(options.tables)) tables.push(await pair.compare(name));

@@ -157,7 +157,7 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
     ...(isOpen(dataDir, passing) ? ['.'] : []),
     ...readdirSync(dataDir, { withFileTypes: true, recursive: true })
       .filter((one) => one.isFile() || one.isDirectory())
-      .map((one) => relative(dataDir, join(one.parentPath ?? one.path, one.name)))
+      .map((one) => relative(dataDir, join(one.parentPath, one.name)))
       .filter((name) => isOpen(join(dataDir, name), allowed.get(name) ?? 0)),
   ];
   if (open.length === 0)
@@ -268,7 +268,7 @@ async function checkService(access: Access): Promise<{ checks: Check[]; identity
   try {
     return await Scope.run(async (scope) => {
       const api = connect(access, { waits: false });
-      scope.defer('client', () => api.close());
+      scope.defer(() => api.close());
       const identity = await whoAmI(api);
       const [last] = identity.attempts.slice(-1);
       const { value: first } = await pagesOf(api, 'topics', {}, { priority: Priority.essential }).next();
@@ -341,7 +341,7 @@ async function checkWarehouse({ config, log }: Setup): Promise<{
     ]);
     return await Scope.run(async (scope) => {
       const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
-      scope.defer('warehouse', () => warehouse.close());
+      scope.defer(() => warehouse.close());
       const size = statSync(published, { throwIfNoEntry: false })?.size;
       const snapshot = size === undefined ? 'nothing published yet' : `published ${bytes(size)}`;
       const checks = [

@@ -30,8 +30,8 @@ import { verifiedStore } from './verify.js';
 type StoredFacts = Pick<Facts, 'contents' | 'queue'>;
 
 /** Reads the facts, once. Raises StorageError when the snapshot does not open. */
-export async function readFacts(setup: Setup, live: readonly MinuteOfRequests[] = []): Promise<Facts> {
-  return completed(setup, await readStored(setup), live);
+export async function readFacts(setup: Setup): Promise<Facts> {
+  return completed(setup, await readStored(setup), []);
 }
 
 async function readStored(setup: Setup): Promise<StoredFacts> {
@@ -205,15 +205,12 @@ function recentRequests(
 
 /** Counts the requests of this process by the minute: no snapshot has them yet. */
 export class LiveSpending {
-  readonly #clock: Clock;
   readonly #minutes = new Map<number, { minute: number; requests: number; rate_limited: number }>();
 
-  constructor(clock: Clock = systemClock) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Clock = systemClock) {}
 
   attempt({ status }: { readonly status?: number | undefined }): void {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const minute = Math.floor(now / minuteMs) * minuteMs;
     const one = this.#minutes.get(minute) ?? { minute, requests: 0, rate_limited: 0 };
     this.#minutes.set(minute, one);

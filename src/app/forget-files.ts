@@ -136,7 +136,7 @@ function namesIn(folder: string): string[] {
 export function filesUnder(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true }).flatMap((one) =>
-    one.isFile() ? join(one.parentPath ?? one.path, one.name) : [],
+    one.isFile() ? join(one.parentPath, one.name) : [],
   );
 }
 

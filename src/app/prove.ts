@@ -25,7 +25,7 @@ export async function prove(access: Access) {
   return Scope.run(async (scope) => {
     // Each request is repeated once at the most.
     const api = connect(access, { waits: false, retry: { attempts: 2, rateLimitedMs: 1 } });
-    scope.defer('client', () => api.close());
+    scope.defer(() => api.close());
     const observations = await observe(api);
     const proof = decide(observations);
     const file = existsSync(config.dataDir) ? join(config.dataDir, 'proof.json') : null;

@@ -92,9 +92,9 @@ export async function pushPreview(
   refuseWithoutWarehouse(config.dataDir);
   return Scope.run(async (scope) => {
     const snapshot = await openFull(config.dataDir, readingLimitsOf(config));
-    scope.defer('snapshot', () => snapshot.close());
+    scope.defer(() => snapshot.close());
     const api = connect(access);
-    scope.defer('client', () => api.close());
+    scope.defer(() => api.close());
     const display = displayFor(api, options, scope);
     const identity = await whoAmI(api, options.stop);
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');

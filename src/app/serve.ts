@@ -40,10 +40,11 @@ export { needsLogin } from '../serve/http/login.js';
 
 export type ServeAccess = Access & ServeConfig;
 
+type Members = readonly [ServeAccess, ...ServeAccess[]];
+
 /** One organization, or all of a list: then each has pages of its own below those of the service. */
 export interface Service {
-  /** At least one. */
-  readonly members: readonly ServeAccess[];
+  readonly members: Members;
   readonly isList: boolean;
   /** The port to listen on; by default that of the settings. */
   readonly port?: number | undefined;
@@ -54,11 +55,10 @@ export interface Service {
  */
 export async function serve(
   { members, isList, port: given }: Service,
-  signals: RunSignals & { readonly changed?: AbortSignal },
+  signals: RunSignals & { readonly changed: AbortSignal },
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
   const [first] = members;
-  if (!first) throw new Error('nobody to serve');
   const { config, log, programVersion: version } = first;
   const { host, allowedHosts } = config.serve;
   const port = given ?? config.serve.port;
@@ -81,10 +81,10 @@ export async function serve(
     });
     const about = { host, port, allowedHosts, token, version, log };
     const server = await startServer({ ...about, access, sites, service });
-    scope.defer('server', () => server.close());
+    scope.defer(() => server.close());
     const notifiers = all.flatMap((one) => one.notifiers);
-    for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());
-    scope.defer('scheduler', async () => {
+    for (const notifier of notifiers) scope.defer(() => notifier.stop());
+    scope.defer(async () => {
       const ended = await Promise.all(all.map(({ scheduler }) => scheduler.stop()));
       finished = ended.every((one) => one.finished);
     });
@@ -98,15 +98,14 @@ export async function serve(
 
 /** Resolves at `stop`, or when it was said that the settings have changed and nothing is at work. */
 async function ended(
-  { stop, changed }: { readonly stop: AbortSignal; readonly changed?: AbortSignal },
+  { stop, changed }: { readonly stop: AbortSignal; readonly changed: AbortSignal },
   isIdle: () => boolean,
 ): Promise<void> {
   if (stop.aborted) return;
   // The signal outlasts this server: nothing of it may be left behind there.
   const over = new AbortController();
   const stopped = once(stop, 'abort', { signal: over.signal }).catch(() => undefined);
-  if (!changed) await stopped;
-  else if (!changed.aborted) await Promise.race([stopped, once(changed, 'abort')]);
+  if (!changed.aborted) await Promise.race([stopped, once(changed, 'abort')]);
   while (!stop.aborted && !isIdle()) await Promise.race([stopped, delay(500)]);
   over.abort();
 }
@@ -125,7 +124,7 @@ export async function serveOnce(
       for (const { scheduler } of all) void scheduler.stop();
     };
     signals.stop.addEventListener('abort', stop, { once: true });
-    scope.defer('signal', () => signals.stop.removeEventListener('abort', stop));
+    scope.defer(() => signals.stop.removeEventListener('abort', stop));
     if (signals.stop.aborted) stop();
     const done = await Promise.all(
       all.map(async ({ scheduler, name }) => {
@@ -146,14 +145,17 @@ const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_
 
 async function assembleAll(
   scope: Scope,
-  members: readonly ServeAccess[],
+  members: Members,
   signals: RunSignals,
   service: ServiceMetrics | undefined,
 ) {
   const [first] = members;
-  const parallel = first?.config.serve.parallel ?? 1;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
-  const shared = { turns: new Turns(parallel, first?.clock), inTurn: oneAtATime(), service };
+  const shared = {
+    turns: new Turns(first.config.serve.parallel, first.clock),
+    inTurn: oneAtATime(),
+    service,
+  };
   const all = members.map((member) => {
     try {
       createDataDir(member.config.dataDir);
@@ -165,7 +167,7 @@ async function assembleAll(
     return assemble(member, signals, shared);
   });
   const served = members.map(({ config: { dataDir }, log }) => ({ dataDir, log }));
-  scope.defer('data directories', await holdServed(served));
+  scope.defer(await holdServed(served));
   return all;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { extname, join, parse } from 'node:path';
 import { makeFolder } from '../base/atomic-file.js';
 import { iso, systemClock } from '../base/clock.js';
-import { messageOf, StoppedError, UsageError } from '../base/errors.js';
+import { StoppedError, sentencesOf, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { valueText } from '../base/units.js';
@@ -63,8 +63,8 @@ export function sheetsOf(
         log.error({ err: error, upload: id }, `${name} of ${by} was confirmed and cannot be queued`);
         try {
           if (error instanceof UsageError)
-            return uploads.set(id, { state: 'failed', problem: textOf(error) });
-          uploads.set(id, { problem: textOf(error) });
+            return uploads.set(id, { state: 'failed', problem: sentencesOf(error) });
+          uploads.set(id, { problem: sentencesOf(error) });
         } catch {
           // The disk that cannot store the reason: it is in the log.
         }
@@ -305,11 +305,6 @@ function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
     ...{ id, name, by, at, isUndo: undoes.length > 0, state: 'done', leftOutCount: 0, problem: null },
     statuses: countBy(own, ({ status }) => status),
   };
-}
-
-function textOf(error: unknown): string {
-  const hint = error instanceof UsageError && error.hint ? ` ${error.hint}` : '';
-  return messageOf(error) + hint;
 }
 
 /** The rows of a download, as a condition on topics or companies. */

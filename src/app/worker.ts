@@ -55,14 +55,14 @@ export async function withWorker<T>(
   return Scope.run(async (scope) => {
     const unclaim = claimFolder(config.dataDir);
     const api = connect(access, options);
-    scope.defer('client', () => api.close());
+    scope.defer(() => api.close());
     const destroy = () => void api.destroy();
     options.kill?.addEventListener('abort', destroy, { once: true });
-    scope.defer('kill', () => options.kill?.removeEventListener('abort', destroy));
+    scope.defer(() => options.kill?.removeEventListener('abort', destroy));
     const display = displayFor(api, options, scope);
 
     const identity = await whoAmI(api, options.stop).catch((error: unknown) => {
-      if (error instanceof RefusedError) scope.defer('folder', unclaim);
+      if (error instanceof RefusedError) scope.defer(unclaim);
       throw error;
     });
     // From here on, the time is that of the service.
@@ -83,8 +83,8 @@ export function displayFor(
   scope: Scope,
 ): ProgressDisplay {
   const display = observe(api);
-  scope.defer('display', () => display.close());
-  scope.defer('outages', followOutages(api, display));
+  scope.defer(() => display.close());
+  scope.defer(followOutages(api, display));
   return display;
 }
 
@@ -108,9 +108,7 @@ async function writing<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
-  scope.defer('warehouse', () =>
-    warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
-  );
+  scope.defer(() => warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }));
   // A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal.
   if (warehouse.restored) await Queue.open(warehouse, config, clock, log);
   await moveRecords(warehouse, config.dataDir, log);

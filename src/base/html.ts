@@ -1,10 +1,6 @@
 /** Markup that is safe to send. Only `html` makes it. */
 export class Html {
   constructor(readonly text: string) {}
-
-  toString(): string {
-    return this.text;
-  }
 }
 
 /** A value in a template: markup is inserted as it is, everything else as text. */

@@ -1,18 +1,18 @@
 /** Releases resources in reverse order of their acquisition, on every path. */
 export class Scope {
-  readonly #releasers: { name: string; release: () => Promise<void> | void }[] = [];
+  readonly #releasers: (() => Promise<void> | void)[] = [];
 
-  /** Registers the release of a resource; `name` tells what it is. */
-  defer(name: string, release: () => Promise<void> | void): void {
-    this.#releasers.push({ name, release });
+  /** Registers the release of a resource. */
+  defer(release: () => Promise<void> | void): void {
+    this.#releasers.push(release);
   }
 
   /** Runs every release even when one fails, then throws the first failure. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
-    for (let next = this.#releasers.pop(); next; next = this.#releasers.pop()) {
+    for (let release = this.#releasers.pop(); release; release = this.#releasers.pop()) {
       try {
-        await next.release();
+        await release();
       } catch (error) {
         failures.push(error);
       }

@@ -25,6 +25,7 @@ import {
   given,
   type LakeSecrets,
   lakeVariables,
+  type Place,
   readApiKey,
   readEncryptionKey,
   type ServeSecrets,
@@ -66,9 +67,8 @@ export interface Tuning {
   readonly compactWhen?: Readonly<Record<'freeShare' | 'freeMegabytes', number>>;
 }
 
-export interface Sources extends Checks {
+export interface Sources extends Checks, Place {
   readonly tuning?: Tuning | undefined;
-  readonly env: NodeJS.ProcessEnv;
   /** Values from the command line, over everything else: by dotted setting path, with the flag's name. */
   readonly flags?: readonly { path: string; flag: string; value: unknown }[];
   /** The config file named on the command line, over SIGNALHOUSE_CONFIG. */
@@ -77,9 +77,6 @@ export interface Sources extends Checks {
   readonly organization?: string | undefined;
   /** How many organizations this process works for. */
   readonly together?: number | undefined;
-  readonly cwd?: string;
-  /** Told of every secret that is read, now or later, so that the log can hide it. */
-  readonly onSecret?: ((secret: string) => void) | undefined;
 }
 
 export interface Config extends Settings {

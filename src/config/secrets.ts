@@ -40,9 +40,10 @@ export type ServeSecrets = Secrets<typeof serveVariables>;
 export type LakeSecrets = Secrets<typeof lakeVariables>;
 
 /** Where secrets are looked for: the environment, and the folder that paths in it start from. */
-interface Place {
+export interface Place {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** Told of every secret that is read, now or later, so that the log can hide it. */
   readonly onSecret?: ((secret: string) => void) | undefined;
 }
 

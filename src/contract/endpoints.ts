@@ -8,15 +8,9 @@ import { whoamiAnswer } from './service.js';
 import { topic, topicChange } from './topics.js';
 
 /** One endpoint of the service, as data. `documented: false` where the document leaves its form open. */
-export interface Endpoint {
+export interface Endpoint extends Omit<ReadEndpoint, 'documented'> {
   readonly method: 'GET' | 'POST' | 'PATCH';
-  /** Relative to the base URL; `{name}` stands for a parameter of `params`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly params?: z.ZodObject;
-  readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  readonly response: z.ZodType;
   readonly documented: boolean;
 }
 

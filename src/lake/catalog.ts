@@ -1,4 +1,5 @@
 import { messageOf } from '../base/errors.js';
+import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { RestCatalog, tokenServer } from './rest.js';
@@ -11,17 +12,11 @@ export interface LakeTable {
   readonly name: string;
   readonly comment: string | null;
   /** `org_id` first. */
-  readonly columns: readonly LakeColumn[];
-}
-
-export interface LakeColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly comment: string | null;
+  readonly columns: readonly RelationColumn[];
 }
 
 /** The columns of each table of the lake, `org_id` first. */
-export type LakeColumns = Readonly<Record<string, readonly LakeColumn[]>>;
+export type LakeColumns = Readonly<Record<string, readonly RelationColumn[]>>;
 
 /** What differs between Iceberg and DuckLake: how the lake is attached, and its DDL. Rows are written alike. */
 export interface Catalog {

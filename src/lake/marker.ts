@@ -1,11 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { LockedError, messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier } from '../warehouse/sql.js';
 import { attaching, filesOf, logOf, makePrivate } from '../warehouse/store/engine.js';
 import { lockConflict } from '../warehouse/store/faults.js';
 import type { Session } from '../warehouse/store/session.js';
-import type { LakeColumn } from './catalog.js';
 
 /**
  * What this data directory published last, in a file of its own: which publication it was, and a hash of each row. While the
@@ -21,7 +21,7 @@ export interface Marker {
   /** Of the tables, types and comments that were asked for. */
   readonly schema: string;
   /** The columns that each table of the lake has. */
-  readonly columns: Readonly<Record<string, readonly LakeColumn[]>>;
+  readonly columns: Readonly<Record<string, readonly RelationColumn[]>>;
 }
 
 const database = 'marker';

@@ -85,7 +85,7 @@ export async function withLake<T>(
   const identity = identityOf(published);
   return Scope.run(async (scope) => {
     const folder = PrivateFolder.for(dataDir, published);
-    if (folder) scope.defer('private folder', folder.remove);
+    if (folder) scope.defer(folder.remove);
     else refuseLog(published);
     const session = await openSession(parts, scope, folder?.spill ?? '');
     await attachSnapshot(session, published, folder?.file);
@@ -134,7 +134,7 @@ async function openSession(
     ...{ ...limits, access: 'write', spill },
     ...{ encryptionKey, extensionDirectory },
   });
-  scope.defer('instance', () => instance.closeSync());
+  scope.defer(() => instance.closeSync());
   const connection = await instance.connect();
   // The extension for PostgreSQL asks for stored secrets and fails without that storage: it gets an empty one.
   await connection.run(
@@ -146,12 +146,12 @@ async function openSession(
   }
   const interrupt = () => connection.interrupt();
   stop.addEventListener('abort', interrupt, { once: true });
-  scope.defer('stop', () => stop.removeEventListener('abort', interrupt));
+  scope.defer(() => stop.removeEventListener('abort', interrupt));
   const session = await Session.on(
     { encryptionKey, connect: async () => connection, closeSync: () => instance.closeSync() },
     dataDir,
   );
-  scope.defer('session', () => session.close());
+  scope.defer(() => session.close());
   return session;
 }
 

@@ -1,9 +1,10 @@
 import { timeId } from '../base/clock.js';
 import { LakeError } from '../base/errors.js';
+import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
 import type { Statements } from '../warehouse/store/session.js';
-import { type LakeColumn, named } from './catalog.js';
+import { named } from './catalog.js';
 import { withoutLogin } from './errors.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
 import {
@@ -221,7 +222,7 @@ async function publishTable(
   open: OpenLake,
   tx: Statements,
   table: SourceTable,
-  columns: readonly LakeColumn[],
+  columns: readonly RelationColumn[],
   isIncremental: boolean,
 ): Promise<Sent> {
   const { org } = open;
@@ -281,7 +282,7 @@ async function publishTable(
 }
 
 /** About how much memory a row takes while it is written. */
-function bytesSql(columns: readonly LakeColumn[]): string {
+function bytesSql(columns: readonly RelationColumn[]): string {
   const texts = columns.slice(1).flatMap(({ name, type }) => {
     const column = identifier(name);
     if (/^(VARCHAR|JSON|BLOB)$/.test(type)) return [`coalesce(strlen(${column}::VARCHAR), 0)`];

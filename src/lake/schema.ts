@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { LakeError, messageOf } from '../base/errors.js';
+import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal, sqlDir, sqlFile } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { isOfSettings, viewsOf } from '../warehouse/views.js';
-import { type LakeColumn, type LakeColumns, type LakeTable, lake, named } from './catalog.js';
+import { type LakeColumns, type LakeTable, lake, named } from './catalog.js';
 import { type OpenLake, throwWhenStopped } from './open.js';
 import { publications } from './publications.js';
 import { isShared } from './settings.js';
@@ -20,7 +21,7 @@ export interface SchemaChanges {
   readonly views: ViewChanges;
 }
 
-const orgColumn: LakeColumn = {
+const orgColumn: RelationColumn = {
   name: 'org_id',
   type: 'VARCHAR',
   comment: 'Organization that the row belongs to (organizations.id). Part of every key in the lake.',
@@ -28,7 +29,7 @@ const orgColumn: LakeColumn = {
 
 /** The tables of the published file, and that of publications, as the lake should have them. */
 function wantedTables({ snapshot, catalog }: OpenLake): LakeTable[] {
-  const ofLake = ({ name, type, comment }: LakeColumn) => ({ name, type: catalog.typeOf(type), comment });
+  const ofLake = ({ name, type, comment }: RelationColumn) => ({ name, type: catalog.typeOf(type), comment });
   const tables = snapshot.tables.map(({ name, comment, columns }) => ({
     ...{ name, comment, columns: [orgColumn, ...columns.map(ofLake)] },
   }));
@@ -54,7 +55,7 @@ export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
   }
   const missing = wanted.filter(({ name }) => !existing.includes(name));
   const added: string[] = [];
-  const columns: Record<string, readonly LakeColumn[]> = Object.fromEntries(
+  const columns: Record<string, readonly RelationColumn[]> = Object.fromEntries(
     missing.map((table) => [table.name, table.columns]),
   );
   const present = wanted.filter(({ name }) => existing.includes(name));
@@ -85,12 +86,15 @@ export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
 }
 
 /** The columns that a table of the lake does not have. */
-function lacking(present: readonly LakeColumn[] | undefined, wanted: readonly LakeColumn[]): LakeColumn[] {
+function lacking(
+  present: readonly RelationColumn[] | undefined,
+  wanted: readonly RelationColumn[],
+): RelationColumn[] {
   return wanted.filter(({ name }) => !present?.some((one) => one.name === name));
 }
 
 /** The columns of a table of the lake. Raises LakeError when the table is not one of ours. */
-async function columnsOf(session: Statements, namespace: string, table: string): Promise<LakeColumn[]> {
+async function columnsOf(session: Statements, namespace: string, table: string): Promise<RelationColumn[]> {
   const found = await session.all<{ column_name: string; column_type: string }>(
     `DESCRIBE ${named(namespace, table)}`,
   );
@@ -106,7 +110,7 @@ async function extend(
   session: Statements,
   namespace: string,
   table: LakeTable,
-  present: readonly LakeColumn[],
+  present: readonly RelationColumn[],
 ): Promise<string[]> {
   const target = named(namespace, table.name);
   for (const { name, type } of lacking(present, table.columns)) {

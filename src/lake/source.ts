@@ -4,9 +4,9 @@ import { StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { findNames, selectList } from '../warehouse/privacy/masks.js';
 import type { Policy } from '../warehouse/privacy/policy.js';
+import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import type { Session } from '../warehouse/store/session.js';
-import type { LakeColumn } from './catalog.js';
 
 /** The name by which the published file is attached: that of the file, which users' views may name. */
 export const snapshotName = 'signals';
@@ -20,7 +20,7 @@ export interface SourceTable {
   readonly columns: readonly SourceColumn[];
 }
 
-interface SourceColumn extends LakeColumn {
+interface SourceColumn extends RelationColumn {
   /** What to select for it. */
   readonly expression: string;
 }
@@ -85,7 +85,7 @@ async function tablesOf(
   session: Session,
   policy: Policy,
 ): Promise<{ tables: SourceTable[]; leftOut: string[] }> {
-  const rows = await session.all<LakeColumn & { table: string; tableComment: string | null }>(
+  const rows = await session.all<RelationColumn & { table: string; tableComment: string | null }>(
     `SELECT t.table_name AS "table", t.comment AS "tableComment", c.column_name AS name, c.data_type AS type, c.comment
        FROM duckdb_tables() AS t JOIN duckdb_columns() AS c USING (database_name, schema_name, table_name)
       WHERE t.database_name = $1 AND t.schema_name = 'main' AND NOT t.internal ORDER BY "table", c.column_index`,
@@ -124,7 +124,7 @@ function keyIn(table: string, comment: string | null): string[] {
  * The rows of a table as the lake stores them, with `rid`, which is the same for a row as long as the file is attached. A
  * column that only the lake has is NULL.
  */
-export function rowsSql(table: SourceTable, columns: readonly LakeColumn[], org: string): string {
+export function rowsSql(table: SourceTable, columns: readonly RelationColumn[], org: string): string {
   const own = new Map(table.columns.map((one) => [one.name, one]));
   const values = columns.slice(1).map(({ name, type }) => {
     const column = identifier(name);

@@ -68,21 +68,17 @@ interface Found {
   readonly found: number;
 }
 
-interface GrowingTopic extends Found {
-  readonly topic_id: string;
-  readonly title: string | null;
-  readonly priority: string | null;
-  readonly messages: number;
-  readonly before: number;
-  readonly momentum: number;
-  readonly companies: number;
-}
-
 interface NewTopic extends Found {
   readonly topic_id: string;
   readonly title: string | null;
   readonly priority: string | null;
   readonly companies: number;
+}
+
+interface GrowingTopic extends NewTopic {
+  readonly messages: number;
+  readonly before: number;
+  readonly momentum: number;
 }
 
 interface WaitingBucket {

@@ -166,7 +166,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
   return Scope.run(async (scope) => {
     const { warehouse, clock } = parts;
     const stop = new Stop(options);
-    scope.defer('stop', () => stop.release());
+    scope.defer(() => stop.release());
     const startedAt = new Date(clock.now());
     const start = clock.monotonic();
     const runId = await warehouse.startRun({
@@ -175,9 +175,9 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       programVersion: parts.programVersion,
     });
     const context = contextOf(parts, runId, { observer, stop, afterBatch: async () => steps.afterBatch?.() });
-    scope.defer('batcher', () => context.batcher.drop());
+    scope.defer(() => context.batcher.drop());
     const steps = begin(context);
-    scope.defer('attempts', followAttempts(parts, options, { context, steps, stop }));
+    scope.defer(followAttempts(parts, options, { context, steps, stop }));
 
     const error = await errorOf(steps.work());
     const unavailableMs = parts.api.takeUnavailableMs();

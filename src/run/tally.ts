@@ -16,12 +16,6 @@ export interface RequestCounts {
   readonly byEndpoint: Record<string, number>;
 }
 
-export interface TableCounts {
-  readonly new: number;
-  readonly changed: number;
-  readonly removed: number;
-}
-
 /** Something that went wrong with one thing while the run went on. */
 export interface Failure {
   readonly endpoint: string;
@@ -93,7 +87,7 @@ export class RunTally {
   }
 
   /** By table, in the order of their names. */
-  get rows(): Record<string, TableCounts> {
+  get rows(): Record<string, Counts> {
     return Object.fromEntries(Object.entries(this.#rows).sort(([a], [b]) => a.localeCompare(b)));
   }
 

@@ -9,7 +9,6 @@ import { dayShape } from './world/types.js';
 
 const days = z.strictObject({ days: z.number().int().min(0).default(1), shape: dayShape.prefault({}) });
 const rules = z.strictObject({ rules: z.array(faultRule), replace: z.boolean().default(false) });
-const clock = z.strictObject({ skewMs: z.number() });
 const change = z.looseObject({ kind: z.enum(changeKinds) });
 
 /** A body that may be left out when every field has a default. */
@@ -25,11 +24,6 @@ export function controls(service: Service): FastifyPluginAsync {
     });
 
     app.get('/stats', () => stats.read());
-    app.post('/stats/reset', () => {
-      stats.reset();
-      return stats.read();
-    });
-    app.get('/writes', () => ({ writes: stats.writes, applied: stats.applied() }));
 
     app.get('/faults', () => ({ faults: faults.list() }));
     app.post('/faults', { schema: { body: rules } }, (request) => {
@@ -61,10 +55,6 @@ export function controls(service: Service): FastifyPluginAsync {
     app.post('/change', { schema: { body: change } }, (request) => {
       const result = service.change(request.body as Change);
       return { result, now: new Date(world.now).toISOString() };
-    });
-    app.post('/clock', { schema: { body: clock } }, (request) => {
-      service.clock.skew((request.body as z.infer<typeof clock>).skewMs);
-      return { now: new Date(service.clock.now()).toISOString() };
     });
   };
 }

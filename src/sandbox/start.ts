@@ -10,7 +10,7 @@ import type { DayShape } from './world/types.js';
 
 export type { SandboxOptions } from './options.js';
 
-/** A running sandbox, with in-process access to what `/__sandbox/*` does over HTTP. */
+/** A running sandbox, with in-process access to what `/__sandbox/*` does over HTTP, and more. */
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**

@@ -105,7 +105,7 @@ export function coverageOf(
 
 /**
  * The state that says that a task was answered with more than may be read, wholly or in part. It is due again when its
- * parent changes, when it is old, and when more may be read (sql/sync/due.sql reads the reason).
+ * parent changes, and when it is old.
  */
 export function tooLargeCoverage(task: Task, arrivedAt: Arrival, error: AnswerTooLargeError): Coverage {
   const { counters: _, ...coverage } = coverageOf(task, arrivedAt, error.size.status);

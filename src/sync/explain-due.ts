@@ -24,7 +24,6 @@ export type DueCode =
   | 'changed'
   /** Due: a merge, a move or a deletion concerns it, which no field of its parent shows. */
   | 'touched'
-  /** Due: the answer was too large, and larger ones are allowed now. */
   /** The last answer was in doubt, or could not be stored whole: it is requested again at growing intervals. */
   | 'asked_again'
   /** Due: it is older than its age allows. */
@@ -64,7 +63,7 @@ export interface ExplainedChild {
   readonly why: DueCode;
   /** What changed since it was fetched; empty when nothing did, or it was never fetched. */
   readonly changes: readonly ChangedField[];
-  /** The fields of which one has changed, where only that is stored: the child was fetched by an older version. */
+  /** The fields of which one has changed, where what they were is not stored: the answer was too large, or it was forgotten. */
   readonly oneOf: readonly string[];
   /** When it was requested last and how that was answered; null when it never was. */
   readonly last: {

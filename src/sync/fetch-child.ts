@@ -29,8 +29,8 @@ export type ChildOutcome = 'fetched' | 'absent' | Failure;
  * Fetches one child and adds it to the batch together with the state that says so. A child that the API does not have
  * (404) or cannot be asked for (400) is remembered with its parent's fingerprint, so that it is not asked for again until
  * the parent changes or the sweep comes, and so is one whose id cannot be sent. One whose answer is too large is rejected,
- * and asked for again when it changes, when it is old, or when larger answers are allowed. Any other failure concerns this child
- * only, which stays due. Errors that end the run (a refused key, an outage, a stop) are thrown.
+ * and asked for again when it changes or is old. Any other failure concerns this child only, which stays due. Errors that
+ * end the run (a refused key, an outage, a stop) are thrown.
  */
 export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
   try {

@@ -1,4 +1,5 @@
 import { Priority } from '../api/client.js';
+import { identityOf } from '../api/page.js';
 import { RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Child, type ChildOf, requestFor } from '../contract/resources.js';
@@ -61,8 +62,4 @@ async function requestOne(
     if (error instanceof RejectedError && error.status === 400) return undefined;
     throw error;
   }
-}
-
-function identityOf(record: unknown): string {
-  return isObject(record) && typeof record.id === 'string' ? record.id : JSON.stringify(record);
 }

@@ -1,6 +1,7 @@
 import type { EndpointName } from '../contract/endpoints.js';
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
-import type { Failure, NewDrift, RejectedCounts, TableCounts } from '../run/tally.js';
+import type { Failure, NewDrift, RejectedCounts } from '../run/tally.js';
+import type { Counts, Scan } from '../warehouse/load/batch.js';
 
 /** What a caller may ask of one sync or plan. */
 export interface SyncOptions extends RunOptions {
@@ -47,27 +48,18 @@ export interface PlanReport {
 }
 
 /** How one list was read. */
-export interface ScanReport {
-  readonly endpoint: string;
-  readonly verified: boolean;
+export interface ScanReport
+  extends Omit<Scan, 'startedAt' | 'endedAt' | 'distinctIds' | 'pageBase' | 'pageSize' | 'form'> {
   /** Read to its end; a cap or a signal may cut it short. */
   readonly complete: boolean;
-  readonly attempts: number;
-  readonly pages: number;
-  readonly items: number;
-  readonly totalCount: number | null;
-  /** Stored ids that it did not return. */
-  readonly missing: number;
-  readonly tombstoned: number;
   readonly restored: number;
   /** The deletion limit held back deletions. */
   readonly fused: boolean;
-  readonly note: string | null;
 }
 
 export interface SyncReport extends RunReport {
   readonly scans: readonly ScanReport[];
-  readonly rows: Record<string, TableCounts>;
+  readonly rows: Record<string, Counts>;
   readonly rejected: RejectedCounts;
   readonly drift: readonly NewDrift[];
   readonly failures: readonly Failure[];

@@ -7,6 +7,7 @@ import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
 import { failureOf, GivenUp } from './failures.js';
 import { isHistory } from './histories.js';
+import type { ScanReport } from './report.js';
 import { historyIn, mergedInto, stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 
@@ -94,14 +95,7 @@ function* rowsOf(ids: Iterable<string>): Generator<[string]> {
   for (const id of ids) yield [id];
 }
 
-export interface Settled {
-  readonly missing: number;
-  readonly tombstoned: number;
-  readonly restored: number;
-  /** The deletion limit held back deletions. */
-  readonly fused: boolean;
-  readonly note: string | null;
-}
+export type Settled = Pick<ScanReport, 'missing' | 'tombstoned' | 'restored' | 'fused' | 'note'>;
 
 export const nothingSettled: Settled = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
 

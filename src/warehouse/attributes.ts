@@ -36,11 +36,8 @@ export interface AttributeProblem {
 }
 
 /** What became of the file in a publication. */
-export interface PublishedAttributes {
-  readonly file: string;
-  readonly columns: readonly AttributeColumn[];
+export interface PublishedAttributes extends Omit<AttributeFile, 'rows'> {
   readonly companies: number;
-  readonly problems: readonly AttributeProblem[];
 }
 
 /** Rows that one statement takes. */

@@ -128,10 +128,6 @@ export class Warehouse {
     return this.parts.dataDir;
   }
 
-  get encryptionKey(): EncryptionKey | undefined {
-    return this.parts.encryptionKey;
-  }
-
   /** Every row of a query. TIMESTAMPTZ are Dates, integers numbers (bigint beyond 2^53), JSON is text. */
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
     return this.#repeatably(() => this.session.all<T>(sql, params));

@@ -174,8 +174,7 @@ function changesText({ changes, oneOf }: ExplainedChild): string {
   const known = changes.map(({ field, before, now, isKnown }) =>
     isKnown ? `${field} ${before ?? '(none)'} -> ${now ?? '(none)'}` : `${field} changed`,
   );
-  if (oneOf.length > 0)
-    known.push(`one of ${oneOf.join(', ')} changed (an older version fetched it, and did not store which)`);
+  if (oneOf.length > 0) known.push(`one of ${oneOf.join(', ')} changed (what they were is not stored)`);
   return known.length === 0 ? 'the fields that count were different' : known.join(', ');
 }
 

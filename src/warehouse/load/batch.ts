@@ -1,3 +1,5 @@
+import type { Where } from '../../base/errors.js';
+
 /**
  * What sync and push hand to the warehouse: plain values. A batch is appended in one transaction: its documents and the
  * state that records the fetch are stored together or not at all.
@@ -24,11 +26,7 @@ export interface Document {
 }
 
 /** Names one document. */
-export interface DocumentKey {
-  readonly endpoint: string;
-  readonly id: string;
-  readonly parentId: string | null;
-}
+export type DocumentKey = Pick<Document, 'endpoint' | 'id' | 'parentId'>;
 
 /** A document to delete, unless a later answer than this one has it. */
 export interface Removal extends DocumentKey {
@@ -118,12 +116,8 @@ export interface Scan {
 }
 
 /** One request as it was sent, without headers or bodies. One row of `ops.requests`. */
-export interface RequestRecord {
+export interface RequestRecord extends Where {
   readonly at: Date;
-  readonly endpoint: string;
-  readonly method: string;
-  /** Relative to the base URL, query included; never holds the key. */
-  readonly path: string;
   readonly status: number | null;
   readonly ms: number;
   readonly bytes: number | null;

@@ -1,6 +1,7 @@
 import type { Iso } from '../../base/clock.js';
 import type { Json } from '../../base/json.js';
 import type { Resources } from '../../contract/resources.js';
+import type { RequestRecord } from '../load/batch.js';
 import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Snapshot } from './query.js';
 
@@ -139,18 +140,9 @@ export async function presenceOf(
 }
 
 /** One request that named an entity. */
-export interface EntityRequest {
+export interface EntityRequest extends Omit<RequestRecord, 'at'> {
   readonly at: Iso;
   readonly runId: string;
-  readonly endpoint: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number | null;
-  readonly ms: number | null;
-  readonly bytes: number | null;
-  readonly attempt: number;
-  readonly error: string | null;
-  readonly requestId: string | null;
 }
 
 /** The newest 100 requests with one of these paths or queries, and how many there are. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { valuesIn } from '../../../src/push/change.js';
-import { reconcile } from '../../../src/push/compare.js';
+import { type Change, valuesIn } from '../../../src/push/change.js';
+import { deliveryOf, reconcile } from '../../../src/push/compare.js';
 
 describe('reconcile', () => {
   test('one field in conflict holds back the whole row, and is named in the verdict', () => {
@@ -30,6 +30,16 @@ describe('reconcile', () => {
       kind: 'send',
       set: { archived: true, archived_reason: 'done' },
     });
+  });
+});
+
+test('a connection of a company is sent together with the others that it has: the API may replace them all', () => {
+  const change = { entityType: 'company', idempotencyKey: 'key' } as Change;
+  const remote = { name: 'Acme', connections_email: 'a@acme.example', connections_phone: null };
+  const send = { changes: [change], set: { connections_github: 'acme', is_vip: true } };
+  const delivery = deliveryOf([{ entityType: 'company', entityId: '7', decided: [], send, remote }]);
+  expect(JSON.parse(delivery?.body ?? '')).toEqual({
+    companies: [{ companyId: '7', isVip: true, connections: { email: 'a@acme.example', github: 'acme' } }],
   });
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { IdempotencyStore } from '../../../src/sandbox/idempotency.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { patchPerson } from '../../../src/sandbox/world/changes/index.js';
-import { call, control, type Reply } from './call-api.js';
+import { call, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
 let sandbox: Sandbox;
@@ -69,9 +69,9 @@ describe('with a key', () => {
 
   it('keeps the answer for 24 hours, then the key can be claimed again', async () => {
     await patch({ priority: 'high' }, key);
-    await control(sandbox, '/clock', { body: { skewMs: day - 5_000 } });
+    sandbox.skewClock(day - 5_000);
     expect((await patch({ priority: 'low' }, key)).status).toBe(409);
-    await control(sandbox, '/clock', { body: { skewMs: day + 5_000 } });
+    sandbox.skewClock(day + 5_000);
     expect((await patch({ priority: 'low' }, key)).status).toBe(200);
     expect(executed()).toBe(2);
   });

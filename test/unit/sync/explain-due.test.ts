@@ -29,8 +29,8 @@ interface Case {
   readonly id?: string;
   /** How it was requested; never when absent. */
   readonly asked?: Partial<Coverage>;
-  /** Whether the values of that time are stored, as this version does. */
-  readonly isOld?: boolean;
+  /** Whether the values of that time are not stored. */
+  readonly isBare?: boolean;
   /** A later request failed. */
   readonly failedAgain?: boolean;
   readonly settings?: Partial<DueSettings['sync']>;
@@ -116,16 +116,16 @@ const cases: Readonly<Record<string, Case>> = {
     asked: { reason: 'again: incomplete' },
     text: /^DUE: the last answer was in doubt, .* \(incomplete\)/,
   },
-  'fetched by an older version': {
+  'what it was fetched with is not stored': {
     ...{
       child: 'topic',
       item: { ...topic, title: 'b' },
       before: topic,
       asked: {},
-      isOld: true,
+      isBare: true,
       why: 'changed',
     },
-    ...{ oneOf: true, text: /one of title, summary, .* changed/ },
+    ...{ oneOf: true, text: /one of title, summary, .* changed \(what they were is not stored\)/ },
   },
   'too old': {
     ...{ child: 'topic', item: topic, asked: { fetchedAt: daysAgo(11) }, why: 'old' },
@@ -227,13 +227,13 @@ beforeAll(async () => {
   const asked = all.filter((one) => one.asked);
   await load(asked.map(({ child, id, before, item: later }) => item(child.list.name, id, before ?? later)));
   const tasks = await due(warehouse, children, settings, now);
-  const coverage = asked.map(({ child, id, isOld, asked: how }): Coverage => {
+  const coverage = asked.map(({ child, id, isBare, asked: how }): Coverage => {
     const task = tasks.find((one) => one.child.name === child.name && one.entityId === id);
     const { fingerprint = '', counters = null } = task ?? {};
     const good = { fetchedAt: daysAgo(1), answerNo: 1, status: 200, error: null, reason: null };
     return {
       ...{ endpoint: child.name, entityId: id, ...good, fingerprint },
-      ...{ counters: isOld ? null : counters, ...how },
+      ...{ counters: isBare ? null : counters, ...how },
     };
   });
   await load([], coverage);

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { stripBatch } from '../../../../src/warehouse/forget/batch.js';
 import { Fingerprints, type Part } from '../../../../src/warehouse/forget/fingerprints.js';
 import { stripDocument } from '../../../../src/warehouse/forget/strip.js';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
 
 const parts: readonly (readonly [part: Part, value: string])[] = [
   ['person', '90210'],
@@ -156,4 +158,13 @@ test('a member may have any name, also one that every object of JavaScript has',
   const body = JSON.stringify({ id: 'm1', metadata });
   const stripped = stripDocument(made, { endpoint: 'messages', id: 'm1', parentId: 'g1', body });
   expect(stripped?.body).toBe(body.replaceAll('Kim Castellanos', '[forgotten]'));
+});
+
+test('of drift, no example is stored that names who was forgotten', () => {
+  const drift = ['"ask Kim Castellanos"', '"ask Lee"', null].map((example) => ({
+    ...({ endpoint: 'topics', path: 'note', kind: 'unknown_field', count: 1, seenAt: new Date(0) } as const),
+    example,
+  }));
+  const { batch } = stripBatch(made, batchOf('r', { drift }));
+  expect(batch.drift.map(({ example }) => example)).toEqual([null, '"ask Lee"', null]);
 });
