@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -160,6 +161,12 @@ describe('restore', () => {
     const half = backup(copy);
     truncateSync(join(half, 'recovery.duckdb'), 0);
     expect(await machine().run(['restore', half])).toMatchObject({ code: 1 });
+    rmSync(join(half, 'recovery.duckdb'));
+    const masked = await machine().run(['restore', half]);
+    expect([masked.code, masked.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      1,
+      expect.stringContaining('leaves out or masks a part of the data'),
+    ]);
   });
 
   it('starts over after a kill, and asks before it replaces anything else', async () => {
