@@ -11,16 +11,22 @@ import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
 import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
 
-/** The queue of a directory without a warehouse, and a push of it to an API whose requests take their time in the budget. */
-async function pushOf(topics: number, requestsAMinute: number) {
+/**
+ * The queue of a directory without a warehouse, and a push of it to an API whose requests take their time in the budget, and
+ * those that change something perhaps more.
+ */
+async function pushOf(topics: number, requestsAMinute: number, patchMs = 60_000 / requestsAMinute) {
   let now = 0;
   const clock = { now: () => now, monotonic: () => now, sleep: async () => undefined };
   const requests: string[] = [];
+  const at: number[] = [];
   const archived = new Set<string>();
   const answer = async (method: string, id: string) => {
     // What is read after it was sent, because these answers are no whole topics, takes no time.
-    if (method === 'PATCH' || !archived.has(id)) now += 60_000 / requestsAMinute;
+    if (method === 'PATCH') now += patchMs;
+    else if (!archived.has(id)) now += 60_000 / requestsAMinute;
     requests.push(`${method} ${id}`);
+    at.push(now);
     if (method === 'PATCH') archived.add(id);
     const body = { id, archivedAt: archived.has(id) ? '2026-11-20T10:00:00.000Z' : null };
     return { body, status: 200, arrivedAt: arrivalNow(clock), bytes: 100 };
@@ -42,7 +48,7 @@ async function pushOf(topics: number, requestsAMinute: number) {
     circuitBreaker: new CircuitBreaker(),
   } as unknown as PushContext;
   await new Sender(context, new AttemptLog()).sendQueued('topic');
-  return { queue, requests };
+  return { queue, requests, at };
 }
 
 it('topics that are read one by one are sent while what was read is fresh, and not read again before', async () => {
@@ -52,6 +58,18 @@ it('topics that are read one by one are sent while what was read is fresh, and n
     const sent = requests.indexOf(`PATCH t${at}`);
     expect(requests.slice(0, sent).filter((one) => one === `GET t${at}`)).toHaveLength(1);
   }
+});
+
+it('what was read too long ago is read again before it is sent', async () => {
+  const patchMs = 50_000;
+  const { queue, requests, at } = await pushOf(10, 4, patchMs);
+  expect(queue.all().map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 'applied'));
+  // Reading all ten takes 150 seconds, and what was read then counts for as long.
+  for (const [sent, request] of requests.entries())
+    if (request.startsWith('PATCH')) {
+      const read = requests.lastIndexOf(request.replace('PATCH', 'GET'), sent);
+      expect((at[sent] ?? 0) - patchMs - (at[read] ?? 0)).toBeLessThan(300_000);
+    }
 });
 
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {
