@@ -7,6 +7,7 @@ import type { JsonText } from '../../../src/api/json-text.js';
 import {
   type AnswerTooLargeError,
   ContractError,
+  OutdatedError,
   RefusedError,
   RejectedError,
   StoppedError,
@@ -332,6 +333,27 @@ describe('writes', () => {
       new Set(['01J-KEY {"priority":"high"}']),
     );
     expect(requests[0]?.headers['content-type']).toBe('application/json');
+  });
+
+  test('are not sent, and not sent again, once what they go by is out of date', async () => {
+    let isCurrent = true;
+    const { baseUrl, requests } = await serve((response) => {
+      isCurrent = false;
+      refuse(response, 429, 'RATE_LIMITED');
+    });
+    const budget = { requests: 1, windowMs: 100, floorMs: 20 };
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const send = () =>
+          api.call('update_topic', { ...change, idempotencyKey: 'k' }, { isCurrent: () => isCurrent });
+        // The second one waits for the budget meanwhile.
+        for (const one of await Promise.allSettled([send(), send()]))
+          expect(one).toMatchObject({ status: 'rejected', reason: expect.any(OutdatedError) });
+      },
+      { budget },
+    );
+    expect(requests).toHaveLength(1);
   });
 
   test('without a key are sent once, and the error says that they may have been applied', async () => {
