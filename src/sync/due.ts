@@ -126,6 +126,7 @@ const touchedSql = {
   movedAccounts: sqlFile('sync/touched/moved_accounts'),
   returned: sqlFile('sync/touched/returned'),
   employees: sqlFile('sync/touched/employees'),
+  companyGone: sqlFile('sync/touched/company_gone'),
 };
 const futureTimesSql = sqlFile('sync/future_times');
 const clampTimesSql = sqlFile('sync/clamp_times');
@@ -412,7 +413,7 @@ function touchedBy({ name, list }: Child): string[] {
   if (name === 'company_groups') branches.push(touchedSql.joined);
   if (name === 'company_groups' || name === 'person_groups') branches.push(touchedSql.leftTopic);
   if (name === 'topic_people') branches.push(touchedSql.accounts, touchedSql.returned);
-  if (name === 'person') branches.push(touchedSql.employees);
+  if (name === 'person') branches.push(touchedSql.employees, touchedSql.companyGone);
   if (name === 'person_identities') branches.push(touchedSql.movedAccounts);
   return branches;
 }

@@ -253,6 +253,26 @@ describe('due', () => {
     expect(brief(await dueOf('person'))).toEqual([]);
   });
 
+  test('the people of a company that is gone, whose list does not say where they are now', async () => {
+    await load(['1', '2'].map((id) => item('people', id)));
+    const fingerprint = await fingerprints('person');
+    const covers = (id: string, answerNo: number) =>
+      covered('person', id, { fingerprint: fingerprint.get(id) ?? '', answerNo });
+    await load(
+      [
+        ...['7', '8'].map((id) => item('companies', id)),
+        item('company_presence', '7', { deletedAt: '2026-01-01T00:00:00Z' }),
+        item('person', '1', { company: { id: '7' } }),
+        item('person', '2', { company: { id: '8' } }),
+      ],
+      [covers('1', 2), covers('2', 2), covered('company', '7', { status: 404, answerNo: 3 })],
+    );
+    expect(brief(await dueOf('person'))).toEqual(['1 changed']);
+    // It is asked once, whatever the answer says.
+    await load([], [covers('1', 4)]);
+    expect(await dueOf('person')).toEqual([]);
+  });
+
   test('the accounts of two people who exchanged some, when a topic shows it', async () => {
     const ids = ['1', '2', '3'];
     await load(ids.map((id) => item('people', id)));
