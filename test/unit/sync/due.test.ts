@@ -273,6 +273,15 @@ describe('due', () => {
     expect(await dueOf('person')).toEqual([]);
   });
 
+  test('the history of a company whose detail shows a change that its list does not', async () => {
+    await load([item('companies', '7'), item('company', '7')]);
+    const fingerprint = (await fingerprints('company_history')).get('7') ?? '';
+    await load([], [covered('company_history', '7', { fingerprint, answerNo: 2 })]);
+    expect(await dueOf('company_history')).toEqual([]);
+    await load([{ ...item('company', '7', { connections: { phone: '1' } }), answerNo: 3 }]);
+    expect(brief(await dueOf('company_history'))).toEqual(['7 changed']);
+  });
+
   test('the accounts of two people who exchanged some, when a topic shows it', async () => {
     const ids = ['1', '2', '3'];
     await load(ids.map((id) => item('people', id)));
