@@ -273,6 +273,16 @@ describe('due', () => {
     expect(await dueOf('person')).toEqual([]);
   });
 
+  test('a template whose schedule changed: its list and its detail are combined, and would mix two kinds of schedules', async () => {
+    const listed = (schedule: object) => item('automation_templates', 'weekly', { schedule });
+    await load([listed({ type: 'cron', expr: '0 3 * * *' })]);
+    const fingerprint = (await fingerprints('automation_template')).get('weekly') ?? '';
+    await load([], [covered('automation_template', 'weekly', { fingerprint })]);
+    expect(await dueOf('automation_template')).toEqual([]);
+    await load([{ ...listed({ type: 'rrule', rrule: 'FREQ=DAILY' }), answerNo: 2 }]);
+    expect(brief(await dueOf('automation_template'))).toEqual(['weekly changed']);
+  });
+
   test('the history of a company whose detail shows a change that its list does not', async () => {
     await load([item('companies', '7'), item('company', '7')]);
     const fingerprint = (await fingerprints('company_history')).get('7') ?? '';
