@@ -127,7 +127,7 @@ const touchedSql = {
   returned: sqlFile('sync/touched/returned'),
   employees: sqlFile('sync/touched/employees'),
   companyGone: sqlFile('sync/touched/company_gone'),
-  detail: sqlFile('sync/touched/detail'),
+  pushed: sqlFile('sync/touched/pushed'),
 };
 const futureTimesSql = sqlFile('sync/future_times');
 const clampTimesSql = sqlFile('sync/clamp_times');
@@ -416,7 +416,7 @@ function touchedBy({ name, list }: Child): string[] {
   if (name === 'topic_people') branches.push(touchedSql.accounts, touchedSql.returned);
   if (name === 'person') branches.push(touchedSql.employees, touchedSql.companyGone);
   if (name === 'person_identities') branches.push(touchedSql.movedAccounts);
-  if (name === 'company_history') branches.push(touchedSql.detail);
+  if (name === 'company_history') branches.push(touchedSql.pushed);
   return branches;
 }
 

@@ -283,12 +283,14 @@ describe('due', () => {
     expect(brief(await dueOf('automation_template'))).toEqual(['weekly changed']);
   });
 
-  test('the history of a company whose detail shows a change that its list does not', async () => {
+  test('the history of a company after a push of what its list does not show', async () => {
     await load([item('companies', '7'), item('company', '7')]);
     const fingerprint = (await fingerprints('company_history')).get('7') ?? '';
     await load([], [covered('company_history', '7', { fingerprint, answerNo: 2 })]);
     expect(await dueOf('company_history')).toEqual([]);
     await load([{ ...item('company', '7', { connections: { phone: '1' } }), answerNo: 3 }]);
+    expect(await dueOf('company_history')).toEqual([]);
+    await warehouse.run(`INSERT INTO ops.runs (run_id, command) VALUES ('${runId}', 'push')`);
     expect(brief(await dueOf('company_history'))).toEqual(['7 changed']);
   });
 
