@@ -14,17 +14,17 @@ named AS (
   SELECT
     unnest(json_extract_string(merge, $sources)) AS merged_id,
     id AS survivor_id,
-    coalesce(merge ->> '$.mergedAt', '') AS merged_at
+    raw.moment(merge ->> '$.mergedAt') AS merged_at
   FROM merges
   UNION ALL
-  SELECT id, (body ->> $target), coalesce(body ->> '$.mergedInto.mergedAt', '')
+  SELECT id, (body ->> $target), raw.moment(body ->> '$.mergedInto.mergedAt')
   FROM raw.documents
   WHERE endpoint = $merges AND (body ->> $target) IS NOT NULL
 )
 SELECT
   deleted.id,
   deleted.body ->> '$.deletedAt' AS deleted_at,
-  arg_max(named.survivor_id, named.merged_at || named.survivor_id) AS merged_into_id
+  arg_max(named.survivor_id, (coalesce(named.merged_at, '-infinity'), named.survivor_id)) AS merged_into_id
 FROM raw.documents AS deleted
 JOIN named ON named.merged_id = deleted.id
 WHERE deleted.endpoint = $presence

@@ -116,7 +116,7 @@ export const automationResources = {
     answer: { form: 'object', under: 'template' },
     weight: 170,
     maxAgeDays: 30,
-    changeFields: ['$.updatedAt', '$.name', '$.version'],
+    changeFields: ['$.updatedAt', '$.name', '$.version', '$.schedule'],
     removedWithParent: false,
   },
 } as const satisfies Record<string, ResourceEntry>;

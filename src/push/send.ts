@@ -6,8 +6,17 @@ import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, type EntityType, isOpen } from './change.js';
-import { beforeSending, type Comparison, compare, type Delivery, deliveryOf, pathOf } from './compare.js';
+import { type Change, type EntityType, entityKey, isOpen } from './change.js';
+import {
+  beforeSending,
+  type Comparison,
+  compare,
+  type Delivery,
+  deliveryOf,
+  pathOf,
+  pick,
+} from './compare.js';
+import { isSamePerson } from './contested.js';
 import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
 import { mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
@@ -64,6 +73,7 @@ export class Sender {
   async sendQueued(entityType: EntityType): Promise<void> {
     const { observer } = this.context;
     this.#supersedeCovered(entityType);
+    this.#baseOnOwn(entityType);
     const queued = queuedById(this.context.queue.all(), entityType);
     if (queued.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
@@ -105,6 +115,24 @@ export class Sender {
           .find(({ wanted }) => Object.keys(change.wanted).every((name) => name in wanted));
         if (later) queue.move([change], 'superseded', { supersededBy: later.id });
       });
+    }
+  }
+
+  /** What was queued while an earlier change of the same person was being sent could not know what that one would set. */
+  #baseOnOwn(entityType: EntityType): void {
+    const { queue } = this.context;
+    const done = groupBy(
+      queue.all().filter(({ status }) => status === 'applied'),
+      entityKey,
+    );
+    for (const change of [...queuedById(queue.all(), entityType).values()].flat()) {
+      const own = (done.get(entityKey(change)) ?? []).filter(
+        ({ requestedBy, settledAt }) =>
+          isSamePerson(requestedBy, change.requestedBy) && (settledAt ?? '') >= change.queuedAt,
+      );
+      if (own.length === 0 || change.baseFrom === 'file') continue;
+      const set = own.map(({ wanted }) => pick(wanted, change.base));
+      queue.update([change], { base: Object.assign({}, change.base, ...set) });
     }
   }
 

@@ -126,6 +126,8 @@ const touchedSql = {
   movedAccounts: sqlFile('sync/touched/moved_accounts'),
   returned: sqlFile('sync/touched/returned'),
   employees: sqlFile('sync/touched/employees'),
+  companyGone: sqlFile('sync/touched/company_gone'),
+  pushed: sqlFile('sync/touched/pushed'),
 };
 const futureTimesSql = sqlFile('sync/future_times');
 const clampTimesSql = sqlFile('sync/clamp_times');
@@ -412,8 +414,9 @@ function touchedBy({ name, list }: Child): string[] {
   if (name === 'company_groups') branches.push(touchedSql.joined);
   if (name === 'company_groups' || name === 'person_groups') branches.push(touchedSql.leftTopic);
   if (name === 'topic_people') branches.push(touchedSql.accounts, touchedSql.returned);
-  if (name === 'person') branches.push(touchedSql.employees);
+  if (name === 'person') branches.push(touchedSql.employees, touchedSql.companyGone);
   if (name === 'person_identities') branches.push(touchedSql.movedAccounts);
+  if (name === 'company_history') branches.push(touchedSql.pushed);
   return branches;
 }
 

@@ -17,10 +17,15 @@ import {
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
+import { textDecoder } from '@duckdb/node-api/lib/vectors/dataAccessors.js';
 import type { EncryptionKey } from '../../base/encryption.js';
 import { type Json, jsonOf } from '../../base/json.js';
 import { identifier, literal } from '../sql.js';
 import { storageFault } from './faults.js';
+
+// The library's own drops a byte order mark at the beginning of a text, and two different texts would look alike.
+const exactDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
+textDecoder.decode = exactDecoder.decode.bind(exactDecoder);
 
 /** The operations of a connection, inside or outside of a transaction. */
 export interface Statements {

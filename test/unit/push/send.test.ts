@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Api } from '../../../src/api/client.js';
-import { arrivalNow, systemClock } from '../../../src/base/clock.js';
+import { arrivalNow, type Clock, systemClock } from '../../../src/base/clock.js';
 import { ContractError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Change } from '../../../src/push/change.js';
@@ -11,9 +10,23 @@ import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
 import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
 
+/** The queue of a directory without a warehouse. */
+const store = { all: async () => [], transaction: async () => undefined as never };
+const queueAt = (clock: Pick<Clock, 'now'>) => Queue.open(store, { dataDir: emptyDir() }, clock as Clock);
+
+function contextOf(queue: Queue, clock: object, call: unknown, requests = 120): PushContext {
+  return {
+    ...{ api: { outages: 0, concurrency: 1, call }, clock, queue, store, log: silentLog, notes: [] },
+    ...{ stop: new AbortController().signal, config: { rateLimit: { requests, windowMs: 60_000 } } },
+    observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
+    batcher: { add: async () => undefined },
+    ...{ onConflict: 'report', storedCounts: { topic: queue.all().length, company: 0 } },
+    circuitBreaker: new CircuitBreaker(),
+  } as unknown as PushContext;
+}
+
 /**
- * The queue of a directory without a warehouse, and a push of it to an API whose requests take their time in the budget, and
- * those that change something perhaps more.
+ * A push of a queue to an API whose requests take their time in the budget, and those that change something perhaps more.
  */
 async function pushOf(topics: number, requestsAMinute: number, patchMs = 60_000 / requestsAMinute) {
   let now = 0;
@@ -33,20 +46,11 @@ async function pushOf(topics: number, requestsAMinute: number, patchMs = 60_000 
   };
   const request = (endpoint: string, { params }: { params: { topicId: string } }) =>
     answer(endpoint === 'topic' ? 'GET' : 'PATCH', params.topicId);
-  const api = { outages: 0, concurrency: 1, call: request } as unknown as Api;
-  const store = { all: async () => [], transaction: async () => undefined as never };
-  const queue = await Queue.open(store, { dataDir: emptyDir() }, clock);
+  const queue = await queueAt(clock);
   const wish = (at: number) =>
     newChange({ topic: `t${at}`, wanted: { archived: true }, base: { archived: false } });
   queue.add(Array.from({ length: topics }, (_, at) => wish(at)));
-  const context = {
-    ...{ api, clock, queue, store, log: silentLog, notes: [], stop: new AbortController().signal },
-    config: { rateLimit: { requests: requestsAMinute, windowMs: 60_000 } },
-    observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
-    batcher: { add: async () => undefined },
-    ...{ onConflict: 'report', storedCounts: { topic: topics, company: 0 } },
-    circuitBreaker: new CircuitBreaker(),
-  } as unknown as PushContext;
+  const context = contextOf(queue, clock, request, requestsAMinute);
   await new Sender(context, new AttemptLog()).sendQueued('topic');
   return { queue, requests, at };
 }
@@ -70,6 +74,27 @@ it('what was read too long ago is read again before it is sent', async () => {
       const read = requests.lastIndexOf(request.replace('PATCH', 'GET'), sent);
       expect((at[sent] ?? 0) - patchMs - (at[read] ?? 0)).toBeLessThan(300_000);
     }
+});
+
+it.each([
+  ['Kim', 'applied'],
+  ['Lee', 'conflict'],
+])('what Kim wants after a change of %s that was in doubt is %s', async (person, status) => {
+  const queue = await queueAt(systemClock);
+  let priority = 'high';
+  const call = async (endpoint: string, { body }: { body?: { priority: string } }) => {
+    if (endpoint !== 'topic') priority = body?.priority ?? '';
+    return { body: { id: 't', priority }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+  };
+  const wish = (to: string, requestedBy: string) => {
+    const seen = newChange({ topic: 't', wanted: { priority: to }, base: { priority: 'default' } });
+    return { ...seen, baseFrom: 'warehouse' as const, requestedBy };
+  };
+  const sent = queue.move(queue.add([wish('high', person)]), 'sending');
+  queue.add([wish('low', 'Kim')]);
+  queue.move(sent, 'applied');
+  await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('topic');
+  expect(queue.all().map((change) => change.status)).toEqual(['applied', status]);
 });
 
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {

@@ -252,6 +252,47 @@ describe('due', () => {
     expect(brief(await dueOf('person'))).toEqual([]);
   });
 
+  test('the people of a company that is gone, whose list does not say where they are now', async () => {
+    await load(['1', '2'].map((id) => item('people', id)));
+    const fingerprint = await fingerprints('person');
+    const covers = (id: string, answerNo: number) =>
+      covered('person', id, { fingerprint: fingerprint.get(id) ?? '', answerNo });
+    await load(
+      [
+        ...['7', '8'].map((id) => item('companies', id)),
+        item('company_presence', '7', { deletedAt: '2026-01-01T00:00:00Z' }),
+        item('person', '1', { company: { id: '7' } }),
+        item('person', '2', { company: { id: '8' } }),
+      ],
+      [covers('1', 2), covers('2', 2), covered('company', '7', { status: 404, answerNo: 3 })],
+    );
+    expect(brief(await dueOf('person'))).toEqual(['1 changed']);
+    // It is asked once, whatever the answer says.
+    await load([], [covers('1', 4)]);
+    expect(await dueOf('person')).toEqual([]);
+  });
+
+  test('a template whose schedule changed: its list and its detail are combined, and would mix two kinds of schedules', async () => {
+    const listed = (schedule: object) => item('automation_templates', 'weekly', { schedule });
+    await load([listed({ type: 'cron', expr: '0 3 * * *' })]);
+    const fingerprint = (await fingerprints('automation_template')).get('weekly') ?? '';
+    await load([], [covered('automation_template', 'weekly', { fingerprint })]);
+    expect(await dueOf('automation_template')).toEqual([]);
+    await load([{ ...listed({ type: 'rrule', rrule: 'FREQ=DAILY' }), answerNo: 2 }]);
+    expect(brief(await dueOf('automation_template'))).toEqual(['weekly changed']);
+  });
+
+  test('the history of a company after a push of what its list does not show', async () => {
+    await load([item('companies', '7'), item('company', '7')]);
+    const fingerprint = (await fingerprints('company_history')).get('7') ?? '';
+    await load([], [covered('company_history', '7', { fingerprint, answerNo: 2 })]);
+    expect(await dueOf('company_history')).toEqual([]);
+    await load([{ ...item('company', '7', { connections: { phone: '1' } }), answerNo: 3 }]);
+    expect(await dueOf('company_history')).toEqual([]);
+    await warehouse.run(`INSERT INTO ops.runs (run_id, command) VALUES ('${runId}', 'push')`);
+    expect(brief(await dueOf('company_history'))).toEqual(['7 changed']);
+  });
+
   test('the accounts of two people who exchanged some, when a topic shows it', async () => {
     const ids = ['1', '2', '3'];
     await load(ids.map((id) => item('people', id)));

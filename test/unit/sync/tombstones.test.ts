@@ -4,6 +4,7 @@ import type { Context } from '../../../src/sync/context.js';
 import type { Staging } from '../../../src/sync/staging/staging.js';
 import { tombstone, tripsFuse } from '../../../src/sync/tombstones.js';
 import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
+import { sqlFile } from '../../../src/warehouse/sql.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { at, doc, oneWarehouse, runId } from '../warehouse/support.js';
@@ -48,4 +49,18 @@ test('what belongs to an item goes with it, whether it has its own id or that of
     ...['company_activity 1', 'company_employees x1', 'company_groups x1', 'company_identities x1'],
     'person_companies 1',
   ]);
+});
+
+test('what was merged twice is merged into what its last merge names, whatever the offsets of the times', async () => {
+  const merges = (id: string, mergedAt: string) =>
+    doc('company_merges', id, 1, { merges: [{ id: 'm', mergedAt, sourceCompanies: [{ id: '1' }] }] });
+  const documents = [
+    doc('company_presence', '1', 1, { deletedAt: '2026-01-02T00:00:00Z' }),
+    merges('2', '2026-01-02T01:00:00+05:30'),
+    merges('3', '2026-01-01T22:00:00Z'),
+  ];
+  await loadBatch(warehouse, batchOf(runId, { documents }));
+  const sources = '$.sourceCompanies[*].id';
+  const of = { presence: 'company_presence', merges: 'company_merges', sources, target: '$.mergedInto.x' };
+  expect(await warehouse.all(sqlFile('sync/merged'), of)).toMatchObject([{ merged_into_id: '3' }]);
 });

@@ -51,6 +51,13 @@ test('values are bound and returned with their types', async () => {
   expect(await session.all('SELECT n FROM t WHERE list_contains($1, s)', [[]])).toEqual([]);
 });
 
+test('a text comes out as it is stored, with a byte order mark at its beginning', async () => {
+  const texts = ['\uFEFFAcme', '\uFEFFlonger than what fits into a row', ''];
+  await session.run('INSERT INTO t (n, s) VALUES (1, $1), (2, $2), (3, $3)', texts);
+  expect(await session.all('SELECT s FROM t ORDER BY n')).toEqual(texts.map((s) => ({ s })));
+  expect(await session.all('SELECT list(s ORDER BY n) AS s FROM t')).toEqual([{ s: texts }]);
+});
+
 test('a closed session refuses statements, and may be closed twice', async () => {
   const slow = session.run('INSERT INTO t (n) SELECT range FROM range(100_000)');
   const closing = session.close();
