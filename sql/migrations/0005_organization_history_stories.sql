@@ -234,6 +234,6 @@ COMMENT ON COLUMN automation_templates.capability_mode IS 'all or custom. NULL w
 COMMENT ON COLUMN automation_templates.allowed_capabilities IS 'Capability keys when the mode is custom. NULL means all, or that the API has no field of this name.';
 COMMENT ON COLUMN automation_templates.created_at IS 'When it was created (UTC). NULL when the API has no field of this name.';
 COMMENT ON COLUMN automation_templates.updated_at IS 'When it was last updated (UTC). NULL when the API has no field of this name.';
-COMMENT ON COLUMN automation_templates.body IS 'The whole template as the API returned it: the list''s item and the answer by slug combined, the newer field wins.';
+COMMENT ON COLUMN automation_templates.body IS 'The whole template, without fields that are null: the list''s item and the answer by slug combined, the newer field wins.';
 COMMENT ON COLUMN automation_templates.synced_at IS 'When the newest answer behind this row arrived (UTC).';
 COMMENT ON COLUMN automation_templates.run_id IS 'Run that last changed this row (ops.runs).';

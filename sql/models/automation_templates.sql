@@ -9,6 +9,8 @@ gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
     raw.younger_wins(listed.body, listed.answer_no, own.body, own.answer_no) AS combined,
+    -- Two kinds of schedules must not become one.
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.schedule') AS schedule,
     greatest(listed.answer_no, own.answer_no) AS newest_no,
     CASE newest_no
       WHEN listed.answer_no THEN listed.fetched_at
@@ -25,8 +27,9 @@ parsed AS (
   SELECT
     id,
     combined,
+    schedule,
     from_json(combined, '{
-      "name": "VARCHAR", "description": "VARCHAR", "prompt": "VARCHAR", "schedule": "JSON", "timezone": "VARCHAR",
+      "name": "VARCHAR", "description": "VARCHAR", "prompt": "VARCHAR", "timezone": "VARCHAR",
       "modelLevel": "VARCHAR", "capabilityMode": "VARCHAR", "allowedCapabilities": ["VARCHAR"],
       "createdAt": "VARCHAR", "updatedAt": "VARCHAR"
     }') AS d,
@@ -39,7 +42,7 @@ SELECT
   d.name AS name,
   d.description AS description,
   d.prompt AS prompt,
-  d.schedule AS schedule,
+  nullif(schedule, 'null'::JSON) AS schedule,
   d.timezone AS timezone,
   d.modelLevel AS model_level,
   d.capabilityMode AS capability_mode,

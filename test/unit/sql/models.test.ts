@@ -66,6 +66,15 @@ describe('the company of a person', () => {
   });
 });
 
+test('the schedule of a template is one that the API had, also before its detail was fetched again', async () => {
+  await stand.store([
+    doc('automation_template', 'weekly', 1, { schedule: { type: 'cron', expr: '0 9 * * 1' } }),
+    doc('automation_templates', 'weekly', 2, { schedule: { type: 'rrule', rrule: 'FREQ=WEEKLY' } }),
+  ]);
+  const [row] = await stand.project('automation_templates');
+  expect(JSON.parse(String(row?.schedule))).toEqual({ type: 'rrule', rrule: 'FREQ=WEEKLY' });
+});
+
 test.each([
   ['2026-01-02 03:04:05.25+05:30', '2026-01-01T21:34:05.250Z'],
   ['2026-01-02T03:04Z', '2026-01-02T03:04:00.000Z'],
