@@ -30,7 +30,7 @@ import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } fro
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
 import type { VirtualTime } from './virtual-time.js';
-import { changeOf, concernedBy, isShown, Removed, setBy } from './world-changes.js';
+import { changeOf, columnOf, concernedBy, isShown, Removed, setBy } from './world-changes.js';
 
 export interface Platform {
   readonly time: VirtualTime;
@@ -125,9 +125,9 @@ export class Simulation {
   writesBeforeRestore = 0;
   /** Who leaves a company while it is read: their conversations are shown when the next run knows where they are. */
   readonly leftMeanwhile = new Set<string>();
-  /** The night of the backup. */
-  #backedUp = 0;
-  /** Fields that somebody else set, by entity. */
+  /** The night of the backup, and how many writes there were by then. */
+  #backedUp = { night: 0, writes: 0 };
+  /** Fields that somebody else set, by entity, and those of changes that a restored queue does not know. */
   readonly colleagueSet = new Set<string>();
   #downFrom = Number.POSITIVE_INFINITY;
   #downMs = 0;
@@ -475,15 +475,18 @@ export class Simulation {
       recursive: true,
       filter: (path) => !isLeftOut(path),
     });
-    this.#backedUp = this.nights;
+    this.#backedUp = { night: this.nights, writes: this.service.stats.writes.length };
   }
 
   async #restore(): Promise<void> {
-    if (this.#backedUp !== this.nights) return;
+    if (this.#backedUp.night !== this.nights) return;
     const { stdout } = await this.#command(['restore', join(this.folder, 'backup'), '--replace', '--json']);
     const { movedTo } = JSON.parse(stdout) as { movedTo: string };
     rmSync(movedTo, { recursive: true });
-    this.writesBeforeRestore = this.service.stats.writes.length;
+    const { writes } = this.service.stats;
+    this.writesBeforeRestore = writes.length;
+    for (const { id, fields } of writes.slice(this.#backedUp.writes).flatMap(({ touched }) => touched))
+      for (const field of fields) this.colleagueSet.add(columnOf(id, field));
   }
 
   /** Some topics or companies of the organization with a value each, as a file. */

@@ -163,7 +163,10 @@ export function setBy({ kind, topicId, companyId, fields }: Change): string[] {
   const id = topicId ?? companyId;
   if (id === undefined) return [];
   if (kind === 'archiveTopic' || kind === 'unarchiveTopic') return [`${id} archived`];
-  return Object.keys(fields ?? {}).map(
-    (name) => `${id} ${name === 'lifecycleState' ? 'lifecycle_state' : name}`,
-  );
+  return Object.keys(fields ?? {}).map((name) => columnOf(String(id), name));
+}
+
+/** A field of an entity, by its column in a sheet. */
+export function columnOf(id: string, field: string): string {
+  return `${id} ${field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
 }
