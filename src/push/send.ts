@@ -126,13 +126,15 @@ export class Sender {
       entityKey,
     );
     for (const change of [...queuedById(queue.all(), entityType).values()].flat()) {
+      if (change.baseFrom === 'file') continue;
       const own = (done.get(entityKey(change)) ?? []).filter(
         ({ requestedBy, settledAt }) =>
           isSamePerson(requestedBy, change.requestedBy) && (settledAt ?? '') >= change.queuedAt,
       );
-      if (own.length === 0 || change.baseFrom === 'file') continue;
-      const set = own.map(({ wanted }) => pick(wanted, change.base));
-      queue.update([change], { base: Object.assign({}, change.base, ...set) });
+      const base = Object.assign({}, change.base, ...own.map(({ wanted }) => pick(wanted, change.base)));
+      // One that stays in the queue is written once, and not with every push.
+      if (Object.keys(base).some((name) => base[name] !== change.base[name]))
+        queue.update([change], { base });
     }
   }
 

@@ -37,9 +37,6 @@ export interface RunSettings {
   };
 }
 
-/** What a run shows before its end is at most so old: a first pull takes hours. */
-const everyMinutes = 30;
-
 /** What the caller of a run may ask for, whatever the run does. */
 export interface RunOptions {
   /** The largest number of attempts, retries included. */
@@ -349,6 +346,9 @@ function contextOf<Settings extends RunSettings>(
   return { ...given, batcher, tally, stop: stop.signal, notes: [] };
 }
 
+/** What a long run has published is at most so old: a first pull takes hours. */
+const publishEveryMinutes = 30;
+
 /**
  * Publishes between two batches, when a long run has published nothing for a while. A failure is logged and the run goes
  * on: the end publishes again, and fails if that does.
@@ -358,7 +358,7 @@ function publisher(
   { warehouse, merge }: { readonly warehouse: Warehouse; readonly merge: () => Promise<void> },
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): () => Promise<void> {
-  const nextMinutes = tuning?.publishEveryMinutes ?? everyMinutes;
+  const nextMinutes = tuning?.publishEveryMinutes ?? publishEveryMinutes;
   let publishedAt = clock.monotonic();
   return async () => {
     if (clock.monotonic() - publishedAt < nextMinutes * 60_000) return;

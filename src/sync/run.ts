@@ -134,8 +134,8 @@ async function isEveryListRead(
   { store, resources, failures }: Context,
   scans: readonly ScanReport[],
 ): Promise<boolean> {
-  const found = await store.all<{ endpoint: string }>(sqlFile('sync/lists_read'));
-  const before = new Set(found.map(({ endpoint }) => endpoint));
+  const known = await store.all<{ endpoint: string; read_at: Date | null }>(sqlFile('status/lists'));
+  const before = new Set(known.flatMap(({ endpoint, read_at }) => (read_at === null ? [] : endpoint)));
   return resources.lists.every(({ name }) => {
     const scan = scans.find(({ endpoint }) => endpoint === name);
     return (

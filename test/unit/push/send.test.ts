@@ -25,21 +25,19 @@ function contextOf(queue: Queue, clock: object, call: unknown, requests = 120): 
   } as unknown as PushContext;
 }
 
-/**
- * A push of a queue to an API whose requests take their time in the budget, and those that change something perhaps more.
- */
+/** A push of a queue to an API whose requests take their time in the budget, and those that change something perhaps more. */
 async function pushOf(topics: number, requestsAMinute: number, patchMs = 60_000 / requestsAMinute) {
   let now = 0;
   const clock = { now: () => now, monotonic: () => now, sleep: async () => undefined };
   const requests: string[] = [];
-  const at: number[] = [];
+  const times: number[] = [];
   const archived = new Set<string>();
   const answer = async (method: string, id: string) => {
     // What is read after it was sent, because these answers are no whole topics, takes no time.
     if (method === 'PATCH') now += patchMs;
     else if (!archived.has(id)) now += 60_000 / requestsAMinute;
     requests.push(`${method} ${id}`);
-    at.push(now);
+    times.push(now);
     if (method === 'PATCH') archived.add(id);
     const body = { id, archivedAt: archived.has(id) ? '2026-11-20T10:00:00.000Z' : null };
     return { body, status: 200, arrivedAt: arrivalNow(clock), bytes: 100 };
@@ -52,7 +50,7 @@ async function pushOf(topics: number, requestsAMinute: number, patchMs = 60_000 
   queue.add(Array.from({ length: topics }, (_, at) => wish(at)));
   const context = contextOf(queue, clock, request, requestsAMinute);
   await new Sender(context, new AttemptLog()).sendQueued('topic');
-  return { queue, requests, at };
+  return { queue, requests, times };
 }
 
 it('topics that are read one by one are sent while what was read is fresh, and not read again before', async () => {
@@ -66,13 +64,13 @@ it('topics that are read one by one are sent while what was read is fresh, and n
 
 it('what was read too long ago is read again before it is sent', async () => {
   const patchMs = 50_000;
-  const { queue, requests, at } = await pushOf(10, 4, patchMs);
+  const { queue, requests, times } = await pushOf(10, 4, patchMs);
   expect(queue.all().map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 'applied'));
   // Reading all ten takes 150 seconds, and what was read then counts for as long.
   for (const [sent, request] of requests.entries())
     if (request.startsWith('PATCH')) {
       const read = requests.lastIndexOf(request.replace('PATCH', 'GET'), sent);
-      expect((at[sent] ?? 0) - patchMs - (at[read] ?? 0)).toBeLessThan(300_000);
+      expect((times[sent] ?? 0) - patchMs - (times[read] ?? 0)).toBeLessThan(300_000);
     }
 });
 
