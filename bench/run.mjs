@@ -1,11 +1,10 @@
-// npm run bench [-- pull budget day memory large peers growth encryption lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// npm run bench [-- pull budget day memory large peers growth lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
 // table and as JSON. --sizes are numbers of messages, for peers, growth, lake and fleet; for duplicates, a seed.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
 import { benchDuplicates } from './duplicates.mjs';
-import { benchEncryption } from './encryption.mjs';
 import { benchFleet } from './fleet.mjs';
 import { benchGrowth } from './growth.mjs';
 import { benchLake } from './lake.mjs';
@@ -25,7 +24,6 @@ const long = {
   large: benchLarge,
   peers: benchPeers,
   growth: benchGrowth,
-  encryption: benchEncryption,
   lake: benchLake,
   duplicates: benchDuplicates,
   fleet: benchFleet,

@@ -18,7 +18,7 @@ const columns = 122;
 const header =
   'Every setting of Signalhouse with its default. To change some, copy their lines into a file of your own and name that file with --config or SIGNALHOUSE_CONFIG. `npm run generate` writes this file from src/config/schema.ts.';
 const precedence =
-  'The environment overrides the file (SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE, SIGNALHOUSE_DATA_DIR, SIGNALHOUSE_ENCRYPTION_KEY_FILE, SIGNALHOUSE_RATE_LIMIT_REQUESTS, SIGNALHOUSE_RATE_LIMIT_WINDOW_MS, SIGNALHOUSE_LOG_LEVEL), and flags override the environment. The API key itself is never in a settings file. Paths are relative to the current directory.';
+  'The environment overrides the file (SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE, SIGNALHOUSE_DATA_DIR, SIGNALHOUSE_RATE_LIMIT_REQUESTS, SIGNALHOUSE_RATE_LIMIT_WINDOW_MS, SIGNALHOUSE_LOG_LEVEL), and flags override the environment. The API key itself is never in a settings file. Paths are relative to the current directory.';
 
 const organizations = [
   ...comment(

@@ -1,7 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, timeId } from '../base/clock.js';
-import type { DataDir } from '../base/encryption.js';
 import { messageOf } from '../base/errors.js';
 import { Journal } from '../base/journal.js';
 import type { Log } from '../base/log.js';
@@ -103,7 +102,10 @@ export async function moveRecords(
  * Adds the merges of people that are settled to ops.audit: after a kill, or a restore from an older file, only their journal
  * has them.
  */
-export async function recordMerges(warehouse: Warehouse, folder: DataDir): Promise<void> {
+export async function recordMerges(
+  warehouse: Warehouse,
+  folder: { readonly dataDir: string },
+): Promise<void> {
   const settled = new MergeJournal(folder).all().filter(({ status }) => status !== 'sending');
   if (settled.length === 0) return;
   const rows = await warehouse.all<{ id: string }>("SELECT id FROM ops.audit WHERE action = 'merge'");

@@ -89,9 +89,8 @@ export async function examine(sources: Sources, programVersion: string): Promise
     : { checks: [], identity: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.identity, warehouse.organization, config.dataDir);
-  const { lake, encryptionKey, duckdb } = config;
+  const { lake, duckdb } = config;
   const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
-  if (encryptionKey !== undefined) uses.push('encryption');
   const extensions = extensionsCheck(await inspectExtensions(duckdb.extensionDirectory), uses);
   return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
 }
@@ -108,10 +107,7 @@ function settings(sources: Sources, programVersion: string): { checks: Check[]; 
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
     const access = { config, credentials, ...logging([credentials.apiKey]) };
-    const files = [
-      ...keyFile('key file', config.api.keyFile),
-      ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
-    ];
+    const files = keyFile('key file', config.api.keyFile);
     const warnings = config.warnings.map((text) =>
       warn('settings', text, 'Remove or rename it in the settings file.'),
     );
@@ -386,7 +382,7 @@ export function extensionsCheck(found: ExtensionStates, uses: readonly Extension
   const how = howToGet('*');
   if (isBlocking) return fail(name, text, how, ExitCode.usage);
   if (problems.length > 0) return warn(name, text, how);
-  if (uses.length === 0) return ok(name, `${text} (only a lake and encryption need them)`);
+  if (uses.length === 0) return ok(name, `${text} (only a lake needs them)`);
   if (wanted.length === 0) return ok(name, text);
   return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${how}`);
 }

@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { basename, extname, join, relative } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
-import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption.js';
 import { SignalhouseError, UsageError } from '../base/errors.js';
 import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
@@ -70,12 +69,12 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
  * to the directory.
  */
 export async function cleanFiles(
-  folder: DataDir,
+  folder: { readonly dataDir: string },
   forgotten: Fingerprints,
   log: Log,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<string[]> {
-  const { dataDir, encryptionKey } = folder;
+  const { dataDir } = folder;
   const found: string[] = [];
   const changes = new ChangeJournal(folder, log).rewrite((line) => changeLine(forgotten, line), { dryRun });
   if (changes > 0) found.push(basename(journalPath(dataDir)));
@@ -99,7 +98,7 @@ export async function cleanFiles(
   for (const name of kept) {
     for (const path of filesUnder(join(dataDir, name))) {
       // It may have gone with the other one of its pair.
-      if (!existsSync(path) || !(await holds(path, encryptionKey, forgotten))) continue;
+      if (!existsSync(path) || !(await holds(path, forgotten))) continue;
       found.push(relative(dataDir, path));
       if (dryRun) continue;
       // The copy of an import is two files: the sheet, and what became of its rows.
@@ -145,7 +144,7 @@ const exported = ['.parquet', '.csv', '.tsv', '.xlsx', '.ods', '.html', '.gz', '
 
 /** Where copies may be that the program cannot or must not change, one sentence each. */
 export async function placesNotReached(config: Config, forgotten: Fingerprints): Promise<string[]> {
-  const { dataDir, publish, encryptionKey } = config;
+  const { dataDir, publish } = config;
   const ours = Object.values(filesOf(dataDir)).map((path) => basename(path));
   const written = [...ours, ...publish.also.map(({ file }) => file)];
   const others = namesIn(dataDir).filter((name) => name.endsWith('.duckdb') && !written.includes(name));
@@ -155,8 +154,7 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
     .filter((name) => !/^(done|rejected)[/\\]/.test(name));
   const holding = async (names: readonly string[]) => {
     const found: string[] = [];
-    for (const name of names)
-      if (await holds(join(dataDir, name), encryptionKey, forgotten)) found.push(name);
+    for (const name of names) if (await holds(join(dataDir, name), forgotten)) found.push(name);
     return found;
   };
   const isOther = (name: string) =>
@@ -196,19 +194,15 @@ const textFiles: ReadonlySet<string> = new Set([
   '.file',
 ]);
 
-/** The first bytes of files that are compressed or encrypted: gzip, Zstandard, bzip2, xz, 7-Zip, PDF, old Office files. */
+/** The first bytes of files that are compressed: gzip, Zstandard, bzip2, xz, 7-Zip, PDF, old Office files. */
 const unsearchable = ['1f8b', '28b52ffd', '425a68', 'fd377a58', '377abcaf', '25504446', 'd0cf11e0'];
 
 /** Whether a file, or its name, holds any of it. What cannot be searched, such as Parquet or an archive, may. */
-async function holds(
-  path: string,
-  key: EncryptionKey | undefined,
-  forgotten: Fingerprints,
-): Promise<boolean> {
+async function holds(path: string, forgotten: Fingerprints): Promise<boolean> {
   if (isIn(forgotten, basename(path))) return true;
   const extension = extname(path).toLowerCase();
   if (['.parquet', '.duckdb'].includes(extension)) return true;
-  const bytes = Buffer.from(fromStored(readFileSync(path), key, path));
+  const bytes = readFileSync(path);
   const start = bytes.subarray(0, 4).toString('hex');
   if (unsearchable.some((one) => start.startsWith(one))) return true;
   if (bytes.subarray(0, 2).toString('latin1') === 'PK') return workbookHolds(path, bytes, forgotten);

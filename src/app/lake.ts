@@ -156,7 +156,6 @@ function taskParts({ config, lake, programVersion }: LakeAccess): LakeTaskParts 
     extensionDirectory: config.duckdb.extensionDirectory,
     profile: config.lake.profile,
     limits: { memoryLimit, threads },
-    encryptionKey: config.encryptionKey?.forDuckDB ?? null,
     programVersion,
   };
 }

@@ -125,8 +125,7 @@ type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
 function readBackup({ config, log }: Setup, from: string, snapshot: string, scratch: string) {
   return withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
     if (!facts.isFull) return null;
-    const folder = { dataDir: from, encryptionKey: config.encryptionKey };
-    const changes = await readQueue(session, folder, log);
+    const changes = await readQueue(session, { dataDir: from }, log);
     const { missing } = await openForgotten(session, from);
     const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
     const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();

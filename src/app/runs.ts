@@ -154,8 +154,7 @@ async function pushWithInbox(
 ) {
   const { warehouse, config, clock, log } = parts;
   const queue = await Queue.open(warehouse, config, clock, log);
-  const { dataDir, encryptionKey } = config;
-  const inbox = new Inbox({ dataDir, encryptionKey, queue, warehouse, settings: config, clock, log });
+  const inbox = new Inbox({ dataDir: config.dataDir, queue, warehouse, settings: config, clock, log });
   await inbox.importAll();
   try {
     const { conflicts } = inbox;

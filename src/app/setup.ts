@@ -131,9 +131,8 @@ export function assistantLimitsOf(config: Config) {
  */
 const threads = 2;
 
-function openingOf({ dataDir, encryptionKey, duckdb, tuning }: Config) {
-  const { extensionDirectory } = duckdb;
-  return { dataDir, encryptionKey, extensionDirectory, threads: tuning.threads ?? threads };
+function openingOf({ dataDir, tuning }: Config) {
+  return { dataDir, threads: tuning.threads ?? threads };
 }
 
 function autoLimit(of: 'worker' | 'query' | 'assistant', memory = machineMemory()): string {

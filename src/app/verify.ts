@@ -26,7 +26,7 @@ const schema: z.ZodType<Verified> = z.object({
   differences: z.array(z.object({ table: z.string(), missing: count, more: count, different: count })),
 });
 
-/** The last result; it has no keys of rows, because the file is not encrypted and the status page may have no login. */
+/** The last result; it has no keys of rows, because the status page may have no login. */
 export function verifiedStore({ config, log }: Setup): Store<Verified> {
   return fileStore(join(config.dataDir, 'verify.json'), schema, log);
 }

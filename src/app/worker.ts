@@ -122,7 +122,7 @@ async function writing<T>(
 }
 
 /** Whether to wait for the process that holds the warehouse, and until when. */
-export function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
+function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
   return wait ? { ...(stop && { signal: stop }) } : undefined;
 }
 

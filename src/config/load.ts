@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { closestMatch } from '../base/closest.js';
-import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import {
@@ -27,7 +26,6 @@ import {
   lakeVariables,
   type Place,
   readApiKey,
-  readEncryptionKey,
   type ServeSecrets,
   secretsIn,
   serveVariables,
@@ -39,7 +37,6 @@ export const variables = {
   SIGNALHOUSE_BASE_URL: ['api', 'baseUrl'],
   SIGNALHOUSE_API_KEY_FILE: ['api', 'keyFile'],
   SIGNALHOUSE_DATA_DIR: ['dataDir'],
-  SIGNALHOUSE_ENCRYPTION_KEY_FILE: ['encryption', 'keyFile'],
   SIGNALHOUSE_RATE_LIMIT_REQUESTS: ['rateLimit', 'requests'],
   SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: ['rateLimit', 'windowMs'],
   SIGNALHOUSE_LOG_LEVEL: ['log', 'level'],
@@ -82,8 +79,6 @@ export interface Sources extends Checks, Place {
 export interface Config extends Settings {
   /** Absolute. */
   readonly dataDir: string;
-  /** Read from the file `encryption.keyFile`. */
-  readonly encryptionKey: EncryptionKey | undefined;
   /** The settings file, absolute; undefined where there is none. */
   readonly settingsFile: string | undefined;
   /** Settings of the file that no longer exist, and what replaces each; variables that look like ours and have no effect. */
@@ -371,16 +366,11 @@ function readConfig(sources: Sources, withFiles = true): Read {
   };
   const { data, problems: found } = checkedSettings(values, named, sources);
   problems.push(...found);
-  const keyFile = data?.encryption.keyFile ?? null;
-  const key =
-    keyFile === null || !withFiles
-      ? undefined
-      : readEncryptionKey(resolve(cwd, keyFile), named('encryption.keyFile'));
-  if (key && 'problem' in key) problems.push(key);
-  const encryptionKey = key && 'problem' in key ? undefined : key;
   const config = data && {
     ...withAbsolutePaths(data, cwd),
-    ...{ encryptionKey, warnings, tuning: sources.tuning ?? {}, organization: organization?.name ?? null },
+    warnings,
+    tuning: sources.tuning ?? {},
+    organization: organization?.name ?? null,
     jobsAtOnce: Math.min(data.serve.parallel, sources.together ?? 1),
     settingsFile: path,
   };

@@ -58,7 +58,7 @@ const duckdb = section({
     .nullable()
     .default(null)
     .describe(
-      "Directory with DuckDB's extensions (NAME.duckdb_extension), for a machine that cannot reach extensions.duckdb.org. Needed for a lake and for encryption; docs/lake.md says how to get them.",
+      "Directory with DuckDB's extensions (NAME.duckdb_extension), for a machine that cannot reach extensions.duckdb.org. Needed for a lake; docs/lake.md says how to get them.",
     ),
 });
 
@@ -559,15 +559,6 @@ const retention = section({
   ),
 }).describe('The worker trims its own records at the end of each sync and push.');
 
-const encryption = section({
-  keyFile: text
-    .nullable()
-    .default(null)
-    .describe(
-      'A file that holds the key that encrypts the data directory, for example a mounted secret; without it, nothing is encrypted.',
-    ),
-}).describe('Encryption of the data directory; see docs/privacy.md.');
-
 const log = section({
   level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
@@ -592,7 +583,6 @@ export const settings = z.strictObject({
   push,
   serve,
   retention,
-  encryption,
   log,
 });
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EncryptionKey } from '../base/encryption.js';
 import type { Problem } from '../base/errors.js';
 import { keyAddressProblem } from '../base/loopback.js';
 
@@ -127,20 +126,6 @@ export function readApiKey(place: Place, file: string | undefined, setting: stri
   if (problem === undefined) return key;
   if (direct !== undefined) return { setting: 'SIGNALHOUSE_API_KEY', problem };
   return { setting, problem: `${file}: ${problem}` };
-}
-
-/** AES-256 has 32 bytes; `openssl rand -base64 32` makes 44 characters. */
-const shortestEncryptionKey = 32;
-
-/** Reads the key that encrypts the data directory. Never quotes it. */
-export function readEncryptionKey(path: string, setting: string): EncryptionKey | Problem {
-  const text = textIn(path, setting);
-  if (typeof text !== 'string') return text;
-  if (/^[\x21-\x7e]*$/.test(text) && text.length >= shortestEncryptionKey) return new EncryptionKey(text);
-  return {
-    setting,
-    problem: `${path}: the key must be one line of at least ${shortestEncryptionKey} printable characters without spaces (openssl rand -base64 32 makes a good one)`,
-  };
 }
 
 /** The variable that a secret comes from, or the file that it names; null when it is not set. Never the secret itself. */

@@ -30,7 +30,7 @@ const database = 'marker';
 export async function attachMarker(session: Session, dataDir: string, log: Pick<Log, 'warn'>): Promise<void> {
   const path = filesOf(dataDir).lake;
   const attach = async () => {
-    await session.run(...attaching(path, database, session));
+    await session.run(attaching(path, database));
     await session.run(`CREATE TABLE IF NOT EXISTS ${database}.publication (place VARCHAR, marker JSON)`);
   };
   try {

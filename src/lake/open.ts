@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../base/clock.js';
-import { EncryptionKey } from '../base/encryption.js';
 import { LakeError, messageOf, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { backoffMs, retrying } from '../base/retry.js';
@@ -11,7 +10,6 @@ import { saltOf, useSalt } from '../warehouse/privacy/masks.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { fullestIn, refuseLog } from '../warehouse/read/query.js';
 import { identifier, literal } from '../warehouse/sql.js';
-import { keyFault } from '../warehouse/store/encryption.js';
 import { attaching, type Limits, openInstance } from '../warehouse/store/engine.js';
 import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
 import { PrivateFolder } from '../warehouse/store/private-folder.js';
@@ -27,8 +25,6 @@ export interface LakeParts {
   readonly place: LakePlace;
   readonly secrets: LakeSecrets;
   readonly extensionDirectory: string | null;
-  /** The key of the data directory, as text: it is sent to another process. */
-  readonly encryptionKey: string | null;
   /** What is left out and masked. */
   readonly profile: PrivacySettings['profile'];
   readonly limits: Limits;
@@ -88,7 +84,7 @@ export async function withLake<T>(
     if (folder) scope.defer(folder.remove);
     else refuseLog(published);
     const session = await openSession(parts, scope, folder?.spill ?? '');
-    await attachSnapshot(session, published, folder?.file);
+    await session.run(attaching(folder?.file ?? published, snapshotName, 'read'));
     folder?.forgetFile();
     const policy = policyOf({ profile: parts.profile, exclude: [], mask: {} });
     if (!policy.isFull) await session.run(useSalt(saltOf(dataDir), policy));
@@ -115,25 +111,12 @@ export async function withLake<T>(
   });
 }
 
-async function attachSnapshot(session: Session, published: string, file = published): Promise<void> {
-  const { encryptionKey } = session;
-  try {
-    await session.run(...attaching(file, snapshotName, { access: 'read', encryptionKey }));
-  } catch (error) {
-    throw keyFault(published, encryptionKey, error) ?? error;
-  }
-}
-
 async function openSession(
-  { dataDir, place, limits, extensionDirectory, encryptionKey: keyText, stop }: LakeParts,
+  { dataDir, place, limits, extensionDirectory, stop }: LakeParts,
   scope: Scope,
   spill: string,
 ): Promise<Session> {
-  const encryptionKey = keyText === null ? undefined : new EncryptionKey(keyText);
-  const instance = await openInstance(':memory:', {
-    ...{ ...limits, access: 'write', spill },
-    ...{ encryptionKey, extensionDirectory },
-  });
+  const instance = await openInstance(':memory:', { ...limits, access: 'write', spill });
   scope.defer(() => instance.closeSync());
   const connection = await instance.connect();
   // The extension for PostgreSQL asks for stored secrets and fails without that storage: it gets an empty one.
@@ -148,7 +131,7 @@ async function openSession(
   stop.addEventListener('abort', interrupt, { once: true });
   scope.defer(() => stop.removeEventListener('abort', interrupt));
   const session = await Session.on(
-    { encryptionKey, connect: async () => connection, closeSync: () => instance.closeSync() },
+    { connect: async () => connection, closeSync: () => instance.closeSync() },
     dataDir,
   );
   scope.defer(() => session.close());

@@ -12,7 +12,6 @@ import { basename, dirname, extname, join, parse, relative, resolve } from 'node
 import { makeFolder, moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { shellWord } from '../base/command-line.js';
-import type { DataDir } from '../base/encryption.js';
 import { messageOf, StoppedError, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
@@ -25,7 +24,8 @@ import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js
 import type { Queue } from './queue.js';
 import { writeResults } from './result.js';
 
-export interface InboxParts extends DataDir {
+export interface InboxParts {
+  readonly dataDir: string;
   readonly queue: Queue;
   readonly warehouse: Warehouse;
   readonly settings: CostSettings;

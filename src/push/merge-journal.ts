@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { DataDir } from '../base/encryption.js';
 import { Journal } from '../base/journal.js';
 
 const textOrNull = z.string().nullable();
@@ -33,11 +32,11 @@ export function mergeJournalPath(dataDir: string): string {
  * that holds the warehouse writes it.
  */
 export class MergeJournal extends Journal {
-  constructor({ dataDir, encryptionKey }: DataDir) {
-    super(mergeJournalPath(dataDir), encryptionKey);
+  constructor({ dataDir }: { readonly dataDir: string }) {
+    super(mergeJournalPath(dataDir));
   }
 
-  /** All merges, oldest first. Throws UsageError when another key sealed a line. */
+  /** All merges, oldest first. */
   all(): PeopleMerge[] {
     const merges = new Map<string, PeopleMerge>();
     for (const value of this.values<unknown>()) {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso } from '../base/clock.js';
-import { type DataDir, fromStored, toStored } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import { parseHeader } from './import/header.js';
 import { fromSheet, type ImportSource, importsFolder } from './import/source.js';
@@ -36,17 +35,17 @@ export type Upload = Readonly<z.infer<typeof upload>>;
 const mostLeftOut = 500;
 
 /**
- * What people sent to the page for sheets, beside the copies of imports, so that it is encrypted, forgotten and removed after
+ * What people sent to the page for sheets, beside the copies of imports, so that it is forgotten and removed after
  * 90 days with them. What a call stores is on the disk when it returns.
  */
 export class Uploads {
   readonly #folder: string;
 
   constructor(
-    private readonly dataDir: DataDir,
+    { dataDir }: { readonly dataDir: string },
     private readonly clock: Clock,
   ) {
-    this.#folder = importsFolder(dataDir.dataDir);
+    this.#folder = importsFolder(dataDir);
   }
 
   /** Stores a sheet. Raises UsageError for a file that is not one, or does not say what to change; then nothing is stored. */
@@ -95,7 +94,7 @@ export class Uploads {
     const path = join(this.#folder, `${id}.file`);
     if (!existsSync(path))
       throw new UsageError(`${name} is not kept any more.`, [], { hint: 'Send the file again.' });
-    return fromSheet({ bytes: fromStored(readFileSync(path), this.dataDir.encryptionKey, path), name });
+    return fromSheet({ bytes: readFileSync(path), name });
   }
 
   #save(value: Upload): Upload {
@@ -104,13 +103,12 @@ export class Uploads {
   }
 
   #write(name: string, bytes: Uint8Array): void {
-    writeAtomicallySync(join(this.#folder, name), toStored(bytes, this.dataDir.encryptionKey));
+    writeAtomicallySync(join(this.#folder, name), bytes);
   }
 
   #read(name: string): Upload | null {
     const path = join(this.#folder, name);
     if (!existsSync(path)) return null;
-    const text = Buffer.from(fromStored(readFileSync(path), this.dataDir.encryptionKey, path)).toString();
-    return upload.parse(JSON.parse(text));
+    return upload.parse(JSON.parse(readFileSync(path, 'utf8')));
   }
 }

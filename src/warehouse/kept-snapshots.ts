@@ -119,7 +119,7 @@ export async function removeExpired(
 /** Null where the file cannot be read, such as one with another key. */
 async function hasExpired(session: Session, { path }: KeptSnapshot, age: Age): Promise<boolean | null> {
   try {
-    await session.run(...attaching(path, 'kept', { access: 'read', encryptionKey: session.encryptionKey }));
+    await session.run(attaching(path, 'kept', 'read'));
     const found = await session.all(
       substitute(sqlFile('forget/expired_kept'), { kept: 'kept' }),
       ageParams(age),

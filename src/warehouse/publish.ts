@@ -290,7 +290,7 @@ async function copyInto(
     policy.isFull &&
     (await unused(session)).share <= mostUnused &&
     (await cloneFile(session, filesOf(parts.dataDir).worker, temporary));
-  await session.run(...attaching(temporary, target, session));
+  await session.run(attaching(temporary, target));
   makePrivate(temporary);
   try {
     if (!policy.isFull) {

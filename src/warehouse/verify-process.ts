@@ -1,5 +1,4 @@
 import { basename, dirname } from 'node:path';
-import { EncryptionKey } from '../base/encryption.js';
 import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { answerTask } from '../base/processes.js';
@@ -33,14 +32,9 @@ answerTask<VerifyTask, string>(async (task, say) => {
 type Found = Pick<Verification, 'tables' | 'rows' | 'differences'>;
 
 async function work(
-  { dataDir, snapshot, ...task }: VerifyTask,
+  { dataDir, snapshot, limits }: VerifyTask,
   say: (step: string) => Promise<void>,
 ): Promise<Omit<Verification, 'file'>> {
-  const { encryptionKey } = task;
-  const limits = {
-    ...task.limits,
-    ...(encryptionKey !== null && { encryptionKey: new EncryptionKey(encryptionKey) }),
-  };
   // A second name of the file: the next publication may replace it meanwhile.
   folder = PrivateFolder.for(dataDir, snapshot);
   if (folder === undefined)
@@ -89,9 +83,7 @@ async function compare(
   // Memory that a large table needs may open the file again, which forgets what was attached.
   const attach = async () => {
     await session.run('DETACH DATABASE IF EXISTS published');
-    await session.run(
-      ...attaching(snapshot, 'published', { access: 'read', encryptionKey: limits.encryptionKey }),
-    );
+    await session.run(attaching(snapshot, 'published', 'read'));
   };
   try {
     await attach();

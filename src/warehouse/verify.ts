@@ -31,12 +31,11 @@ export interface Verification {
   readonly differences: readonly TableDifference[];
 }
 
-/** What the process is told. The key is text here: it goes over a channel that carries JSON. */
+/** What the process is told. */
 export interface VerifyTask {
   readonly dataDir: string;
   readonly snapshot: string;
-  readonly limits: Omit<Limits, 'encryptionKey'>;
-  readonly encryptionKey: string | null;
+  readonly limits: Limits;
 }
 
 /** The copy takes as much as the file, and what the rebuild writes and spills at most as much again. */
@@ -46,7 +45,7 @@ const roomFactor = 2;
  * Rehearses a restore: copies the full snapshot beside itself, restores a live file from the copy as a start without
  * worker.duckdb does, rebuilds every table from the documents in it, and compares.
  *
- * Equal means: the file opens with the key, every block of every table can be read, `raw`, `ops` and the versions come back
+ * Equal means: the file opens, every block of every table can be read, `raw`, `ops` and the versions come back
  * as they were published, and every other table has the rows that its documents give. It does not tell whether the
  * documents are what the API has, nor what changed in worker.duckdb since the publication: the live file is not opened, so
  * no sync waits for this.
@@ -55,13 +54,13 @@ const roomFactor = 2;
  * the next reader after a kill. Rejects with StorageError when the file cannot be restored or read.
  */
 export async function verifyPublished(
-  { dataDir, encryptionKey, ...limits }: Limits & { readonly dataDir: string },
+  { dataDir, ...limits }: Limits & { readonly dataDir: string },
   { onStep, stop }: { onStep: (step: string) => void; stop?: AbortSignal | undefined },
 ): Promise<Verification> {
-  // Says what is wrong with the file as a whole, or with the key.
-  (await openFull(dataDir, { ...limits, encryptionKey })).close();
+  // Says what is wrong with the file as a whole.
+  (await openFull(dataDir, limits)).close();
   const snapshot = fullestIn(dataDir);
-  const task: VerifyTask = { dataDir, snapshot, limits, encryptionKey: encryptionKey?.forDuckDB ?? null };
+  const task: VerifyTask = { dataDir, snapshot, limits };
   try {
     const found = await runTask<Omit<Verification, 'file'>, string>('warehouse/verify-process.js', task, {
       ...{ onNote: onStep, kill: stop },

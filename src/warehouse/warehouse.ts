@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { timeId } from '../base/clock.js';
-import type { EncryptionKey } from '../base/encryption.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import type { RowCounts } from './forget/apply.js';
@@ -41,7 +40,7 @@ import {
   refreshDerived,
 } from './load/rebuild.js';
 import { type Published, type PublishSettings, publish } from './publish.js';
-import { type CompactWhen, compact, compactNow, encryptFile, freeHeldMemory } from './store/compact.js';
+import { type CompactWhen, compact, compactNow, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
 import { bytesOf, releaseMemory, withMemoryHeadroom } from './store/memory.js';
@@ -378,20 +377,6 @@ export class Warehouse {
     try {
       if (this.parts.writes) await this.#foldAll();
       if (compactWhen) await this.#compact(compactWhen);
-    } finally {
-      await this.#release();
-    }
-  }
-
-  /**
-   * Encrypts the live file with another key, or with none, and closes the warehouse. Throws StorageError when that fails; the
-   * file is then as it was.
-   */
-  async encrypt(key: EncryptionKey | undefined): Promise<void> {
-    const { dataDir, extensionDirectory } = this.parts;
-    const work = () => encryptFile(this.session, { dataDir, encryptionKey: key }, extensionDirectory);
-    try {
-      await withMemoryHeadroom(this.session, work);
     } finally {
       await this.#release();
     }

@@ -74,7 +74,7 @@ test('a row that was changed, removed or added behind its back, and a document t
     { table: 'topics', missing: 0, more: 0, different: 1, keys: [topic] },
   ]);
   expect((await own.run(['verify'])).stdout).toContain(topic);
-  // Keys may be addresses of people, and the file is not encrypted.
+  // Keys may be addresses of people, and the status page may have no login.
   expect(readFileSync(join(own.dataDir, 'verify.json'), 'utf8')).not.toContain(topic);
   // What is published from the live file is right again.
   expect((await own.run(['rebuild'])).code).toBe(0);

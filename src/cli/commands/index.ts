@@ -4,7 +4,6 @@ import { config } from './config.js';
 import { demo } from './demo.js';
 import { diffCommand } from './diff.js';
 import { doctor } from './doctor.js';
-import { encrypt } from './encrypt.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
 import { forget, retention } from './forget.js';
@@ -40,7 +39,6 @@ export const commands: readonly (Command | Group)[] = [
   restore,
   forget,
   retention,
-  encrypt,
   doctor,
   config,
   sandbox,

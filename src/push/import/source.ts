@@ -2,13 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { makeFolder, writeAtomicallySync } from '../../base/atomic-file.js';
-import {
-  type DataDir,
-  type EncryptionKey,
-  fromStored,
-  toStored,
-  withEitherKey,
-} from '../../base/encryption.js';
 import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
@@ -146,7 +139,7 @@ type SavedImport = Omit<ImportCopy, 'grid'> & Partial<Pick<ImportCopy, 'grid'>> 
 
 /** Saves a copy of an imported file, so that a later push can write it back (`push --result`). Removes old copies. */
 export function saveImportCopy(
-  { dataDir, encryptionKey }: DataDir,
+  { dataDir }: { readonly dataDir: string },
   source: ImportSource,
   report: ImportReport,
 ): void {
@@ -156,43 +149,26 @@ export function saveImportCopy(
   const folder = importsFolder(dataDir);
   makeFolder(folder);
   const path = join(folder, report.importId);
-  const write = (file: string, content: Uint8Array) =>
-    writeAtomicallySync(file, toStored(content, encryptionKey));
-  if (bytes) write(`${path}.file`, bytes);
+  if (bytes) writeAtomicallySync(`${path}.file`, bytes);
   const saved: SavedImport = { name, sheet, rows: report.rows, ...(!bytes && { grid }) };
-  write(`${path}.json`, Buffer.from(JSON.stringify(saved)));
+  writeAtomicallySync(`${path}.json`, JSON.stringify(saved));
   removeOldCopies(folder);
 }
 
-export function hasImportCopy({ dataDir }: DataDir, importId: string): boolean {
+export function hasImportCopy({ dataDir }: { readonly dataDir: string }, importId: string): boolean {
   return existsSync(join(importsFolder(dataDir), `${importId}.json`));
 }
 
 /** The copy of an import; null when the import was not a file, or is too old. */
 export async function readImportCopy(
-  { dataDir, encryptionKey }: DataDir,
+  { dataDir }: { readonly dataDir: string },
   importId: string,
 ): Promise<ImportCopy | null> {
   const path = join(importsFolder(dataDir), importId);
   if (!hasImportCopy({ dataDir }, importId)) return null;
-  const stored = (file: string) => Buffer.from(fromStored(readFileSync(file), encryptionKey, file));
-  const { name, sheet, rows, grid } = JSON.parse(stored(`${path}.json`).toString()) as SavedImport;
-  const read = () => readSheet({ bytes: stored(`${path}.file`), name }, { sheet });
+  const { name, sheet, rows, grid } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as SavedImport;
+  const read = () => readSheet({ bytes: readFileSync(`${path}.file`), name }, { sheet });
   return { name, rows, grid: grid ?? (await read()) };
-}
-
-/** Rewrites every copy, which the key `old` encrypts, or none, or already the present one, with the present key. */
-export function reencryptImportCopies(
-  { dataDir, encryptionKey }: DataDir,
-  old: EncryptionKey | undefined,
-): void {
-  const folder = importsFolder(dataDir);
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    const path = join(folder, name);
-    const stored = readFileSync(path);
-    const plain = withEitherKey([old, encryptionKey], (key) => fromStored(stored, key, path));
-    writeAtomicallySync(path, toStored(plain, encryptionKey));
-  }
 }
 
 export function importsFolder(dataDir: string): string {

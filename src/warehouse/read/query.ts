@@ -6,7 +6,6 @@ import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { documentsTableSql, listLiteral, literal } from '../sql.js';
-import { keyFault } from '../store/encryption.js';
 import {
   attach,
   attaching,
@@ -365,7 +364,7 @@ async function openSealed(
   } catch (error) {
     folder?.remove();
     if (error instanceof SignalhouseError) throw error;
-    throw keyFault(path, limits.encryptionKey, error) ?? cannotOpen(path, plainError(error), folder?.file);
+    throw cannotOpen(path, plainError(error), folder?.file);
   }
 }
 
@@ -394,15 +393,12 @@ export async function openBoth(
     };
     // Rows come in an order of their own only where a statement asks for it; keeping theirs takes memory.
     await connection.run(`${reportErrorsAsJson}; SET GLOBAL preserve_insertion_order = false`);
-    const { encryptionKey } = limits;
     for (const name of ['old', 'new'] as const) {
       const path = paths[name];
       refuseLog(path);
-      await connection
-        .run(...attaching(path, name, { access: 'read', encryptionKey }))
-        .catch((error: unknown) => {
-          throw keyFault(path, encryptionKey, error) ?? cannotOpen(path, plainError(error));
-        });
+      await connection.run(attaching(path, name, 'read')).catch((error: unknown) => {
+        throw cannotOpen(path, plainError(error));
+      });
     }
     return new Snapshot({ connection, dataDir: spillIn, close, abandon: () => folder?.remove() });
   } catch (error) {

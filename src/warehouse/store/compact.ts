@@ -1,12 +1,9 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
-import type { DataDir } from '../../base/encryption.js';
-import { StorageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { identifier } from '../sql.js';
 import { compressible, copyDatabase, databaseInUse } from './copy.js';
-import { prepareEncryption } from './encryption.js';
 import { attaching, filesOf, logOf, makePrivate, unfinished } from './engine.js';
 import { limitOf, mostOf, withMemoryHeadroom } from './memory.js';
 import type { Session } from './session.js';
@@ -56,32 +53,11 @@ export async function compact(
 ): Promise<Compacted | null> {
   // Folds the log in, and frees the blocks of deleted rows.
   await session.run('CHECKPOINT');
-  return (await isWorthIt(session, dataDir, when)) ? replaceByCopy(session, dataDir, session) : null;
-}
-
-/**
- * Replaces the live file by a copy that another key encrypts, or none. Afterwards the session can only be closed. Throws
- * StorageError when a log is in the way; then the file is as it was.
- */
-export async function encryptFile(
-  session: Session,
-  { dataDir, encryptionKey }: DataDir,
-  extensionDirectory: string | null | undefined,
-): Promise<void> {
-  if (encryptionKey) await prepareEncryption(session, extensionDirectory);
-  await session.run('CHECKPOINT');
-  if ((await replaceByCopy(session, dataDir, { encryptionKey })) !== null) return;
-  throw new StorageError(`the log of ${filesOf(dataDir).worker} could not be folded into it`, {
-    hint: 'Nothing was changed. Run the command again.',
-  });
+  return (await isWorthIt(session, dataDir, when)) ? replaceByCopy(session, dataDir) : null;
 }
 
 /** Copies the file, whether it is worth it or not; call it right after a checkpoint. Returns null when a log is in the way. */
-async function replaceByCopy(
-  session: Session,
-  dataDir: string,
-  { encryptionKey }: Pick<DataDir, 'encryptionKey'>,
-): Promise<Compacted | null> {
+async function replaceByCopy(session: Session, dataDir: string): Promise<Compacted | null> {
   const started = performance.now();
   const { worker } = filesOf(dataDir);
   const before = statSync(worker).size;
@@ -92,14 +68,14 @@ async function replaceByCopy(
   remove();
   try {
     const source = await databaseInUse(session);
-    const attach = attaching(fresh, target, { encryptionKey });
-    await session.run(...attach);
+    const attach = attaching(fresh, target);
+    await session.run(attach);
     makePrivate(fresh);
     await copyDatabase(session, source, target);
     await session.run(`DETACH ${target}`);
     // Before it is attached again: closing this handle would free DuckDB's lock on the file.
     syncFile(fresh);
-    await session.run(...attach);
+    await session.run(attach);
     // A log would belong to the old file, but be read into the new one.
     if (existsSync(logOf(worker)) || existsSync(logOf(fresh))) {
       await session.run(`DETACH ${target}`);
@@ -126,7 +102,7 @@ export async function compactNow(session: Session, dataDir: string): Promise<voi
   try {
     const done = await withMemoryHeadroom(session, async () => {
       await session.run('CHECKPOINT');
-      return replaceByCopy(session, dataDir, session);
+      return replaceByCopy(session, dataDir);
     });
     if (done === null) throw new Error('the write-ahead log of worker.duckdb could not be folded in');
   } finally {
@@ -188,7 +164,7 @@ export async function freeHeldMemory(session: Session, dataDir: string, log: Log
   if (!(await holds(session))) return false;
   let done: Compacted | null = null;
   try {
-    done = await withMemoryHeadroom(session, () => replaceByCopy(session, dataDir, session));
+    done = await withMemoryHeadroom(session, () => replaceByCopy(session, dataDir));
     if (done !== null) log.info(done, 'worker.duckdb was compacted: its deleted rows took much memory');
   } catch (error) {
     log.warn({ err: error }, 'worker.duckdb could not be compacted, and stays as it is');

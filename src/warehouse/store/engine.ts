@@ -1,12 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { makeFolder } from '../../base/atomic-file.js';
-import type { EncryptionKey } from '../../base/encryption.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
-import { prepareEncryption } from './encryption.js';
 import { isolatedOptions } from './extensions.js';
 import { largerLimits, openWithEnough } from './memory.js';
 import { removeAbandoned } from './private-folder.js';
@@ -17,10 +25,6 @@ export interface Limits {
   /** In DuckDB's form, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
   readonly memoryLimit: string;
   readonly threads: number;
-  /** Encrypts the files that are written, and opens those that are encrypted. */
-  readonly encryptionKey?: EncryptionKey | undefined;
-  /** Where DuckDB's extensions are, besides its own folder. */
-  readonly extensionDirectory?: string | null | undefined;
   /** The most memory, in bytes, for work that does not fit into `memoryLimit`; by default most of what the machine has. */
   readonly mostMemory?: number | undefined;
 }
@@ -75,7 +79,7 @@ export async function openFile(
     // removes its folder: a database that used the same one failed in its next checkpoint.
     opened += 1;
     const spill = join(options.dataDir, `${spillName}-${opened}`);
-    return access === 'write' || options.encryptionKey
+    return access === 'write'
       ? attach(path, { ...options, memoryLimit, spill })
       : openInstance(path, { ...options, memoryLimit, spill });
   };
@@ -106,6 +110,28 @@ export function makePrivate(path: string): void {
   }
 }
 
+/**
+ * The version of a DuckDB file's format, which its main header has after a checksum of 8 bytes and `DUCK`; undefined for a file
+ * that is missing or is not one. Call it only while this process does not have the file open: closing a handle on it frees
+ * DuckDB's lock.
+ */
+export function formatOf(path: string): bigint | undefined {
+  const header = Buffer.alloc(20);
+  let handle: number;
+  try {
+    handle = openSync(path, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    const read = readSync(handle, header, 0, header.length, 0);
+    const isDatabase = read === header.length && header.toString('latin1', 8, 12) === 'DUCK';
+    return isDatabase ? header.readBigUInt64LE(12) : undefined;
+  } finally {
+    closeSync(handle);
+  }
+}
+
 /** The write-ahead log of a database file. */
 export function logOf(path: string): string {
   return `${path}.wal`;
@@ -116,12 +142,11 @@ export function logsOf(path: string): string[] {
   return ['', '.checkpoint', '.recovery'].map((end) => logOf(path) + end).filter((log) => existsSync(log));
 }
 
-/** Opens a file by attaching it to an empty database in memory; also one that is encrypted, which takes nothing else. */
+/** Opens a file by attaching it to an empty database in memory. */
 export async function attach(
   path: string,
   options: Limits & { access: 'write' | 'read'; spill: string },
 ): Promise<Database> {
-  const { access, encryptionKey } = options;
   const instance = await openInstance(':memory:', { ...options, access: 'write' });
   // The name that DuckDB would give it if it were opened directly.
   const name = identifier(basename(path, '.duckdb'));
@@ -132,9 +157,9 @@ export async function attach(
   };
   try {
     const connection = await instance.connect();
-    await connection.run(...attaching(path, name, { access, encryptionKey }));
+    await connection.run(attaching(path, name, options.access));
     connection.closeSync();
-    return { encryptionKey, connect: use, closeSync: () => instance.closeSync() };
+    return { connect: use, closeSync: () => instance.closeSync() };
   } catch (error) {
     instance.closeSync();
     throw error;
@@ -142,26 +167,13 @@ export async function attach(
 }
 
 /**
- * The statement that attaches a file of ours, as SQL text and what is bound to it. Texts are compressed as DuckDB does by
+ * The statement that attaches a file of ours. Texts are compressed as DuckDB does by
  * itself, in the format of DuckDB 1.1: zstd would take a third less, but DuckDB fixed bugs in reading it as late as version
  * 1.4 (its pull requests 19475 and 21178), and analysts read the published file with older versions.
  */
-export function attaching(
-  path: string,
-  name: string,
-  {
-    access = 'write',
-    encryptionKey,
-  }: {
-    access?: 'write' | 'read';
-    encryptionKey?: EncryptionKey | undefined;
-  },
-): [sql: string, values?: string[]] {
+export function attaching(path: string, name: string, access: 'write' | 'read' = 'write'): string {
   const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}` : 'READ_ONLY';
-  const sql = `ATTACH ${literal(path)} AS ${name}`;
-  if (!encryptionKey) return [`${sql} (${how})`];
-  // Bound, because a statement's text may end up in an error.
-  return [`${sql} (${how}, ENCRYPTION_KEY $1)`, [encryptionKey.forDuckDB]];
+  return `ATTACH ${literal(path)} AS ${name} (${how})`;
 }
 
 /**
@@ -199,7 +211,6 @@ export async function openInstance(
   try {
     const connection = await instance.connect();
     await connection.run("SET GLOBAL TimeZone = 'UTC'");
-    if (options.encryptionKey) await prepareEncryption(connection, options.extensionDirectory);
     connection.closeSync();
     return instance;
   } catch (error) {

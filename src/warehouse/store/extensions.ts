@@ -15,7 +15,6 @@ export const extensionVersion = '1.5.5';
 export const extensionsOf = {
   iceberg: ['httpfs', 'avro', 'iceberg'],
   ducklake: ['httpfs', 'postgres_scanner', 'ducklake'],
-  encryption: ['httpfs'],
 } as const;
 export type ExtensionUse = keyof typeof extensionsOf;
 export type ExtensionName = (typeof extensionsOf)[keyof typeof extensionsOf][number];

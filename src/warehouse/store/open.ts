@@ -12,9 +12,8 @@ import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory } from './compact.js';
-import { keyFault } from './encryption.js';
 import { createDataDir, filesOf, type Limits, openFile, refuseFolders, removeLeftovers } from './engine.js';
-import { lockConflict, storageFault } from './faults.js';
+import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
@@ -134,8 +133,6 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   try {
     return await openFile(worker, { ...options, access: 'read' });
   } catch (error) {
-    const fault = lockConflict(error) ? undefined : keyFault(worker, options.encryptionKey, error);
-    if (fault) throw fault;
     throw storageFault(error, options.dataDir);
   }
 }

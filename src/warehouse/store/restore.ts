@@ -13,8 +13,16 @@ import {
 import type { Log } from '../../base/log.js';
 import { countRowsOf, documentsTableSql, literal } from '../sql.js';
 import { databaseInUse, named, tablesOf } from './copy.js';
-import { headerOf, keyFault } from './encryption.js';
-import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
+import {
+  filesOf,
+  formatOf,
+  type Limits,
+  logOf,
+  logsOf,
+  makePrivate,
+  openFile,
+  unfinished,
+} from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import { releaseClaim, withClaim } from './lock.js';
 import { pendingMigrations, readMigrations } from './migrate.js';
@@ -54,8 +62,6 @@ export async function openOrRestore(
     if (lockConflict(error)) throw error;
     if (outOfMemory(error)) throw storageFault(error, dataDir);
     if (error instanceof UsageError) throw error;
-    const fault = keyFault(worker, limits.encryptionKey, error);
-    if (fault) throw fault;
     reason = error;
   }
   await refuseUnlessBroken(dataDir, limits, reason);
@@ -164,8 +170,8 @@ export function refuseUnwritable(dataDir: string, reason?: unknown, beside: read
 
 function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
   // Safe only because this process holds no lock on the file: the attempt to open it has failed.
-  const found = headerOf(worker)?.format;
-  const supported = headerOf(probe)?.format;
+  const found = formatOf(worker);
+  const supported = formatOf(probe);
   // A number that no format will reach is garbage that happens to begin like a database.
   if (found !== undefined && supported !== undefined && found > supported && found < 1000n) {
     throw new StorageError(
@@ -235,9 +241,6 @@ async function copySnapshot(
   } catch (error) {
     rmSync(copy, { force: true });
     if (outOfMemory(error)) throw storageFault(error, dataDir);
-    // With the right key, it may well be whole.
-    const fault = keyFault(snapshot, limits.encryptionKey, error);
-    if (fault) throw fault;
     return null;
   }
 }
@@ -254,8 +257,7 @@ export interface SnapshotFacts {
 
 /**
  * Opens a snapshot wherever it is, without changing it, and hands `work` what it says of itself. It spills into `scratch`.
- * Throws StorageError where it is damaged or incomplete, or was written by a newer program, and UsageError where the key is
- * not the right one.
+ * Throws StorageError where it is damaged or incomplete, or was written by a newer program.
  */
 export async function withSnapshotFile<T>(
   path: string,
@@ -267,8 +269,6 @@ export async function withSnapshotFile<T>(
   try {
     session = await openWhole(path, scratch, limits, 'read');
   } catch (error) {
-    const fault = keyFault(path, limits.encryptionKey, error);
-    if (fault) throw fault;
     if (outOfMemory(error)) throw storageFault(error, scratch);
     throw new StorageError(`${path} cannot be opened: ${firstLine(messageOf(error))}`, {
       hint: 'It is damaged or incomplete. Take an earlier backup.',

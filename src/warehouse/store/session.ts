@@ -18,7 +18,6 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { textDecoder } from '@duckdb/node-api/lib/vectors/dataAccessors.js';
-import type { EncryptionKey } from '../../base/encryption.js';
 import { type Json, jsonOf } from '../../base/json.js';
 import { identifier, literal } from '../sql.js';
 import { storageFault } from './faults.js';
@@ -39,8 +38,6 @@ export interface Statements {
 
 /** Opens connections to one database, and closes it. */
 export interface Database {
-  /** The key of its file, and of those that are attached to it. */
-  readonly encryptionKey?: EncryptionKey | undefined;
   connect(): Promise<DuckDBConnection>;
   closeSync(): void;
 }
@@ -105,10 +102,6 @@ export class Session implements Statements {
   /** The memory limit now, in DuckDB's form; empty for a database that cannot be opened again. */
   get memoryLimit(): string {
     return this.#memoryLimit;
-  }
-
-  get encryptionKey(): EncryptionKey | undefined {
-    return this.#opened.database.encryptionKey;
   }
 
   /** The limits to try when the present one is not enough. */
