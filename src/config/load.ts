@@ -56,6 +56,8 @@ export interface Tuning {
   readonly maxItemBytes?: number;
   /** When a batch is committed. */
   readonly batch?: Readonly<Record<'megabytes' | 'answers' | 'seconds', number>>;
+  /** The memory of the machine or container, in bytes. */
+  readonly memory?: number;
   /** Threads of DuckDB. */
   readonly threads?: number;
   /** How long after a publication a run that is not at its end publishes again. */

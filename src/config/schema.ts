@@ -49,7 +49,7 @@ const warehouse = section({
     .regex(/^(auto|\d+(\.\d+)?\s?([KMGT]i?B))$/i, 'must be auto or a size such as 128MB or 2GB')
     .default('auto')
     .describe(
-      'Memory limit of DuckDB, such as 512MB. auto follows the memory of the machine or container: a quarter of it up to 1 GB, 256 MB up to 4 GB, then a sixteenth; at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
+      'Memory limit of DuckDB, such as 512MB. auto is 40 % of the memory of the machine or container, at most 2 GB; jobs of several organizations at the same time share it. What does not fit is spilled to the data directory.',
     ),
 });
 

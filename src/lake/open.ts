@@ -131,7 +131,7 @@ async function openSession(
   stop.addEventListener('abort', interrupt, { once: true });
   scope.defer(() => stop.removeEventListener('abort', interrupt));
   const session = await Session.on(
-    { connect: async () => connection, closeSync: () => instance.closeSync() },
+    async () => ({ connect: async () => connection, closeSync: () => instance.closeSync() }),
     dataDir,
   );
   scope.defer(() => session.close());

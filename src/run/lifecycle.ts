@@ -19,7 +19,6 @@ import type { TooOld } from '../warehouse/forget/batch.js';
 import type { Age } from '../warehouse/forget/forget.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import { type Published, unknownMembersTexts } from '../warehouse/publish.js';
-import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import { leftOutTexts } from '../warehouse/user-views.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -32,7 +31,6 @@ export interface RunSettings {
   readonly retention: Retention;
   readonly tuning?: {
     readonly batch?: BatchLimits;
-    readonly compactWhen?: CompactWhen;
     readonly publishEveryMinutes?: number;
   };
 }
@@ -213,10 +211,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
-    const compactWhen = unlessStopped(options.stop, parts.config.tuning?.compactWhen);
-    const { path, bytes, ms, userViews, attributes, unknownMembers, notKept } = await warehouse.publish({
-      compactWhen,
-    });
+    const { path, bytes, ms, userViews, attributes, unknownMembers, notKept } = await warehouse.publish();
     context.notes.push(
       ...leftOutTexts(userViews),
       ...attributeTexts(attributes),

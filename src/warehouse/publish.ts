@@ -22,11 +22,9 @@ import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js'
 import { saltOf } from './privacy/masks.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
 import { identifier, listLiteral } from './sql.js';
-import { unused } from './store/compact.js';
-import { cloneFile, compareCounts, copyDatabase, databaseInUse } from './store/copy.js';
+import { copyDatabase, databaseInUse } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
-import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
 import { type Analysis, createViews, schemaOf, viewsOf } from './views.js';
@@ -82,8 +80,6 @@ interface PublishParts extends PublishSettings {
   readonly forgotten: Fingerprints;
   /** Whether the file that is replaced may be among those that are kept. */
   readonly keepsReplaced: boolean;
-  /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
-  readonly freeMemory: () => Promise<boolean>;
 }
 
 /** What a copy takes besides. */
@@ -106,9 +102,6 @@ const showsAll = { profile: 'none', excluded: [], masked: [], viewsAdapted: [], 
 /** The name by which an unfinished snapshot is attached: that of the file, which users' views may name. */
 const target = 'signals';
 
-/** The share of the live file that may be unused in a snapshot. */
-const mostUnused = 0.25;
-
 /**
  * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
  * was lost, and renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
@@ -121,7 +114,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models, parts.freeMemory);
+  await refreshDerived(session, parts.models);
   const unknownMembers = await unknownMembersOf(session, parts.analysis);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
@@ -138,11 +131,8 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     // The full file is the last one, because it lists what the others leave out.
     for (const output of outputs) {
       const others = output === outputs.at(-1) ? copies.map(({ facts }) => facts) : [];
-      const copy = () => {
-        remove(output);
-        return copyInto(session, output, copyParts, others);
-      };
-      copies.push(await withMemoryHeadroom(session, copy, parts.freeMemory));
+      remove(output);
+      copies.push(await copyInto(session, output, copyParts, others));
     }
     for (const { temporary, mode } of outputs) {
       // Before the mode, by which nobody may write to it any more.
@@ -283,13 +273,6 @@ async function copyInto(
   const { recovery } = filesOf(parts.dataDir);
   const facts = { ...showsAll, file: basename(path) };
   const source = await databaseInUse(session);
-  await session.run('CHECKPOINT');
-  // As it is, while little of it is unused: at the speed of the disk, and in little memory, whatever is in it. A file of which
-  // much is unused is written again, without that.
-  const isCloned =
-    policy.isFull &&
-    (await unused(session)).share <= mostUnused &&
-    (await cloneFile(session, filesOf(parts.dataDir).worker, temporary));
   await session.run(attaching(temporary, target));
   makePrivate(temporary);
   try {
@@ -298,7 +281,7 @@ async function copyInto(
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }
-    const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
+    const tables = await copyDatabase(session, source, target);
     await dropAppended(session);
     const userViews = await inTarget(session, source, async () => {
       await writeAttributes(session, parts.attributes);
@@ -383,10 +366,10 @@ async function dropAppended(session: Session): Promise<void> {
 
 /** Runs `work` with the unfinished file as the database in use. */
 async function inTarget<T>(session: Session, source: string, work: () => Promise<T>): Promise<T> {
-  await session.use(target);
+  await session.run(`USE ${target}`);
   try {
     return await work();
   } finally {
-    await session.use(source);
+    await session.run(`USE ${identifier(source)}`);
   }
 }

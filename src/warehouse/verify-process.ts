@@ -6,7 +6,6 @@ import { readModels } from './load/models.js';
 import { identifier, relationLabel } from './sql.js';
 import { named, type Table, tablesOf } from './store/copy.js';
 import { attaching, filesOf, type Limits, openFile } from './store/engine.js';
-import { withMemoryHeadroom } from './store/memory.js';
 import { openWarehouse } from './store/open.js';
 import { PrivateFolder } from './store/private-folder.js';
 import { openOrRestore } from './store/restore.js';
@@ -80,13 +79,8 @@ async function compare(
   keyOf: (name: string) => readonly string[] | null,
 ): Promise<Found> {
   const session = await openFile(filesOf(dataDir).worker, { ...limits, access: 'read', dataDir });
-  // Memory that a large table needs may open the file again, which forgets what was attached.
-  const attach = async () => {
-    await session.run('DETACH DATABASE IF EXISTS published');
-    await session.run(attaching(snapshot, 'published', 'read'));
-  };
   try {
-    await attach();
+    await session.run(attaching(snapshot, 'published', 'read'));
     let [tables, rows] = [0, 0];
     const differences: TableDifference[] = [];
     const copied = new Map((await tablesOf(session, 'worker')).map((one) => [labelOf(one), one.columns]));
@@ -96,10 +90,7 @@ async function compare(
       const here = new Set(copied.get(name)?.map((column) => column.name));
       const columns = table.columns.map((column) => column.name).filter((column) => here.has(column));
       if (key === null || columns.length === 0) continue;
-      const found = await withMemoryHeadroom(session, async () => {
-        await attach();
-        return compareTable(session, table, columns, key);
-      });
+      const found = await compareTable(session, table, columns, key);
       tables += 1;
       rows += found.rows;
       if (found.difference) differences.push({ table: name, ...found.difference });

@@ -18,9 +18,9 @@ export const rebuild = command({
   ],
   flags: { wait },
   async run({ wait }, context) {
-    const { withWarehouse, worthCompacting } = await import('../../app/worker.js');
+    const { withWarehouse } = await import('../../app/worker.js');
     const setup = await setUp(context);
-    const { config, log, progress } = setup;
+    const { log, progress } = setup;
     const done = await withWarehouse(setup, { wait }, async (warehouse) => {
       log.info('rebuilding every table from the raw documents');
       progress?.phase('rebuild', null);
@@ -29,8 +29,7 @@ export const rebuild = command({
         progress?.progress(done, total);
       });
       progress?.phase('publish', null);
-      const compactWhen = config.tuning.compactWhen ?? worthCompacting;
-      return { documents, rows, seconds: ms / 1000, published: await warehouse.publish({ compactWhen }) };
+      return { documents, rows, seconds: ms / 1000, published: await warehouse.publish() };
     }).finally(() => progress?.close());
     return answer(context, done, ({ documents, rows, seconds, published }) => {
       const { path, bytes: size, userViews } = published;

@@ -98,9 +98,9 @@ export async function replaceDocuments(
     await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, stored)}`);
   }
   for (const model of models.derived) {
-    // A table of very many rows has only ids, and is refreshed when the warehouse is published. So is one that goes on from
-    // its own rows: emptied, it would forget since when each conversation is in its topic.
-    if (model.parts !== undefined || model.derived.includes(model.table)) continue;
+    // One that goes on from its own rows is refreshed when the warehouse is published: emptied, it would forget since when
+    // each conversation is in its topic.
+    if (model.derived.includes(model.table)) continue;
     const table = `main.${identifier(model.table)}`;
     await tx.run(`DELETE FROM ${table}`);
     await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, '')}`);

@@ -16,7 +16,6 @@ import { makeFolder } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { isolatedOptions } from './extensions.js';
-import { largerLimits, openWithEnough } from './memory.js';
 import { removeAbandoned } from './private-folder.js';
 import { type Database, Session } from './session.js';
 
@@ -25,8 +24,6 @@ export interface Limits {
   /** In DuckDB's form, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
   readonly memoryLimit: string;
   readonly threads: number;
-  /** The most memory, in bytes, for work that does not fit into `memoryLimit`; by default most of what the machine has. */
-  readonly mostMemory?: number | undefined;
 }
 
 /** The files of a data directory. */
@@ -60,7 +57,7 @@ export function refuseOfTheWorker(dataDir: string, path: string): void {
 }
 
 /** Rows in a row group: the unit in which DuckDB compresses. */
-export const rowGroup = 30_720;
+const rowGroup = 30_720;
 
 /**
  * Opens a database file, and creates it when it is missing and `access` is `write`.
@@ -73,29 +70,17 @@ export async function openFile(
   path: string,
   options: Limits & { access: 'write' | 'read'; dataDir: string },
 ): Promise<Session> {
-  const { access, mostMemory } = options;
-  const open = (memoryLimit: string): Promise<Database> => {
+  const { access, dataDir } = options;
+  const open = (): Promise<Database> => {
     // A folder for each time a database is opened. One that was closed is gone only when nothing refers to it any more, and then
     // removes its folder: a database that used the same one failed in its next checkpoint.
     opened += 1;
-    const spill = join(options.dataDir, `${spillName}-${opened}`);
-    return access === 'write'
-      ? attach(path, { ...options, memoryLimit, spill })
-      : openInstance(path, { ...options, memoryLimit, spill });
+    const spill = join(dataDir, `${spillName}-${opened}`);
+    return (access === 'write' ? attach : openInstance)(path, { ...options, spill });
   };
-  const { opened: database, limit: memoryLimit } = await openWithEnough(
-    options.memoryLimit,
-    mostMemory,
-    open,
-  );
-  try {
-    if (access === 'write') makePrivate(path);
-    const reopening = { memoryLimit, largerLimits: (limit: string) => largerLimits(limit, mostMemory), open };
-    return await Session.on(database, options.dataDir, reopening);
-  } catch (error) {
-    database.closeSync();
-    throw error;
-  }
+  const session = await Session.on(open, dataDir);
+  if (access === 'write') makePrivate(path);
+  return session;
 }
 
 /** Only this user may read the file and its log. Does nothing for a file that is not there or belongs to someone else. */
@@ -180,9 +165,9 @@ export function attaching(path: string, name: string, access: 'write' | 'read' =
  * A database with our settings; `spill` is the folder for what does not fit into memory. Nothing is fetched from the
  * network: extensions are neither installed nor loaded on demand.
  *
- * No commit folds the write-ahead log into the file (see `Warehouse.load`, which does it between two batches). A
- * checkpoint that fails invalidates the database, and inside a commit nobody could tell whether the commit is durable:
- * DuckDB reports success when it had written the log, and loses the transaction when it had not.
+ * No commit writes the write-ahead log into the file (`Warehouse.merge` does that, between two batches). A checkpoint that
+ * fails invalidates the database, and inside a commit nobody could tell whether the commit is durable: DuckDB reports
+ * success when it had written the log, and loses the transaction when it had not.
  */
 export async function openInstance(
   path: string,
@@ -193,9 +178,10 @@ export async function openInstance(
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
     temp_directory: options.spill,
-    checkpoint_threshold: neverFold,
-    // A checkpoint merges small row groups, and so holds the texts of 2,048 rows in memory, and writes the same rows again
-    // after each of the next ones (see copy.ts). Without that, 100 messages of 1 MB peak at 310 MB instead of 610.
+    // A size that no log reaches.
+    checkpoint_threshold: '1TB',
+    // A checkpoint would merge small row groups: 2,048 rows with their texts in memory, and the same rows again after each of the
+    // next ones. Without that, 100 messages of 1 MB peak at 310 MB instead of 610. A compact copy has no small ones.
     max_vacuum_tasks: '0',
     // DuckDB 1.1 and 1.3 cannot open a file in which a checkpoint kept the metadata of an earlier one ("failed to load
     // metadata pointer", seen with 200,000 messages); analysts read the published file with these versions too.
@@ -218,9 +204,6 @@ export async function openInstance(
     throw error;
   }
 }
-
-/** A size that no log reaches. */
-export const neverFold = '1TB';
 
 /** Creates the data directory for this user alone. Raises StorageError when it cannot, or as `refuseFolders` does. */
 export function createDataDir(dataDir: string): void {

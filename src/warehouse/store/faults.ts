@@ -34,15 +34,6 @@ export function outOfMemory(error: unknown): boolean {
   return engineText.test(text) && memoryText.test(text);
 }
 
-/**
- * Whether the database must be opened again before anything else: DuckDB refuses every statement after a checkpoint that
- * failed.
- */
-export function isInvalidating(error: unknown): boolean {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return /^(?:FATAL|INTERNAL) Error|invalidated|checkpoint/i.test(messageOf(cause));
-}
-
 /** Bytes that an unprivileged process can still write beside `path`; undefined when that is unknown. */
 export function freeBytes(path: string): number | undefined {
   try {

@@ -11,11 +11,10 @@ import { readModels } from '../load/models.js';
 import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
-import { freeHeldMemory } from './compact.js';
+import type { CompactWhen } from './compact.js';
 import { createDataDir, filesOf, type Limits, openFile, refuseFolders, removeLeftovers } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
-import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
@@ -23,6 +22,8 @@ import type { Session } from './session.js';
 
 export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly dataDir: string;
+  /** When the live file is compacted; by default when that is worth it. */
+  readonly compactWhen?: CompactWhen | undefined;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -64,14 +65,10 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       ? { session: await openExisting(options), restored: null }
       : await openOrRestore(dataDir, options, log);
     try {
-      await withMemoryHeadroom(session, () => callGuard(options.guard, session));
+      await callGuard(options.guard, session);
       const migrated = reading
         ? refusePending(await pendingMigrations(session, migrations))
-        : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
-      // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
-      if (!reading) await freeHeldMemory(session, dataDir, log);
-      // All threads are for work on whole tables (see Warehouse).
-      if (!reading) await session.configure('threads', 1);
+        : await prepare(session, dataDir, migrations);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models);
       const { forgotten, missing, hasLearned } = reading
@@ -103,7 +100,7 @@ async function callGuard(guard: OpenOptions['guard'], session: Session): Promise
   try {
     guard(tables.length === 0 ? null : await organization(session));
   } catch (error) {
-    // Closing would fold the log of a killed process into the file, which is a write as well.
+    // Closing would write the log of a killed process into the file, which is a write as well.
     await session.run('PRAGMA disable_checkpoint_on_shutdown');
     throw error;
   }

@@ -11,8 +11,7 @@ import {
   UsageError,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { countRowsOf, documentsTableSql, literal } from '../sql.js';
-import { databaseInUse, named, tablesOf } from './copy.js';
+import { countRowsOf, documentsTableSql } from '../sql.js';
 import {
   filesOf,
   formatOf,
@@ -56,7 +55,7 @@ export async function openOrRestore(
   let reason: unknown;
   try {
     if (isMissing(dataDir)) throw new Error('the file is missing');
-    return { session: await openWhole(worker, dataDir, limits), restored: null };
+    return { session: await openFile(worker, { ...limits, access: 'write', dataDir }), restored: null };
   } catch (error) {
     // Raised unchanged: withClaim waits for the holder, or names it.
     if (lockConflict(error)) throw error;
@@ -75,56 +74,13 @@ export async function openOrRestore(
     );
   else if (movedTo === null) log.info(restored, `there was no worker.duckdb: restored from ${from}`);
   else log.warn(restored, `worker.duckdb could not be opened; restored from ${from}`);
-  return { session: await openWhole(worker, dataDir, limits), restored };
+  return { session: await openFile(worker, { ...limits, access: 'write', dataDir }), restored };
 }
 
 function isMissing(dataDir: string): boolean {
   const { worker, published, recovery } = filesOf(dataDir);
   return !existsSync(worker) && ([published, recovery].some(existsSync) || logsOf(worker).length > 0);
 }
-
-/** DuckDB reads blocks as it needs them, and opens a truncated file: so the length is checked as well. */
-async function openWhole(
-  path: string,
-  dataDir: string,
-  limits: Limits,
-  access: 'write' | 'read' = 'write',
-): Promise<Session> {
-  const session = await openFile(path, { ...limits, access, dataDir });
-  try {
-    const [size] = await session.all<{ total_blocks: number; block_size: number }>(
-      'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
-    );
-    const blocks = size ? Math.floor((statSync(path).size - headerBytes) / size.block_size) : 0;
-    // Free blocks at the end need not be in the file: only then is it worth finding out which are in use.
-    if (size && blocks < size.total_blocks) {
-      const needed = (await lastBlockInUse(session)) + 1;
-      if (blocks < needed) throw new Error(`the file is truncated: ${blocks} of ${needed} blocks`);
-    }
-    return session;
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
-}
-
-/** The highest block with data or metadata; -1 when there is none. */
-async function lastBlockInUse(session: Session): Promise<number> {
-  const database = await databaseInUse(session);
-  const used = (await tablesOf(session, database)).map(
-    (table) =>
-      `SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1)))
-         FROM pragma_storage_info(${literal(named(database, table))})`,
-  );
-  const [found] = await session.all<{ last: number | null }>(
-    `SELECT max(last) AS last FROM (
-      ${['SELECT max(block_id) AS last FROM pragma_metadata_info()', ...used].join(' UNION ALL ')})`,
-  );
-  return found?.last ?? -1;
-}
-
-/** Three headers of 4 KiB come before the first block. */
-const headerBytes = 3 * 4096;
 
 /** Raises a StorageError unless the environment is fine and only the file is broken. */
 async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
@@ -228,7 +184,7 @@ async function copySnapshot(
   makePrivate(copy);
   syncFile(copy);
   try {
-    const session = await openWhole(copy, dataDir, limits);
+    const session = await openFile(copy, { ...limits, access: 'write', dataDir });
     let isFull = false;
     try {
       isFull = await hasDocuments(session);
@@ -267,7 +223,7 @@ export async function withSnapshotFile<T>(
 ): Promise<T> {
   let session: Session;
   try {
-    session = await openWhole(path, scratch, limits, 'read');
+    session = await openFile(path, { ...limits, access: 'read', dataDir: scratch });
   } catch (error) {
     if (outOfMemory(error)) throw storageFault(error, scratch);
     throw new StorageError(`${path} cannot be opened: ${firstLine(messageOf(error))}`, {
