@@ -36,7 +36,15 @@ import { openWarehouse } from '../warehouse/store/open.js';
 import { refuseUnwritable } from '../warehouse/store/restore.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Access, connect, limitsOf, readingLimitsOf, type Setup, spendingLogPath } from './setup.js';
+import {
+  type Access,
+  connect,
+  limitsOf,
+  memoryProblem,
+  readingLimitsOf,
+  type Setup,
+  spendingLogPath,
+} from './setup.js';
 
 /** `signalhouse doctor`: what is wrong with the settings, the key, the machine and the warehouse. */
 
@@ -82,7 +90,12 @@ export async function examine(sources: Sources, programVersion: string): Promise
   const { checks, access } = settings(sources, programVersion);
   if (access === null) return checks;
   const { config } = access;
-  const folder = [...checkDataDir(config), ...checkPermissions(config), ...(await checkPublished(config))];
+  const folder = [
+    checkMemory(config),
+    ...checkDataDir(config),
+    ...checkPermissions(config),
+    ...(await checkPublished(config)),
+  ];
   const { credentials } = access;
   const service = credentials
     ? await checkService({ ...access, credentials })
@@ -213,6 +226,12 @@ const scarce = 100 * 1024 ** 2;
 const low = 1024 ** 3;
 
 /** Whether the data directory is writable and has free space. */
+function checkMemory(config: Config): Check {
+  const problem = memoryProblem(config);
+  if (problem) return failed('memory', problem, ExitCode.usage);
+  return ok('memory', `enough; DuckDB may use ${limitsOf(config).memoryLimit}`);
+}
+
 function checkDataDir({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
   const there = existsSync(dataDir);
   const nearest = existing(dataDir);

@@ -33,6 +33,7 @@ import { reportSource } from './report.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
+import { refuseTooLittleMemory } from './worker.js';
 
 export { needsLogin } from '../serve/http/login.js';
 
@@ -59,6 +60,7 @@ export async function serve(
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
   const [first] = members;
+  refuseTooLittleMemory(first.config);
   const { config, log, programVersion: version } = first;
   const { host, allowedHosts } = config.serve;
   const port = given ?? config.serve.port;

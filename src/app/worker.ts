@@ -15,7 +15,15 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords, recordMerges } from './audit.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import { type Access, connect, limitsOf, memoryProblem, type Setup, type Signals, spendingLogPath } from './setup.js';
+import {
+  type Access,
+  connect,
+  limitsOf,
+  memoryProblem,
+  type Setup,
+  type Signals,
+  spendingLogPath,
+} from './setup.js';
 
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every

@@ -337,7 +337,10 @@ export class Warehouse {
       const done = compacts ? await compact(this.session, dataDir, compactWhen) : null;
       if (done !== null) log.info(done, 'worker.duckdb was compacted');
     } catch (error) {
-      log.warn({ err: error }, 'worker.duckdb could not be checkpointed or compacted; what is committed is kept');
+      log.warn(
+        { err: error },
+        'worker.duckdb could not be checkpointed or compacted; what is committed is kept',
+      );
     } finally {
       try {
         await this.session.close();

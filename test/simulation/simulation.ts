@@ -583,6 +583,7 @@ export class Simulation {
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
     this.platform.program.tuning = {
       threads: 1,
+      memory: 4 * 1024 ** 3,
       // A publication takes as long as twenty requests.
       publishEveryMinutes: of % 2 ? 3 : 30,
       batch: of % 3 === 1 ? smallBatches : largeBatches,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyDir, open } from '../support.js';
+import { open } from '../support.js';
 
 const now = new Date('2026-06-01T00:00:00Z');
 const keep = { recordsDays: 100 };
@@ -64,29 +64,5 @@ test('nothing is removed when one kind fails', async () => {
   await warehouse.run('ALTER TABLE ops.change_attempts RENAME TO elsewhere');
   await expect(warehouse.trim(keep, now)).rejects.toThrow();
   expect(await warehouse.all('SELECT count(*) AS n FROM ops.requests')).toEqual([{ n: 2 }]);
-  await warehouse.close();
-});
-
-test('what each night adds does not stay in a row group, and so in blocks, of its own', async () => {
-  const dir = emptyDir();
-  for (let night = 0; night < 8; night += 1) {
-    const warehouse = await open(dir);
-    const start = { command: 'sync', startedAt: now, programVersion: '1.2.3' };
-    const runId = await warehouse.startRun(start);
-    await warehouse.run(`INSERT INTO ops.scans BY NAME SELECT '${runId}' AS run_id FROM range(6)`);
-    await warehouse.run(`INSERT INTO ops.requests BY NAME SELECT '${runId}' AS run_id FROM range(30)`);
-    await warehouse.run(`UPDATE ops.runs SET outcome = 'done' WHERE run_id = '${runId}'`);
-    await warehouse.trim(keep, now);
-    await warehouse.run('CHECKPOINT');
-    await warehouse.close();
-  }
-  const warehouse = await open(dir);
-  for (const [table, rows] of Object.entries({ runs: 8, scans: 48, requests: 240 })) {
-    const [found] = await warehouse.all<{ groups: number; rows: number }>(
-      `SELECT count(DISTINCT row_group_id) AS groups, (SELECT count(*) FROM ops.${table}) AS rows
-         FROM pragma_storage_info('ops.${table}')`,
-    );
-    expect([table, found?.rows, (found?.groups ?? 9) <= 5]).toEqual([table, rows, true]);
-  }
   await warehouse.close();
 });
