@@ -1,4 +1,4 @@
-// npm run bench [-- pull budget day memory large peers growth lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// npm run bench [-- pull budget day large peers growth lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
 // table and as JSON. --sizes are numbers of messages, for peers, growth, lake and fleet; for duplicates, a seed.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,6 @@ import { benchFleet } from './fleet.mjs';
 import { benchGrowth } from './growth.mjs';
 import { benchLake } from './lake.mjs';
 import { benchLarge } from './large.mjs';
-import { benchMemory } from './memory.mjs';
 import { benchPeers } from './peers.mjs';
 import { benchPull } from './pull.mjs';
 
@@ -18,7 +17,7 @@ import { benchPull } from './pull.mjs';
 /** @typedef {(options: {sizes: number[]}) => Promise<Figures | Rows>} Bench */
 
 /** @type {Record<string, Bench>} */
-const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
+const benches = { pull: benchPull, budget: benchBudget, day: benchDay };
 /** Run only when they are named. @type {Record<string, Bench>} */
 const long = {
   large: benchLarge,
