@@ -14,7 +14,7 @@ import {
   FilePair,
 } from '../warehouse/read/compare-files.js';
 import { publishedIn } from '../warehouse/read/query.js';
-import { filesOf, formatOf } from '../warehouse/store/engine.js';
+import { filesOf } from '../warehouse/store/engine.js';
 import { recordExport } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
@@ -107,11 +107,6 @@ function fileOf(dataDir: string, setting: 'old' | 'new', given: string): string 
     throw wrong(
       `${given} is the live warehouse, which only the worker opens.`,
       'must be a published file, such as signals.duckdb',
-    );
-  if (formatOf(path) === undefined)
-    throw wrong(
-      `${given} is not a DuckDB file.`,
-      'must be a published file, such as a copy of signals.duckdb',
     );
   return given;
 }

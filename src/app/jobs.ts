@@ -13,7 +13,6 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { refuseVanished } from '../warehouse/store/lock.js';
 import { sendDigest } from './digest.js';
 import { exportEverything } from './export.js';
 import { lakeText, publishLake } from './lake.js';
@@ -37,7 +36,6 @@ export function jobRunner(
 ): RunJob {
   const { log } = access;
   return async (job, context) => {
-    refuseVanished(access.config.dataDir);
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
     const { maxRequests, maxMinutes } = job;
     const observe = (api: Api) => observed(context, new LoggedProgress(log, speedOf(api)));

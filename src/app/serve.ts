@@ -22,7 +22,6 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
-import { holdServed } from '../warehouse/store/lock.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
@@ -69,7 +68,7 @@ export async function serve(
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
-    const all = await assembleAll(scope, members, signals, service);
+    const all = assembleAll(members, signals, service);
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
@@ -121,7 +120,7 @@ export async function serveOnce(
   signals: RunSignals,
 ): Promise<{ runs: OnceRecord[]; exitCode: ExitCode }> {
   return Scope.run(async (scope) => {
-    const all = await assembleAll(scope, members, signals, isList ? new ServiceMetrics() : undefined);
+    const all = assembleAll(members, signals, isList ? new ServiceMetrics() : undefined);
     const stop = () => {
       for (const { scheduler } of all) void scheduler.stop();
     };
@@ -145,12 +144,7 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-async function assembleAll(
-  scope: Scope,
-  members: Members,
-  signals: RunSignals,
-  service: ServiceMetrics | undefined,
-) {
+function assembleAll(members: Members, signals: RunSignals, service: ServiceMetrics | undefined) {
   const [first] = members;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = {
@@ -158,7 +152,7 @@ async function assembleAll(
     inTurn: oneAtATime(),
     service,
   };
-  const all = members.map((member) => {
+  return members.map((member) => {
     try {
       createDataDir(member.config.dataDir);
     } catch (error) {
@@ -168,9 +162,6 @@ async function assembleAll(
     }
     return assemble(member, signals, shared);
   });
-  const served = members.map(({ config: { dataDir }, log }) => ({ dataDir, log }));
-  scope.defer(await holdServed(served));
-  return all;
 }
 
 function assemble(

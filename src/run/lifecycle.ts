@@ -19,7 +19,7 @@ import { attributeTexts } from '../warehouse/attributes.js';
 import type { TooOld } from '../warehouse/forget/batch.js';
 import type { Age } from '../warehouse/forget/forget.js';
 import { Batcher } from '../warehouse/load/batcher.js';
-import { type Published, unknownMembersTexts } from '../warehouse/publish.js';
+import type { Published } from '../warehouse/publish.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import { leftOutTexts } from '../warehouse/user-views.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -209,12 +209,8 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
-    const { path, bytes, ms, userViews, attributes, unknownMembers, notKept } = await warehouse.publish();
-    context.notes.push(
-      ...leftOutTexts(userViews),
-      ...attributeTexts(attributes),
-      ...unknownMembersTexts(unknownMembers),
-    );
+    const { path, bytes, ms, userViews, attributes, notKept } = await warehouse.publish();
+    context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
     if (notKept !== null) context.notes.push(notKept);
     // After it: what it replaced may be a kept snapshot now.
     const expiredNote = await expireSnapshots(parts, endedAt);

@@ -4,7 +4,6 @@ import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
-import { firstOf } from '../base/units.js';
 import {
   type AttributeFile,
   attributesSchema,
@@ -21,7 +20,7 @@ import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
 import { saltOf } from './privacy/masks.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
-import { identifier, listLiteral } from './sql.js';
+import { identifier } from './sql.js';
 import { copyDatabase, databaseInUse } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
@@ -38,8 +37,6 @@ export interface Published {
   readonly userViews: readonly UserView[];
   /** What became of the file of attributes/ in the data directory; null where there is none. */
   readonly attributes: PublishedAttributes | null;
-  /** Ids of `analysis.teams` that no person has or had. */
-  readonly unknownMembers: readonly string[];
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
   /** What went wrong with keeping the file that was replaced (`publish.keep`); null when nothing did. */
@@ -115,7 +112,6 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
   await refreshDerived(session, parts.models);
-  const unknownMembers = await unknownMembersOf(session, parts.analysis);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
@@ -143,7 +139,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
     return {
       ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-      ...{ tables, userViews, attributes, unknownMembers, ...replaced },
+      ...{ tables, userViews, attributes, ...replaced },
     };
   } catch (error) {
     outputs.forEach(remove);
@@ -337,27 +333,6 @@ async function writeMasked(
     return { tables, userViews, facts };
   });
 }
-
-/** None while no people are known. */
-async function unknownMembersOf(session: Session, analysis: Analysis | undefined): Promise<string[]> {
-  const ids = Object.values(analysis?.teams ?? {}).flat();
-  if (ids.length === 0) return [];
-  const unknown = await session.all<{ id: string }>(
-    `SELECT DISTINCT id FROM (SELECT unnest(${listLiteral(ids)}) AS id)
-      WHERE EXISTS (FROM main.people) AND id NOT IN (
-        SELECT id FROM main.people UNION ALL SELECT source_id FROM main.merges WHERE entity_type = 'person')
-      ORDER BY id`,
-  );
-  return unknown.map(({ id }) => id);
-}
-
-/** What a person reads about ids of a setting that nobody has. */
-export function unknownMembersTexts(ids: readonly string[]): string[] {
-  if (ids.length === 0) return [];
-  return [`analysis.teams: no person has the id ${firstOf(ids, mostTold)}: correct or remove it`];
-}
-
-const mostTold = 5;
 
 /** A snapshot is taken when everything is merged. */
 async function dropAppended(session: Session): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -239,48 +239,6 @@ it('a signal in the middle of a job commits and publishes; the next start makes 
   } finally {
     await slow.stop();
   }
-});
-
-it('two do not serve one data directory, and none fills another directory that is there in its place', async () => {
-  const jobs = [{ name: 'often', run: 'sync', ...yearly }];
-  const pulling = Pulling.into(sandbox, { serve: { jobs } });
-  const env = { SIGNALHOUSE_SERVE_TOKEN: token };
-  const served = await serve(pulling, [], env);
-  for (const args of [['--port', '0'], ['--once']]) {
-    const { code, stderr } = await pulling.start(['serve', ...args]).ended;
-    expect([args, code]).toEqual([args, 4]);
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-      `is served by process ${served.running.child.pid} already`,
-    );
-  }
-  // New settings are no second one.
-  pulling.set({ serve: { jobs: [...jobs, { name: 'dump', run: 'export', ...yearly }] } });
-  served.running.child.kill('SIGHUP');
-  await until(
-    () => read(served, '/').catch(() => ''),
-    (page) => page.includes('>dump<'),
-  );
-  expect((await pulling.start(['serve', '--once']).ended).code).toBe(4);
-
-  // As when a volume is no longer mounted.
-  const ask = () =>
-    fetch(`${served.url}/jobs/often/run`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
-  renameSync(pulling.dataDir, `${pulling.dataDir}-away`);
-  mkdirSync(pulling.dataDir);
-  expect((await ask()).status).toBe(202);
-  const { schedule } = await until(
-    () => statusOf(served),
-    (status) => status.schedule.history.length > 0,
-  );
-  expect(schedule.history[0]).toMatchObject({
-    outcome: 'failed',
-    message: expect.stringContaining('is not the directory any more that serve started with'),
-  });
-  expect(existsSync(join(pulling.dataDir, 'worker.duckdb'))).toBe(false);
-
-  served.running.child.kill('SIGKILL');
-  await served.running.ended;
-  expect((await terminate(await serve(pulling))).code).toBe(0);
 });
 
 describe('what is printed at the start', () => {

@@ -6,15 +6,7 @@ import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { documentsTableSql, listLiteral, literal } from '../sql.js';
-import {
-  attach,
-  attaching,
-  filesOf,
-  type Limits,
-  logsOf,
-  openInstance,
-  refuseFolders,
-} from '../store/engine.js';
+import { attach, attaching, filesOf, type Limits, logsOf, openInstance } from '../store/engine.js';
 import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { PrivateFolder } from '../store/private-folder.js';
@@ -410,7 +402,6 @@ export async function openBoth(
 /** The path of a data directory's published snapshot, or of another published file. Raises StorageError when there is none yet. */
 export function publishedIn(dataDir: string, file = 'signals.duckdb'): string {
   const published = join(dataDir, file);
-  refuseFolders(dataDir);
   if (existsSync(published)) return published;
   const holder = currentHolder(dataDir);
   throw new StorageError(`nothing was published in ${dataDir} yet: there is no ${file}`, {

@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { makeFolder } from '../../base/atomic-file.js';
@@ -92,28 +82,6 @@ export function makePrivate(path: string): void {
     } catch (error) {
       if (!['ENOENT', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
-  }
-}
-
-/**
- * The version of a DuckDB file's format, which its main header has after a checksum of 8 bytes and `DUCK`; undefined for a file
- * that is missing or is not one. Call it only while this process does not have the file open: closing a handle on it frees
- * DuckDB's lock.
- */
-export function formatOf(path: string): bigint | undefined {
-  const header = Buffer.alloc(20);
-  let handle: number;
-  try {
-    handle = openSync(path, 'r');
-  } catch {
-    return undefined;
-  }
-  try {
-    const read = readSync(handle, header, 0, header.length, 0);
-    const isDatabase = read === header.length && header.toString('latin1', 8, 12) === 'DUCK';
-    return isDatabase ? header.readBigUInt64LE(12) : undefined;
-  } finally {
-    closeSync(handle);
   }
 }
 
@@ -205,7 +173,7 @@ export async function openInstance(
   }
 }
 
-/** Creates the data directory for this user alone. Raises StorageError when it cannot, or as `refuseFolders` does. */
+/** Creates the data directory for this user alone. Raises StorageError when it cannot. */
 export function createDataDir(dataDir: string): void {
   try {
     makeFolder(dataDir);
@@ -215,22 +183,7 @@ export function createDataDir(dataDir: string): void {
       cause: error,
     });
   }
-  refuseFolders(dataDir);
 }
-
-/** Raises StorageError where a directory has the name of a file: a container makes one where it mounts a file that is missing. */
-export function refuseFolders(dataDir: string): void {
-  const names = existsSync(dataDir) ? readdirSync(dataDir).filter((name) => ownFile.test(name)) : [];
-  const folder = names.find((name) =>
-    statSync(join(dataDir, name), { throwIfNoEntry: false })?.isDirectory(),
-  );
-  if (folder === undefined) return;
-  throw new StorageError(`${join(dataDir, folder)} is a directory; expected a file`, {
-    hint: 'Move it elsewhere. A container makes it where it is to mount a file that does not exist: mount the whole data directory.',
-  });
-}
-
-const ownFile = /^(?:(?:worker|signals|recovery)\.duckdb|worker\.pid|\w+\.journal)$/;
 
 /**
  * Removes what a killed process left behind: half-written snapshots and journals, and spilled memory. Call it with the live

@@ -12,7 +12,7 @@ import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import type { CompactWhen } from './compact.js';
-import { createDataDir, filesOf, type Limits, openFile, refuseFolders, removeLeftovers } from './engine.js';
+import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
@@ -121,7 +121,6 @@ async function prepare(
 
 async function openExisting(options: OpenOptions): Promise<Session> {
   const { worker } = filesOf(options.dataDir);
-  refuseFolders(options.dataDir);
   if (!existsSync(worker)) {
     throw new StorageError(`there is no warehouse in ${options.dataDir} yet`, {
       hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',

@@ -12,16 +12,7 @@ import {
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { countRowsOf, documentsTableSql } from '../sql.js';
-import {
-  filesOf,
-  formatOf,
-  type Limits,
-  logOf,
-  logsOf,
-  makePrivate,
-  openFile,
-  unfinished,
-} from './engine.js';
+import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import { releaseClaim, withClaim } from './lock.js';
 import { pendingMigrations, readMigrations } from './migrate.js';
@@ -84,14 +75,12 @@ function isMissing(dataDir: string): boolean {
 
 /** Raises a StorageError unless the environment is fine and only the file is broken. */
 async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
-  const { worker } = filesOf(dataDir);
   refuseUnwritable(dataDir, reason);
   const probe = join(dataDir, `${unfinished}probe-${process.pid}.duckdb`);
   try {
     const session = await openFile(probe, { ...limits, access: 'write', dataDir });
     await session.run('CREATE TABLE probe AS SELECT 1');
     await session.close();
-    refuseNewerFormat(worker, probe, reason);
   } catch (error) {
     // Not even an empty database can be created here: the cause is the disk, the memory or the settings.
     if (error instanceof SignalhouseError) throw error;
@@ -121,22 +110,6 @@ export function refuseUnwritable(dataDir: string, reason?: unknown, beside: read
         cause: reason ?? error,
       });
     }
-  }
-}
-
-function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
-  // Safe only because this process holds no lock on the file: the attempt to open it has failed.
-  const found = formatOf(worker);
-  const supported = formatOf(probe);
-  // A number that no format will reach is garbage that happens to begin like a database.
-  if (found !== undefined && supported !== undefined && found > supported && found < 1000n) {
-    throw new StorageError(
-      `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${supported})`,
-      {
-        hint: 'Run the newer version of signalhouse.',
-        cause: reason,
-      },
-    );
   }
 }
 

@@ -95,7 +95,7 @@ class Trial {
         const { publishError } = this;
         this.publishError = undefined;
         if (publishError) throw publishError;
-        return { path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [], unknownMembers: [], tables: 1 };
+        return { path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [], tables: 1 };
       },
     };
     return {

@@ -70,25 +70,6 @@ test('the snapshot has every table and comment, the views and the rows; readers 
   await warehouse.close();
 });
 
-test('ids of teams that no person has are told, once people are known', async () => {
-  const businessHours = { timezone: 'UTC', days: [], opens: '09:00', closes: '17:00' };
-  const analysis = {
-    businessHours,
-    serviceLevels: [],
-    teams: { support: ['p1', 'typo'], sales: ['former'] },
-  };
-  const warehouse = await open(await ready(), { analysis });
-  expect((await warehouse.publish()).unknownMembers).toEqual([]);
-  const merges = {
-    id: 'p1',
-    merges: [{ id: 'm', mergedAt: at(0), sourcePersons: [{ id: 'former', name: 'x' }] }],
-  };
-  const documents = [doc('people', 'p1', 0), doc('person_merges', 'p1', 0, merges)];
-  await loadBatch(warehouse, batchOf(runId, { documents }));
-  expect((await warehouse.publish()).unknownMembers).toEqual(['typo']);
-  await warehouse.close();
-});
-
 test('a column of attributes may have any name of ours: the views have their own, and the summary says where it is', async () => {
   const { tables, views } = kindsOfColumns();
   const ours = Object.values({ ...tables, ...views }).flatMap((columns) => Object.keys(columns));

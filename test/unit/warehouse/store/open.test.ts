@@ -105,19 +105,6 @@ describe('opening', () => {
     expect(error).toMatchObject({ hint: expect.stringContaining('SIGNALHOUSE_DATA_DIR') });
   });
 
-  test('a directory in the place of a file raises a StorageError that names it', async () => {
-    for (const name of ['worker.duckdb', 'signals.duckdb', 'changes.journal', 'forgotten.journal']) {
-      const dir = emptyDir();
-      mkdirSync(join(dir, name));
-      for (const access of ['write', 'read'] as const) {
-        const error = await open(dir, { access }).catch((it: unknown) => it);
-        expect(error).toBeInstanceOf(StorageError);
-        expect(String(error)).toContain(`${join(dir, name)} is a directory; expected a file`);
-      }
-      expect(readdirSync(dir)).toEqual([name]);
-    }
-  });
-
   test('reading needs a warehouse and does not change it', async () => {
     await expect(open(emptyDir(), { access: 'read' })).rejects.toThrow(StorageError);
     const dir = await ready();
