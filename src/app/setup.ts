@@ -44,20 +44,19 @@ export function spendingLogPath(dataDir: string): string {
 
 /**
  * A page of a list may take this part of the memory: each request in flight may hold one, as bytes and as text. With
- * 512 MB that is 16 MB.
+ * 1 GiB that is 32 MB.
  */
 const pageShare = 32;
 
 /**
  * The pages of a list that are requested at once may have this part of the memory, as bytes; as objects they take more than
- * 20 times that: 100 topics with 200 people each have 1.3 MB, and take 30 MB. That is 2 such pages with 512 MB, 4 with 1 GB.
+ * 20 times that: 100 topics with 200 people each have 1.3 MB, and take 30 MB. That is 4 such pages with 1 GiB.
  */
 const aheadShare = 200;
 
 /**
  * The memory of the machine for each request in flight. The answer of a company's conversations takes up to 20 MB until its
- * batch is stored: with 512 MB and 10 of them at once, the kernel killed the process. Four in flight use 120 requests a
- * minute up to answers that take 2 s.
+ * batch is stored. With 1 GiB, 8 are in flight, which use 120 requests a minute up to answers that take 4 s.
  */
 const memoryPerAnswer = 128_000_000;
 

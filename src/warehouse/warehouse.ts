@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { timeId } from '../base/clock.js';
+import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import type { RowCounts } from './forget/apply.js';
@@ -140,6 +141,7 @@ export class Warehouse {
       this.#appended.sets += batch.sets.length;
       for (const { body } of batch.documents) this.#appended.characters += body.length;
     });
+    collectGarbageWhenTight();
   }
 
   /**

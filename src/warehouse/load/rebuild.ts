@@ -21,7 +21,7 @@ export interface Rebuilt {
 
 /**
  * Recomputes every typed table from raw.documents, without any request, and replaces the rows that differ. Table by table,
- * each in a transaction, or in several where it does not fit into the memory: a kill in the middle leaves each
+ * each in a transaction, or in several where its documents do not fit into the memory at once: a kill in the middle leaves each
  * row either as it was or recomputed, and both are the same unless this program reads documents otherwise than the one
  * before. `raw` and `ops` are not touched. Versions are kept; where this program reads a row otherwise than the one that
  * recorded its last version, a new version begins with the row's newest answer.
@@ -37,11 +37,11 @@ export async function rebuild(
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
     await refresh(session, model, true);
+    await session.run('CHECKPOINT');
     const table = `main.${identifier(model.table)}`;
     const [counted] = await session.all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
     rows[model.table] = Number(counted?.n ?? 0);
   }
-  await session.run('CHECKPOINT');
   const [counted] = await session.all<{ documents: number }>(
     'SELECT count(*) AS documents FROM raw.documents',
   );

@@ -70,7 +70,7 @@ export function storageFault(error: unknown, dataDir: string): unknown {
   }
   if (outOfMemory(error)) {
     return new StorageError(`the warehouse ran out of memory: ${firstLine(text)}`, {
-      hint: 'Give this machine or container more memory, or free space in the data directory, where large work spills to.',
+      hint: 'Give this machine or container more memory (warehouse.memoryLimit follows it), or free space in the data directory, where large work spills to.',
       cause: error,
     });
   }
