@@ -120,9 +120,9 @@ export async function attach(
 }
 
 /**
- * The statement that attaches a file of ours. Texts are compressed as DuckDB does by
- * itself, in the format of DuckDB 1.1: zstd would take a third less, but DuckDB fixed bugs in reading it as late as version
- * 1.4 (its pull requests 19475 and 21178), and analysts read the published file with older versions.
+ * The statement that attaches a file of ours. Texts are compressed as DuckDB does by itself, in the format of DuckDB 1.1: zstd
+ * would take a third less, but DuckDB fixed bugs in reading it as late as version 1.4 (its pull requests 19475 and 21178), and
+ * analysts read the published file with older versions.
  */
 export function attaching(path: string, name: string, access: 'write' | 'read' = 'write'): string {
   const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}` : 'READ_ONLY';
