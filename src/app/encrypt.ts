@@ -35,7 +35,7 @@ export async function encryptDataDir(
   const published = await withWarehouse(setup, options, async (now) => {
     // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
     // The file that it replaces has the old key.
-    const done = await now.publish({ keepReplaced: false });
+    const done = await now.publish();
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });

@@ -46,7 +46,7 @@ export async function finishForgetting(
   for (const step of waiting.filter((one) => hasLake || one !== 'lake')) {
     if (step === 'files') await cleanFiles(config, warehouse.forgotten, log, { dryRun: false });
     if (step === 'compact') await warehouse.compactNow();
-    if (step === 'publish') await warehouse.publish({ keepReplaced: false });
+    if (step === 'publish') await warehouse.publish();
     if (step === 'lake' && !(await isDone(forgetInLake, log))) continue;
     await complete(step);
   }
@@ -66,7 +66,7 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 
 /**
  * Removes what was forgotten from the files of the data directory: lines of the journals are rewritten, and reports and sheets
- * that hold any of it are deleted, as are kept snapshots, as are logs that other programs left beside published files. Returns their names, relative
+ * that hold any of it are deleted, as are logs that other programs left beside published files. Returns their names, relative
  * to the directory.
  */
 export async function cleanFiles(
@@ -94,8 +94,7 @@ export async function cleanFiles(
     found.push(basename(path));
     if (!dryRun) rmSync(path, { force: true });
   }
-  // A database cannot be searched like a text: every kept snapshot may have it.
-  const kept = ['reports', 'snapshots', join('inbox', 'done'), join('inbox', 'rejected')];
+  const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {
     for (const path of filesUnder(join(dataDir, name))) {
       // It may have gone with the other one of its pair.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { messageOf, UsageError } from '../base/errors.js';
-import { droppedBy } from '../run/lifecycle.js';
+import { ageBy } from '../run/lifecycle.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { ageParams, expiredSql, type ForgetPlan, type Selection } from '../warehouse/forget/forget.js';
@@ -97,7 +97,7 @@ export async function previewRetention(
   const { messagesMonths = config.retention.messagesMonths, peopleMonths = config.retention.peopleMonths } =
     asked;
   const retention = { ...config.retention, messagesMonths, peopleMonths };
-  const age = droppedBy(retention, config.publish.keep, new Date(clock.now()));
+  const age = ageBy(retention, new Date(clock.now()));
   const rows = await withFullSnapshot(setup, (snapshot) =>
     snapshot.rows<{ kind: string; found: number }>(
       `SELECT kind, count(DISTINCT id)::INTEGER AS found FROM (${expiredSql()}) GROUP BY kind`,

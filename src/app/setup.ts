@@ -111,7 +111,6 @@ export function limitsOf(config: Config) {
     publications: { main: publish, also: publish.also },
     analysis,
     readAttributes: () => readAttributes(config.dataDir),
-    publishKeep: publish.keep,
   };
 }
 

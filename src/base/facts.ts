@@ -22,13 +22,6 @@ export interface Facts {
   >;
   /** Logs that programs which opened a published file for writing left beside it; absent when there is none. */
   readonly foreignLogs?: readonly string[];
-  /** Earlier contents of the published file (`publish.keep`), the newest first; absent when there is none. */
-  readonly keptSnapshots?: readonly {
-    /** The day on which it was published, in UTC. */
-    readonly day: string;
-    readonly path: string;
-    readonly bytes: number;
-  }[];
   /** Free space of the disk with the data directory, for this user; null where that cannot be told. */
   readonly diskFreeBytes: number | null;
   /** When the snapshot that analysts read was published; null before the first time. */

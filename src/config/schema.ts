@@ -141,14 +141,6 @@ const publish = section({
     .describe(
       'Permissions of the published files, octal: "0440" lets the group of the file read them (the directory must let it in too). Without write permission, DuckDB refuses to open them for writing.',
     ),
-  keep: z
-    .number('must be a whole number of days of at least 0')
-    .int('must be a whole number of days of at least 0')
-    .min(0, 'must be a whole number of days of at least 0')
-    .default(0)
-    .describe(
-      'How many earlier days of signals.duckdb are kept in snapshots/, for signalhouse diff; 0 keeps none, and removes those that are there.',
-    ),
   ...privacy,
   also: z
     .array(

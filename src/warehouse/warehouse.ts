@@ -27,7 +27,6 @@ import {
   storeRecord,
 } from './forget/records.js';
 import { stripJson } from './forget/strip.js';
-import { removeExpired } from './kept-snapshots.js';
 import { append } from './load/append.js';
 import type { Batch, Counts, Merged } from './load/batch.js';
 import { merge } from './load/merge.js';
@@ -199,29 +198,21 @@ export class Warehouse {
 
   /**
    * Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. With `compactWhen`, compacts the live
-   * file before, where that is worth it: what is published is then as small, and is not written twice. The file that is
-   * replaced is kept, as `publish.keep` says, unless `keepReplaced` is false or it still has what is being forgotten.
+   * file before, where that is worth it: what is published is then as small, and is not written twice.
    */
-  async publish({
-    compactWhen,
-    keepReplaced = true,
-  }: Closing & { readonly keepReplaced?: boolean } = {}): Promise<Published> {
+  async publish({ compactWhen }: Closing = {}): Promise<Published> {
     await this.merge();
     if (this.#hasLearned) await this.#removeForgotten();
-    const keepsReplaced = keepReplaced && (await this.pendingSteps()).length === 0;
     const limit = this.session.memoryLimit;
     // On one thread: each would take memory of its own.
     if (compactWhen && (await this.#compact(compactWhen))) await this.session.reopen(limit);
     const freeMemory = () => this.#freeMemory();
-    const published = await this.#onAllThreads(() =>
-      publish(this.session, { ...this.parts, keepsReplaced, freeMemory }),
-    );
+    const published = await this.#onAllThreads(() => publish(this.session, { ...this.parts, freeMemory }));
     for (const name of published.removedLogs)
       this.parts.log.warn(
         { name },
         `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
       );
-    if (published.notKept !== null) this.parts.log.warn(published.notKept);
     return published;
   }
 
@@ -323,14 +314,6 @@ export class Warehouse {
       peopleBefore: people?.getTime(),
       people: new Set(rows.map(({ id }) => id)),
     };
-  }
-
-  /**
-   * Removes kept snapshots that still have content of what is too old, and those up to a day that do not tell. Returns the
-   * days of those that were removed.
-   */
-  expireSnapshots(of: { readonly day: string; readonly age: Age }): Promise<string[]> {
-    return this.#repeatably(() => removeExpired(this.session, this.parts.dataDir, of));
   }
 
   #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<RowCounts> {

@@ -2,7 +2,6 @@ import type { Command, Group } from '../command.js';
 import { changes } from './changes.js';
 import { config } from './config.js';
 import { demo } from './demo.js';
-import { diffCommand } from './diff.js';
 import { doctor } from './doctor.js';
 import { encrypt } from './encrypt.js';
 import { explain } from './explain.js';
@@ -29,7 +28,6 @@ export const commands: readonly (Command | Group)[] = [
   explain,
   sql,
   exportCommand,
-  diffCommand,
   report,
   lake,
   mcp,

@@ -172,7 +172,7 @@ function uniqueNames(columns: readonly AnswerColumn[]): string[] {
 }
 
 /** A value as text; what has parts as JSON. */
-export function textOf(value: Json, none = 'NULL'): string {
+function textOf(value: Json, none = 'NULL'): string {
   if (value === null) return none;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

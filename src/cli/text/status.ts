@@ -60,7 +60,6 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${ago(publishedAt, now)}, ${bytes(published.bytes)}: ${published.path}`
         : unpublishedText(status, now),
     ],
-    ['kept', keptText(status.keptSnapshots)],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
     ['verified', verified && `${ago(verified.at, now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
@@ -74,15 +73,6 @@ function facts(status: StatusReport, now: number): Fact[] {
     ],
     ['left due', left && leftDue(left, `${count(left.due)} (${costText(left)}) after the last sync`)],
   ];
-}
-
-/** The days of the kept snapshots, for signalhouse diff. */
-function keptText(kept: StatusReport['keptSnapshots'] = []): string | null {
-  const [newest, oldest] = [kept[0], kept.at(-1)];
-  if (newest === undefined || oldest === undefined) return null;
-  const days = newest === oldest ? newest.day : `${oldest.day} to ${newest.day}`;
-  const size = kept.reduce((sum, one) => sum + one.bytes, 0);
-  return `${counted(kept.length, 'snapshot')}, ${days}, ${bytes(size)} (publish.keep)`;
 }
 
 const whatLogDoes =

@@ -165,7 +165,7 @@ describe('what is understood', () => {
   });
 
   it('names the argument that is missing', async () => {
-    expect((await refusal('diff')).message).toBe('Missing required argument: old');
+    expect((await refusal('restore')).message).toBe('Missing required argument: dir');
   });
 
   it('takes a query that starts with a comment', async () => {
