@@ -170,7 +170,7 @@ describe('DuckDB', () => {
       const copy = mkdtempSync(join(inject('runFolder'), 'views-'));
       const files = readdirSync(views)
         .sort()
-        .filter((name) => !/recent_changes|story_buckets|change_log|open_changes|audit|freshness/.test(name));
+        .filter((name) => !/_changes|story_buckets|change_log|audit|freshness/.test(name));
       const tables = await own.reading(worker.dataDir, (rows) =>
         rows<{ name: string }>(
           "SELECT table_name AS name FROM duckdb_tables() WHERE database_name = 'local' AND schema_name = 'main'",

@@ -80,7 +80,9 @@ async function makeStand() {
     all: (sql: string) => all(connection, sql),
     /** Deletes every document and row. */
     async clear(): Promise<void> {
-      const tables = [...models.map(({ table }) => table), 'topic_versions', 'raw.documents', 'ops.runs'];
+      const versions = ['topic_versions', 'company_versions', 'people_versions'];
+      const others = ['history_requests', 'raw.documents', 'ops.runs'];
+      const tables = [...models.map(({ table }) => table), ...versions, ...others];
       await connection.run(tables.map((table) => `DELETE FROM ${table}`).join(';\n'));
     },
     /** Stores documents, in order. */
