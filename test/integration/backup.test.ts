@@ -182,7 +182,7 @@ describe('restore', () => {
     expect(readdirSync(report.movedTo ?? '')).toEqual(
       expect.arrayContaining(['worker.duckdb', 'signals.duckdb']),
     );
-    expect(await fresh.run(['verify', '--json'])).toMatchObject({ code: 0 });
+    expect(await fresh.run(['rebuild', '--check', '--json'])).toMatchObject({ code: 0 });
   });
 
   it.each<[string, (copy: string) => void, RegExp]>([

@@ -6,10 +6,10 @@ import { doctor } from './doctor.js';
 import { encrypt } from './encrypt.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
-import { forget, retention } from './forget.js';
+import { forget } from './forget.js';
 import { lake } from './lake.js';
 import { mcp } from './mcp.js';
-import { rebuild, restore, verify } from './recovery.js';
+import { rebuild, restore } from './recovery.js';
 import { report } from './report.js';
 import { plan, push, sync } from './runs.js';
 import { sandbox } from './sandbox.js';
@@ -34,10 +34,8 @@ export const commands: readonly (Command | Group)[] = [
   serve,
   user,
   rebuild,
-  verify,
   restore,
   forget,
-  retention,
   encrypt,
   doctor,
   config,

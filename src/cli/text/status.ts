@@ -1,5 +1,5 @@
 import type { OrganizationLine, StatusReport } from '../../app/status.js';
-import { type Contents, leftDue, spendingText, verifiedText } from '../../base/facts.js';
+import { type Contents, leftDue, spendingText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { tableWidth } from '../output.js';
@@ -46,7 +46,7 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
 }
 
 function facts(status: StatusReport, now: number): Fact[] {
-  const { holder, foreignLogs = [], publishedAt, spent, verified } = status;
+  const { holder, foreignLogs = [], publishedAt, spent } = status;
   const { organization = null, left = null } = status.contents ?? {};
   const { published, worker } = status.files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
@@ -61,7 +61,6 @@ function facts(status: StatusReport, now: number): Fact[] {
         : unpublishedText(status, now),
     ],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
-    ['verified', verified && `${ago(verified.at, now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
     ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
     ['spent', spendingText(status.spending)],

@@ -253,8 +253,7 @@ export function visitorBox({ name, token, canSignOut }: Visitor): Html {
 
 function published(facts: Facts | null, times: Times): Html {
   if (!facts?.publishedAt) return html`Nothing published yet`;
-  const rehearsed = facts.verified && html` · restore rehearsed ${times.since(facts.verified.at)}`;
-  return html`Data published ${times.since(facts.publishedAt)}${rehearsed}`;
+  return html`Data published ${times.since(facts.publishedAt)}`;
 }
 
 /** The most lines of a list; the tables of the schema ops have all of them. */
