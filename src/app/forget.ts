@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { messageOf, UsageError } from '../base/errors.js';
-import { ageBy } from '../run/lifecycle.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
-import { ageParams, expiredSql, type ForgetPlan, type Selection } from '../warehouse/forget/forget.js';
+import type { ForgetPlan, Selection } from '../warehouse/forget/forget.js';
 import type { Request } from '../warehouse/forget/records.js';
 import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
 import { forgetInLake, type LakeAccess } from './lake.js';
 import type { Setup } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
@@ -82,32 +80,4 @@ export function readList(path: string): string[] {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
-}
-
-/**
- * What the next sync would drop by the settings of `retention`, or by other months: how many messages would lose their
- * content, how many people their personal fields, and before when each kind is too old, null where it never is. Writes
- * nothing. Throws StorageError when nothing is published.
- */
-export async function previewRetention(
-  setup: Setup,
-  asked: { readonly messagesMonths?: number | undefined; readonly peopleMonths?: number | undefined },
-) {
-  const { config, clock = systemClock } = setup;
-  const { messagesMonths = config.retention.messagesMonths, peopleMonths = config.retention.peopleMonths } =
-    asked;
-  const retention = { ...config.retention, messagesMonths, peopleMonths };
-  const age = ageBy(retention, new Date(clock.now()));
-  const rows = await withFullSnapshot(setup, (snapshot) =>
-    snapshot.rows<{ kind: string; found: number }>(
-      `SELECT kind, count(DISTINCT id)::INTEGER AS found FROM (${expiredSql()}) GROUP BY kind`,
-      ageParams(age),
-    ),
-  );
-  const found = (kind: string) => rows.find((row) => row.kind === kind)?.found ?? 0;
-  const iso = (at: Date | null) => at?.toISOString() ?? null;
-  return {
-    before: { deleted: iso(age.deleted), messages: iso(age.messages), people: iso(age.people) },
-    ...{ messages: found('message'), people: found('person') },
-  };
 }

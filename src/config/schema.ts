@@ -544,7 +544,7 @@ const retention = section({
       'Days after which the content and the personal fields of messages and people that the API deleted are dropped; 0 drops them at once, never keeps them.',
     ),
   messagesMonths: months.describe(
-    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse retention` says first what that would be.',
+    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse sync --dry-run` counts it first.',
   ),
   peopleMonths: months.describe(
     'Months without a sign of them (people.last_seen_at) after which people lose their personal fields, likewise; their messages then count for no company.',

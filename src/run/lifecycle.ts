@@ -234,14 +234,20 @@ async function trim<Settings extends RunSettings>(
   { warehouse, clock, config: { retention } }: RunParts<Settings>,
   endedAt: Date,
 ): Promise<string | null> {
-  const bounds = clock.bounds ? clock.bounds() : { earliest: endedAt };
-  if (bounds === null) {
+  const now = confirmedNow(clock, endedAt);
+  if (now === null) {
     return 'nothing was deleted by age: no answer of the service has a date, and the clock of this machine alone does not decide that';
   }
-  await warehouse.trim(retention, bounds.earliest);
-  const age = ageBy(retention, bounds.earliest);
+  await warehouse.trim(retention, now);
+  const age = ageBy(retention, now);
   if (Object.values(age).some((one) => one !== null)) await warehouse.expireOld(age, endedAt);
   return null;
+}
+
+/** The earliest time that it may be, by the service and this machine; null while no answer has confirmed one. */
+export function confirmedNow(clock: Clock, now: Date): Date | null {
+  if (!clock.bounds) return now;
+  return clock.bounds()?.earliest ?? null;
 }
 
 const dayMs = 86_400_000;
@@ -271,9 +277,9 @@ function tooOldOf<Settings extends RunSettings>({
 }: RunParts<Settings>): () => Promise<TooOld | undefined> {
   let found: Promise<TooOld> | undefined;
   return async () => {
-    const bounds = clock.bounds ? clock.bounds() : { earliest: new Date(clock.now()) };
-    if (bounds === null) return undefined;
-    const age = ageBy(retention, bounds.earliest);
+    const now = confirmedNow(clock, new Date(clock.now()));
+    if (now === null) return undefined;
+    const age = ageBy(retention, now);
     if (age.messages === null && age.people === null) return undefined;
     found ??= warehouse.tooOld(age);
     return found;

@@ -8,6 +8,7 @@ import { stripBatch, type TooOld } from './forget/batch.js';
 import type { Fingerprints } from './forget/fingerprints.js';
 import {
   type Age,
+  countExpired,
   expireOld,
   type ForgetPlan,
   planForget,
@@ -296,6 +297,11 @@ export class Warehouse {
   /** Rewrites the live file, so that no block of it has what was removed. */
   compactNow(): Promise<void> {
     return compactNow(this.session, this.parts.dataDir);
+  }
+
+  /** How many messages and people `expireOld` would concern. Writes nothing. */
+  countExpired(age: Age): Promise<{ readonly messages: number; readonly people: number }> {
+    return this.#repeatably(() => countExpired(this.session, age));
   }
 
   /** Drops content and personal fields of what is too old; returns the rows by table. */

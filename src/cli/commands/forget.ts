@@ -7,7 +7,7 @@ import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
 import type { Selection } from '../../warehouse/forget/forget.js';
 import type { Request } from '../../warehouse/forget/records.js';
-import { type Context, command, text, toggle, wait, whole, words } from '../command.js';
+import { type Context, command, text, toggle, wait, words } from '../command.js';
 import { all as allOrganizations, answerAll, forEach, type Outcome } from '../organizations.js';
 import { answer, confirmed, print } from '../output.js';
 import { type CommandSetup, eachOrganization, setUp, setUpLake } from '../setup.js';
@@ -216,33 +216,3 @@ function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean):
     ...notReached.map((place) => `  ${printable(place)}`),
   ].join('\n');
 }
-
-export const retention = command({
-  name: 'retention',
-  summary: 'Show how much content the next sync drops because it is too old, without changing anything',
-  examples: [
-    ['signalhouse retention', 'By the settings of retention'],
-    ['signalhouse retention --messages-months 24', 'Before retention.messagesMonths is set to 24'],
-  ],
-  flags: {
-    messagesMonths: whole().max(1_200).optional().describe('As if retention.messagesMonths were this'),
-    peopleMonths: whole().max(1_200).optional().describe('As if retention.peopleMonths were this'),
-  },
-  async run(months, context) {
-    const { previewRetention } = await import('../../app/forget.js');
-    const found = await previewRetention(await setUp(context), months);
-    return answer(context, found, ({ before, messages, people }) => {
-      const reasons = (deleted: string | null, text: string, at: string | null) =>
-        [
-          at && `${text} before ${at.slice(0, 10)}`,
-          deleted && `deleted in the API before ${deleted.slice(0, 10)}`,
-        ]
-          .filter(Boolean)
-          .join(', or ') || 'none is ever too old';
-      return `The next sync drops what the retention does not allow. Their rows, times and counts stay.
-  content of ${counted(messages, 'message')} (${reasons(before.deleted, 'written', before.messages)})
-  personal fields of ${counted(people, 'person', 'people')} (${reasons(before.deleted, 'last seen', before.people)})
-It cannot be undone. What the API still has is not stored again.`;
-    });
-  },
-});

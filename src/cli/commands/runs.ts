@@ -39,7 +39,11 @@ export const sync = command({
     ['signalhouse sync --push --all', 'Every organization of the settings file'],
     ['signalhouse sync --json > run.json', 'The summary as JSON'],
   ],
-  flags: { ...syncFlags, dryRun: toggle.describe('Only show what is due, as `plan` does'), all },
+  flags: {
+    ...syncFlags,
+    dryRun: toggle.describe('Only show what is due and what retention drops, as `plan` does'),
+    all,
+  },
   async run({ dryRun, all: isAll, ...flags }, context) {
     if (dryRun) return forAllOrOne(context, isAll, (one) => planOf(flags, one), planSummary);
     return forAllOrOne(context, isAll, (one) => syncOf(flags, one), summaryOf);

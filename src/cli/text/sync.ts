@@ -139,6 +139,12 @@ function dueTable(lines: readonly PlanLine[]): string | null {
   );
 }
 
+function tooOldText({ retention }: PlanReport): string | null {
+  if (retention === null || retention.messages + retention.people === 0) return null;
+  const people = counted(retention.people, 'person', 'people');
+  return `drops the content of ${counted(retention.messages, 'message')} and personal fields of ${people}`;
+}
+
 export function planSummary(report: PlanReport): string {
   const { organization, requests, minutes, left } = report;
   const due = report.lines.filter((line) => line.due > 0);
@@ -153,6 +159,7 @@ export function planSummary(report: PlanReport): string {
         ['checks', requests.checks > 0 ? counted(requests.checks, 'request') : null],
         ['total', `${costText({ requests: requests.total, minutes })} at the budget`],
         ['spent on this plan', counted(report.spent, 'request')],
+        ['too old', tooOldText(report)],
         ['left for later', later],
       ]),
     ],

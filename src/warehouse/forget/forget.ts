@@ -297,13 +297,26 @@ export interface Age {
 }
 
 /** What is too old and still stored: rows of `kind` (message or person) and `id`. */
-export function expiredSql(): string {
+function expiredSql(): string {
   return substitute(sqlFile('forget/expired'), { stored: storedOf('person') });
 }
 
 /** How an `Age` is bound to the queries. */
-export function ageParams({ deleted, messages, people }: Age) {
+function ageParams({ deleted, messages, people }: Age) {
   return { before: deleted, messages_before: messages, people_before: people };
+}
+
+/** How many messages and people `expireOld` would drop content or personal fields of. */
+export async function countExpired(
+  session: Session,
+  age: Age,
+): Promise<{ readonly messages: number; readonly people: number }> {
+  const rows = await session.all<{ kind: string; found: number }>(
+    `SELECT kind, count(DISTINCT id)::INTEGER AS found FROM (${expiredSql()}) GROUP BY kind`,
+    ageParams(age),
+  );
+  const found = (kind: string) => rows.find((row) => row.kind === kind)?.found ?? 0;
+  return { messages: found('message'), people: found('person') };
 }
 
 /**
