@@ -185,7 +185,7 @@ export async function writeSheetFile(
 }
 
 /** Raises UsageError when the file is there already (without `overwrite`). */
-function refuseExisting(path: string, { overwrite }: WriteOptions): void {
+export function refuseExisting(path: string, { overwrite }: WriteOptions): void {
   if (!overwrite && existsSync(path))
     throw new UsageError(`${path} already exists`, [], { hint: 'Name another file, or pass --force.' });
 }

@@ -18,7 +18,7 @@ import { referringFields, stripJson } from './strip.js';
  */
 
 /** A row of the person, or the parts of another row that name the person. */
-export interface ShownRow {
+interface ShownRow {
   readonly isOwn: boolean;
   /** Of a row that is not the person's own, what identifies it. */
   readonly values: StoredValues;
