@@ -17,7 +17,6 @@ import {
   settingsIn,
   settingsOf,
 } from './organizations.js';
-import { takeRemoved } from './removed.js';
 import type { Settings } from './schema.js';
 import {
   allSecretVariables,
@@ -86,7 +85,7 @@ export interface Config extends Settings {
   readonly encryptionKey: EncryptionKey | undefined;
   /** The settings file, absolute; undefined where there is none. */
   readonly settingsFile: string | undefined;
-  /** Settings of the file that no longer exist, and what replaces each; variables that look like ours and have no effect. */
+  /** Variables that look like ours and have no effect. */
   readonly warnings: readonly string[];
   readonly tuning: Tuning;
   /** Its name in the list of the file; null where the file has no list. */
@@ -340,10 +339,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
       : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
-  const warnings = [
-    ...takeRemoved(shared).map((warning) => `${file}: ${warning}`),
-    ...misspelledVariables(sources.env),
-  ];
+  const warnings = misspelledVariables(sources.env);
   const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);
