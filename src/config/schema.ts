@@ -478,12 +478,6 @@ const serve = section({
       'Header in which these proxies send the name of the user, instead of a login here; who is to write is in serve.users, without a password.',
     )
     .meta({ example: 'X-Forwarded-User' }),
-  report: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether /report shows the report, with titles of topics and conversations and names of companies and users.',
-    ),
   jobs: z
     .array(job)
     .prefault([nightly])

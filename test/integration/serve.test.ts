@@ -197,7 +197,7 @@ it('new settings that it cannot start with are refused, and a change during the 
       (status) => status?.schedule.running?.job === 'second',
     );
     log = '';
-    pulling.set(settings('second', { report: false }));
+    pulling.set(settings('second', { freshness: 50 }));
     served.running.child.kill('SIGHUP');
     await told('the settings are taken over as soon as no job runs');
     pulling.set(settings('third'));
@@ -284,7 +284,7 @@ it('two do not serve one data directory, and none fills another directory that i
 });
 
 describe('what is printed at the start', () => {
-  it('of serve beyond this machine: where it listens, and that there is no login', async () => {
+  it('of serve beyond this machine: where it listens, that there is no login, and that the report is not shown', async () => {
     const pulling = Pulling.into(sandbox, {
       serve: { jobs: [{ name: 'never', run: 'export', ...yearly }] },
     });
@@ -298,8 +298,11 @@ describe('what is printed at the start', () => {
       const [url = ''] = /http:\/\/[\d.]+:\d+/.exec(text) ?? [];
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
       if (isOpen) expect(text).toMatch(/serving on 0\.0\.0\.0, port \d+:\n {2}http:\/\/127\.0\.0\.1:\d+\n/);
+      // Nothing was published yet.
+      expect((await fetch(`${url}/report`)).status).toBe(isOpen ? 404 : 503);
       running.child.kill('SIGTERM');
-      expect((await running.ended).code).toBe(0);
+      const { code, stderr } = await running.ended;
+      expect([code, stderr.includes('/report is not shown')]).toEqual([0, isOpen]);
     }
   });
 

@@ -22,7 +22,7 @@ export interface PageContent {
   readonly now: number;
   /** How often the page refreshes itself. */
   readonly refreshMs: number;
-  /** Whether the route of the report exists. */
+  /** Whether /report shows the report. */
   readonly hasReport: boolean;
   /** Its name in the settings, and where its pages are, where the service has several organizations. */
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
