@@ -10,11 +10,11 @@ process.umask(0o077);
 const argv = process.argv.slice(2);
 const help = argv.length === 1 && ['--help', '-h'].includes(argv[0] ?? '') ? preparedHelp() : null;
 if (help === null) {
-  const [{ commands }, { run }] = await Promise.all([
+  const [{ commandGroups }, { run }] = await Promise.all([
     import('./cli/commands/index.js'),
     import('./cli/run.js'),
   ]);
-  process.exitCode = await run(argv, commands);
+  process.exitCode = await run(argv, commandGroups);
 } else {
   surviveClosedPipes();
   print(help);

@@ -17,9 +17,9 @@ import { indent } from '../text/layout.js';
 
 export const demo = command({
   name: 'demo',
-  summary: 'Show pulls, queries, a push from a spreadsheet and a report; no API key, no network',
+  summary: 'Show it all with generated data: no API key, no network',
   examples: [
-    ['signalhouse demo', 'Takes under a minute; its files stay in ./data/demo'],
+    ['signalhouse demo', 'Its files stay in ./data/demo'],
     ['signalhouse demo --data-dir /tmp/demo', 'Use another directory'],
   ],
   flags: {},

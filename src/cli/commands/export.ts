@@ -50,14 +50,14 @@ type Flags = z.output<z.ZodObject<typeof flags>>;
 export const exportCommand = command({
   name: 'export',
   usage: '[table]',
-  summary: 'Write a table, a view, a query result or everything to Parquet, CSV, Excel or JSON',
+  summary: 'Write a table, a query or everything to Parquet, CSV, Excel or JSON',
   examples: [
     ['signalhouse export backlog --out backlog.csv', 'A view as CSV'],
-    ['signalhouse export backlog --out backlog.xlsx', 'For Excel; text is never a formula'],
-    ['signalhouse export messages --out messages.parquet --force', 'A table; overwrite the file'],
+    ['signalhouse export backlog --out backlog.xlsx', 'For Excel, without formulas'],
+    ['signalhouse export messages --out messages.parquet --force', 'A table'],
     ['signalhouse export --query "FROM topics" --out t.json', 'A query result as JSON'],
     ['signalhouse export --all --out warehouse', 'Everything, as Parquet'],
-    ['signalhouse export --person 90210 --out request-17.json', 'For a person who asks what is held'],
+    ['signalhouse export --person 90210 --out request-17.json', 'What is held of one'],
   ],
   flags,
   async run(given, context) {

@@ -18,13 +18,13 @@ const types = ['person', 'conversation', 'company'] as const;
 export const forget = command({
   name: 'forget',
   usage: '<type> [ids..]',
-  summary: 'Remove people, conversations or companies from every place, after a preview',
+  summary: 'Remove people, conversations or companies, after a preview',
   examples: [
     ['signalhouse forget person 90210', 'Show what is held, and ask'],
-    ['signalhouse forget person --email kim@example.com --yes --reason "request 17"', 'Without a question'],
-    ['signalhouse forget person --list requests.txt --dry-run', 'Only show what is held'],
-    ['signalhouse forget person --email kim@example.com --all', 'In every organization of the settings file'],
-    ['signalhouse forget conversation 3f2b9c1e-0000-4000-8000-000000000000', 'A conversation'],
+    ['signalhouse forget person 90210 --yes --reason "request 17"', 'No question'],
+    ['signalhouse forget person --list requests.txt --dry-run', 'Only show it'],
+    ['signalhouse forget person --email kim@example.com --all', 'In all organizations'],
+    ['signalhouse forget conversation 3f2b9c1e-0000', 'A conversation'],
   ],
   flags: {
     type: z

@@ -1,4 +1,4 @@
-import type { Command, Group } from '../command.js';
+import type { Command, CommandGroup, Group } from '../command.js';
 import { changes } from './changes.js';
 import { config } from './config.js';
 import { demo } from './demo.js';
@@ -18,27 +18,13 @@ import { sql } from './sql.js';
 import { status } from './status.js';
 import { user } from './user.js';
 
-/** Every command, in the order of `--help`. */
-export const commands: readonly (Command | Group)[] = [
-  sync,
-  plan,
-  changes,
-  push,
-  status,
-  explain,
-  sql,
-  exportCommand,
-  report,
-  lake,
-  mcp,
-  serve,
-  user,
-  rebuild,
-  restore,
-  forget,
-  encrypt,
-  doctor,
-  config,
-  sandbox,
-  demo,
+/** Every command, in groups, in the order of `--help` and of the README. */
+export const commandGroups: readonly CommandGroup[] = [
+  { heading: 'Pull', commands: [sync, plan, status, explain] },
+  { heading: 'Change', commands: [changes, push] },
+  { heading: 'Look', commands: [sql, exportCommand, report, mcp] },
+  { heading: 'Run', commands: [serve, user, doctor, config, rebuild, restore, forget, lake, encrypt] },
+  { heading: 'Try', commands: [sandbox, demo] },
 ];
+
+export const commands: readonly (Command | Group)[] = commandGroups.flatMap((group) => group.commands);

@@ -27,7 +27,7 @@ const init = command({
   name: 'init',
   summary: 'Create the namespace of this organization and its tables',
   examples: [
-    ['signalhouse lake init', 'Also checks the catalog, the object store and their credentials'],
+    ['signalhouse lake init', 'Also checks the credentials'],
     ['signalhouse lake init --json', 'What was created, as JSON'],
   ],
   flags: {},
@@ -42,7 +42,7 @@ const publish = command({
   name: 'publish',
   summary: 'Make the lake equal to the published file, in one transaction',
   examples: [
-    ['signalhouse lake publish', 'What has changed since the last publication'],
+    ['signalhouse lake publish', 'What has changed since the last one'],
     ['signalhouse lake publish --compare', 'Also finds what others changed in the lake'],
     ['signalhouse lake publish --json', 'Rows by table, as JSON'],
   ],
@@ -56,10 +56,10 @@ const publish = command({
 
 const status = command({
   name: 'status',
-  summary: 'Show rows by table, the last publication, and whether the lake is behind',
+  summary: 'Show rows by table, and whether the lake is behind',
   examples: [
-    ['signalhouse lake status', 'What the lake has of this organization'],
-    ['signalhouse lake status --json | jq .behind', 'Whether the published file is newer than the lake'],
+    ['signalhouse lake status', 'Rows and the last publication'],
+    ['signalhouse lake status --json | jq .behind', 'Whether it is behind'],
   ],
   flags: {},
   async run(_flags, context) {
@@ -71,7 +71,7 @@ const status = command({
 
 const drop = command({
   name: 'drop',
-  summary: 'Remove this organization from the lake: its tables, or its rows in a shared namespace',
+  summary: 'Remove the tables of this organization from the lake',
   examples: [
     ['signalhouse lake drop', 'Asks before'],
     ['signalhouse lake drop --yes --json', 'Does not ask, for scripts'],
@@ -101,7 +101,7 @@ function isConfirmed(context: Context, { config }: LakeAccess): Promise<boolean>
 
 export const lake: Group = {
   name: 'lake',
-  summary: 'Publish the tables to Iceberg or DuckLake, for Spark, Trino and others',
+  summary: 'Publish tables to Iceberg or DuckLake, for Spark, Trino and others',
   commands: [init, publish, status, drop],
   examples: [
     ['signalhouse lake init', 'Create the tables, and check the settings'],

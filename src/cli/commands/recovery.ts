@@ -76,9 +76,9 @@ export const restore = command({
   usage: '<dir>',
   summary: 'Restore the data directory from a backup of another one',
   examples: [
-    ['signalhouse restore /tmp/backup/var/lib/signalhouse', 'The folder that a backup program restored'],
-    ['signalhouse restore /tmp/backup/data --dry-run', 'Check it, and show what it has and how old it is'],
-    ['signalhouse restore /tmp/backup/data --replace', 'Where the data directory is not empty'],
+    ['signalhouse restore /tmp/backup/var/lib/signalhouse', 'As restic restored it'],
+    ['signalhouse restore /tmp/backup/data --dry-run', 'Check it, show its age'],
+    ['signalhouse restore /tmp/backup/data --replace', 'Move what is there'],
   ],
   flags: {
     dir: text.describe('The data directory as a backup program restored it'),

@@ -32,11 +32,11 @@ export const sync = command({
   summary: 'Pull everything that is due into the warehouse, and publish it',
   examples: [
     ['signalhouse sync', 'Everything that is due'],
-    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes and keep everything fetched'],
-    ['signalhouse sync --push --max-minutes 50', 'A whole night: push changes, then pull'],
-    ['signalhouse sync --lake', 'Pull, then publish to the lake what was pulled'],
+    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes'],
+    ['signalhouse sync --push --max-minutes 50', 'Push changes, then pull'],
+    ['signalhouse sync --lake', 'Pull, then publish to the lake'],
     ['signalhouse sync --only topics,companies', 'These lists and their details'],
-    ['signalhouse sync --push --all', 'Every organization of the settings file'],
+    ['signalhouse sync --push --all', 'Every organization of the file'],
     ['signalhouse sync --json > run.json', 'The summary as JSON'],
   ],
   flags: {
@@ -81,7 +81,7 @@ export const plan = command({
   summary: 'Show what a sync would fetch and how many requests that costs',
   examples: [
     ['signalhouse plan', 'What is due, in requests and minutes'],
-    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave for the next run'],
+    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave due'],
     ['signalhouse plan --only topics --json', 'Topics and their details, as JSON'],
   ],
   flags: planFlags,
@@ -111,8 +111,8 @@ export const push = command({
   examples: [
     ['signalhouse push', 'Send everything that is queued'],
     ['signalhouse push --dry-run', 'Print each PATCH that it would send'],
-    ['signalhouse push --result done.xlsx', 'Write the sheet again, with a result in each row'],
-    ['signalhouse push --all', 'Every organization of the settings file'],
+    ['signalhouse push --result done.xlsx', 'Write the sheet with results'],
+    ['signalhouse push --all', 'Every organization of the file'],
     ['signalhouse push --on-conflict overwrite', 'Overwrite what colleagues changed'],
   ],
   flags: {

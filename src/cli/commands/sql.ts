@@ -20,10 +20,10 @@ const tableLimit = 1_000;
 export const sql = command({
   name: 'sql',
   usage: '[query]',
-  summary: 'Query the published file with SQL, also while a sync runs; without a query, at a prompt',
+  summary: 'Query the published file with SQL; without a query, at a prompt',
   examples: [
     ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'Print a table'],
-    ['signalhouse sql', 'Open a prompt; \\? lists its commands'],
+    ['signalhouse sql', 'Open a prompt; \\? shows help'],
     ['signalhouse sql -f weekly.sql --format csv', 'Run a file of SQL, print CSV'],
     ['signalhouse sql "FROM topics" --json | jq length', 'Print JSON'],
     ['echo "SHOW TABLES" | signalhouse sql -', 'Read the query from stdin'],
