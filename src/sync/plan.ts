@@ -1,6 +1,6 @@
 import { minutesFor } from '../api/budget.js';
 import type { RunObserver } from '../base/observer.js';
-import { ageBy, confirmedNow, runLifecycle } from '../run/lifecycle.js';
+import { runLifecycle } from '../run/lifecycle.js';
 import { countChecks } from './checks.js';
 import { type SyncParts, syncContext } from './context.js';
 import { countDue, look } from './due.js';
@@ -46,7 +46,6 @@ export async function runPlan(
           spent,
           requests: { lists: spent, children, checks, total },
           minutes: minutesFor(total, config),
-          retention: await expiredBy(parts, endedAt),
           left: leftBy(options, spent, children, parts),
         };
         return { report: plan, leftDue: lines.reduce((sum, line) => sum + line.due, 0) };
@@ -55,16 +54,6 @@ export async function runPlan(
   });
   if (error) throw error;
   return report;
-}
-
-async function expiredBy(
-  { warehouse, clock, config }: SyncParts,
-  endedAt: Date,
-): Promise<PlanReport['retention']> {
-  const now = confirmedNow(clock, endedAt);
-  if (now === null) return null;
-  const before = ageBy(config.retention, now);
-  return { before, ...(await warehouse.countExpired(before)) };
 }
 
 /** What a cap on requests or minutes leaves unfetched; the lists are paid for first. */

@@ -1,7 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.js';
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
 import type { Failure, NewDrift, RejectedCounts } from '../run/tally.js';
-import type { Age } from '../warehouse/forget/forget.js';
 import type { Counts, Scan } from '../warehouse/load/batch.js';
 
 /** What a caller may ask of one sync or plan. */
@@ -44,11 +43,6 @@ export interface PlanReport {
   };
   /** Minutes at the configured rate limit. */
   readonly minutes: number;
-  /**
-   * What a sync that ends now drops because it is too old (`retention`): how many messages lose their content, how many people
-   * their personal fields, and before when each is too old. Null when no answer of the service confirms the time.
-   */
-  readonly retention: { readonly before: Age; readonly messages: number; readonly people: number } | null;
   /** With a cap (`--max-requests`, `--max-minutes`): how much of the children it leaves for the next run. */
   readonly left: { readonly requests: number; readonly minutes: number } | null;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { LakeAfterSync } from '../../app/lake.js';
-import type { SyncPushReport } from '../../app/runs.js';
+import type { Planned, SyncPushReport } from '../../app/runs.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
-import type { PlanReport, SyncReport } from '../../sync/report.js';
+import type { SyncReport } from '../../sync/report.js';
 import { type Context, command, limits, only, text, toggle, wait } from '../command.js';
 import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
@@ -95,7 +95,7 @@ export const plan = command({
 async function planOf(
   flags: z.output<z.ZodObject<typeof planFlags>>,
   context: Context,
-): Promise<Done<PlanReport>> {
+): Promise<Done<Planned>> {
   const { plan: makePlan } = await app();
   const result = await observed(setUpAccess(context), (access, run) =>
     makePlan(access, { ...flags, ...run }),
