@@ -1,5 +1,5 @@
 -- The latest changes of priority and state since the date: what was there then, and what is there now. Without first values,
--- which nobody decided.
+-- which are no decisions.
 WITH latest AS (
   SELECT
     changes.entity_id AS topic_id,

@@ -138,7 +138,7 @@ COMMENT ON COLUMN field_changes.source IS 'history (recorded by the API), versio
 COMMENT ON COLUMN field_changes.history_id IS 'The record (history.id). NULL for versions and tombstones.';
 COMMENT ON COLUMN field_changes.run_id IS 'Run that brought the record or the version (ops.runs). NULL for tombstones.';
 
--- A day, such as '2026-03-31', means its begin. A moment is a moment.
+-- A day, such as '2026-03-31', means its start. A moment is a moment.
 CREATE OR REPLACE MACRO changes_since(day) AS TABLE
 SELECT
   entity_type,
@@ -162,4 +162,4 @@ WHERE changed_at >= (
 GROUP BY entity_type, entity_id, field
 HAVING arg_min({value: old_value}, changed_at).value IS DISTINCT FROM arg_max({value: new_value}, changed_at).value;
 
-COMMENT ON MACRO TABLE changes_since IS 'What is different since a day (its begin in UTC), or since a moment? One row per topic, company or person and field that has another value now: entity_type, entity_id, name, field, old_value (before the first change since then), new_value, and of the last change changed_at, changed_by and source, as in field_changes. A field that was changed and changed back is left out.';
+COMMENT ON MACRO TABLE changes_since IS 'What is different since a day (its start in UTC), or since a moment? One row per topic, company or person and field that has another value now: entity_type, entity_id, name, field, old_value (before the first change since then), new_value, and of the last change changed_at, changed_by and source, as in field_changes. A field that was changed and changed back is left out.';

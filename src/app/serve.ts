@@ -68,10 +68,7 @@ export async function serve(
   // It has titles of conversations and names of companies and users.
   const showsReport = access !== undefined || isLoopback(host);
   if (!showsReport)
-    log.warn(
-      { host },
-      '/report is not shown: serve.host is no loopback address, and serve.users names nobody',
-    );
+    log.warn({ host }, '/report is not shown: serve listens beyond this machine, without serve.users');
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {

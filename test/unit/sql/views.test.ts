@@ -440,7 +440,7 @@ describe('what is different since a day', () => {
     ]);
   });
 
-  test('a day means its begin in UTC, a moment itself', async () => {
+  test('a day means its start in UTC, a moment itself', async () => {
     await stand.insert('history', [change('1', '2026-03-10T00:00:00Z', { priority: 'low' }, null)]);
     const found = async (moment: string) => (await since(moment)).length;
     expect(await found('2026-03-10')).toBe(1);
