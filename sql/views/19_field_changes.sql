@@ -1,5 +1,5 @@
 -- Every change of a field that is known, and who made it: from the history where it has one, which knows the moment and the
--- person; from two versions, where no record of the history lies between them that names the field; and from tombstones.
+-- person; from two versions, where no record of the history says between them what the field became; and from tombstones.
 CREATE OR REPLACE VIEW field_changes AS
 WITH entities AS (
   SELECT 'topic' AS entity_type, id AS entity_id, title AS name, deleted_at, deleted_reason, merged_into_id FROM topics
@@ -68,6 +68,13 @@ observed AS (
     AND (earlier_values ->> field) IS DISTINCT FROM (row_values ->> field)
     -- The tombstone says it; only versions say that it came back.
     AND (field NOT IN ('deleted_at', 'merged_into_id') OR (row_values ->> field) IS NULL)
+    -- Only the topic's detail has these, and it had not been fetched before.
+    AND NOT (
+      field IN ('graph_status', 'archived_at', 'detail_unavailable_reason')
+      AND entity_type = 'topic'
+      AND (earlier_values ->> 'graph_status') IS NULL
+      AND (earlier_values ->> 'detail_unavailable_reason') IS NULL
+    )
 ),
 changes AS (
   SELECT entity_type, entity_id, field, old_value, new_value, changed_at, by_whom, 'history' AS source, id, run_id
@@ -96,8 +103,10 @@ changes AS (
     WHERE recorded.entity_type = observed.entity_type
       AND recorded.entity_id = observed.entity_id
       AND recorded.field = observed.field
-      AND recorded.changed_at > observed.earlier_from
-      AND recorded.changed_at <= observed.valid_from
+      AND recorded.new_value IS NOT DISTINCT FROM observed.new_value
+      -- The clocks of the service and of this machine may differ.
+      AND recorded.changed_at > observed.earlier_from - INTERVAL 1 HOUR
+      AND recorded.changed_at <= observed.valid_from + INTERVAL 1 HOUR
   )
   UNION ALL
   SELECT entity_type, entity_id, gone.field, NULL, gone.value, deleted_at, NULL, 'tombstones', NULL, NULL

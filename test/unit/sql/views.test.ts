@@ -84,8 +84,8 @@ test('every view gives the same answer in any session time zone, also after a ch
   ]);
   await stand.insert('topics', [topic('gone', { deleted_at: day(1) })]);
   await stand.insert('topic_versions', [
-    { topic_id: 't', valid_from: day(9), archived_at: day(10) },
-    { topic_id: 't', valid_from: day(8), archived_at: null },
+    { topic_id: 't', valid_from: day(9), graph_status: 'archived', archived_at: day(10) },
+    { topic_id: 't', valid_from: day(8), graph_status: 'active', archived_at: null },
   ]);
   const views = await all('SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL');
   const answers = async (timezone: string) => {
@@ -402,7 +402,12 @@ describe('what is different since a day', () => {
   });
 
   test('versions say what the history does not, and only that', async () => {
-    const version = (ago: number, but: Row) => ({ topic_id: 't', valid_from: day(ago), title: 'A', ...but });
+    const version = (ago: number, but: Row) => ({
+      topic_id: 't',
+      valid_from: day(ago),
+      graph_status: 'active',
+      ...but,
+    });
     await stand.insert('topic_versions', [
       version(9, { priority: 'low', message_count: 1, archived_at: day(20) }),
       version(5, { priority: 'high', message_count: 2, archived_at: day(20) }),
@@ -420,6 +425,16 @@ describe('what is different since a day', () => {
       'message_count | 1',
       'priority | high',
     ]);
+    // What comes with the first detail was not known before.
+    await stand.insert('topic_versions', [
+      { topic_id: 'new', valid_from: day(4) },
+      { topic_id: 'new', valid_from: day(3), graph_status: 'archived', archived_at: day(20) },
+    ]);
+    expect(await lines(stand, "SELECT field FROM field_changes WHERE entity_id = 'new'")).toEqual([]);
+    // The same by a clock of the service that is some minutes ahead.
+    await stand.run(`UPDATE history SET changed_at = '${day(5, 0.1)}'`);
+    const found = "SELECT source, new_value FROM field_changes WHERE field = 'priority' ORDER BY changed_at";
+    expect(await lines(stand, found)).toEqual(['history | high', 'versions | default']);
   });
 
   test('tombstones say what is gone, and versions what came back', async () => {
