@@ -1,7 +1,7 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
 // It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,8 +20,6 @@ try {
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   cpSync(join(root, 'src/prove/assumptions.yaml'), join(fresh, 'prove/assumptions.yaml'));
   chmodSync(join(fresh, 'main.js'), 0o755);
-  // Printed without loading the commands.
-  writeFileSync(join(fresh, 'help.txt'), execFileSync(process.execPath, [join(fresh, 'main.js'), '--help']));
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 } catch (error) {
