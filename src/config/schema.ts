@@ -315,7 +315,9 @@ const job = z.strictObject({
   ),
   timezone: text
     .default('UTC')
-    .describe('Time zone of the schedule; in the hour that a clock change repeats, a job runs once.'),
+    .describe(
+      'Time zone of the schedule. In the hour that a clock change repeats, a job runs once; one whose hours are * or */n runs as often as in any other hour.',
+    ),
   catchUp: z
     .boolean()
     .default(true)

@@ -55,7 +55,7 @@ function backupScript(): string {
     '#!/bin/sh -e',
     ...exported,
     `restic backup --exclude 'worker.duckdb*' --exclude '.unfinished-*' "$SIGNALHOUSE_DATA_DIR"`,
-    'restic forget --prune --keep-daily 14 --keep-weekly 8',
+    'restic forget --prune --keep-last 10 --keep-hourly 48 --keep-daily 14 --keep-weekly 8',
   ];
   writeFileSync(path, `${lines.join('\n')}\n`);
   chmodSync(path, 0o700);

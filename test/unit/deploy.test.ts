@@ -118,6 +118,15 @@ it.each(manifests.filter(({ kind }) => kind !== 'Kustomization'))(
   (manifest) => expect(schemaProblems(manifest)).toBeNull(),
 );
 
+it('what kubectl applies has no Secret, which would replace the real key', () => {
+  const { resources: applied = [] } = the('Kustomization');
+  const kinds = applied.flatMap((name) =>
+    parseAllDocuments(text(folder + name)).map((one) => one.get('kind')),
+  );
+  expect(kinds).toContain('CronJob');
+  expect(manifests.map(({ kind }) => kind)).not.toContain('Secret');
+});
+
 it('two nights never overlap, and one is not cut off', () => {
   expect(cronJob.concurrencyPolicy).toBe('Forbid');
   expect(cronJob.jobTemplate.spec.activeDeadlineSeconds).toBeGreaterThan(50 * 60 + 600);
@@ -199,7 +208,7 @@ describe('many organizations', () => {
         { name: 'globex', dataDir: '/srv/globex', rateLimit: { requests: 60 }, api: { keyFile: '/k' } },
       ],
     };
-    const [all, , acme, , own, globex] = manifestsOf(stringify(file));
+    const [, , all, , acme, , own, globex] = manifestsOf(stringify(file));
     expect(parse(all.data['settings.yaml'])).toEqual({
       api: { baseUrl: 'https://api.example.com/v1' },
       sync: { recheck: 2 },
