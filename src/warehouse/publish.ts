@@ -5,8 +5,8 @@ import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js'
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
 import { firstOf } from '../base/units.js';
+import { readAttributes } from './attribute-file.js';
 import {
-  type AttributeFile,
   attributesSchema,
   attributesShown,
   dropMatched,
@@ -64,15 +64,13 @@ export interface PublishSettings {
   readonly publications: Publications;
   /** What some views show of the settings; their defaults when undefined. */
   readonly analysis: Analysis | undefined;
-  /** What people know of companies, read for each publication. */
-  readonly readAttributes: () => Promise<AttributeFile | null>;
   /** How many earlier contents of signals.duckdb are kept. */
   readonly publishKeep: number;
 }
 
 export const publishDefaults: PublishSettings = {
   ...{ publishMode: 0o600, publications: onlyFullFile, publishKeep: 0 },
-  ...{ analysis: undefined, readAttributes: async () => null },
+  analysis: undefined,
 };
 
 interface PublishParts extends PublishSettings {
@@ -129,7 +127,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   };
   let attributes: PublishedAttributes | null = null;
   try {
-    const file = await parts.readAttributes();
+    const file = await readAttributes(session, dataDir);
     attributes = file && (await matchAttributes(session, file, parts.forgotten));
     const withViews = { ...parts, attributes: attributes ?? undefined };
     const schema = () => [...attributesSchema(attributes), ...schemaOf(withViews)];
