@@ -46,7 +46,7 @@ function unreadable(problem: string): AttributeFile {
 }
 
 /** Takes the rows of a file apart; what is wrong with a row or cell is told, and concerns it alone. */
-export function attributesOf([headers = [], ...lines]: readonly (readonly Cell[])[]): Omit<
+function attributesOf([headers = [], ...lines]: readonly (readonly Cell[])[]): Omit<
   AttributeFile,
   'file'
 > {
