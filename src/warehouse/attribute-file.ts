@@ -46,10 +46,7 @@ function unreadable(problem: string): AttributeFile {
 }
 
 /** Takes the rows of a file apart; what is wrong with a row or cell is told, and concerns it alone. */
-function attributesOf([headers = [], ...lines]: readonly (readonly Cell[])[]): Omit<
-  AttributeFile,
-  'file'
-> {
+function attributesOf([headers = [], ...lines]: readonly (readonly Cell[])[]): Omit<AttributeFile, 'file'> {
   const problems: AttributeProblem[] = [];
   const places: { readonly name: string; readonly at: number }[] = [];
   for (const [at, given] of headers.entries()) {
