@@ -6,7 +6,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defaultYaml } from './default-yaml.mjs';
-import { table } from './markdown.mjs';
 import { readSchema } from './read-schema.mjs';
 import { schemaPage } from './schema-page.mjs';
 
@@ -124,6 +123,21 @@ function partsOfPrivacy(privacy, { classOf, kinds }) {
     kinds: `${table(['kind', 'class', 'what it is', 'analysts', 'strict'], ofKinds)}\n`,
     excluded: `${table(['profile', 'leaves out'], left)}\n`,
   };
+}
+
+/**
+ * A Markdown table.
+ * @param {readonly string[]} header
+ * @param {readonly (readonly string[])[]} rows
+ */
+export function table(header, rows) {
+  const line = (/** @type {readonly string[]} */ cells) => `| ${cells.map(cell).join(' | ')} |`;
+  return [line(header), `|${header.map(() => ' --- |').join('')}`, ...rows.map(line)].join('\n');
+}
+
+/** @param {string} text */
+function cell(text) {
+  return text.replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ');
 }
 
 async function main() {
