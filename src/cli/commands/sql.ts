@@ -99,10 +99,10 @@ export const sql = command({
 async function describe(context: Context, name: string | undefined): Promise<ExitCode> {
   const { SqlSession } = await import('../../app/sql-session.js');
   const session = await SqlSession.open(await setUp(context));
-  const width = tableWidth() ?? 80;
+  const width = tableWidth();
   try {
     if (name === undefined) return answer(context, await session.list(), (all) => relationList(all, width));
-    return answer(context, await session.describe(name), (one) => relationDescription(one, width));
+    return answer(context, await session.describe(name), (one) => relationDescription(one, width ?? 80));
   } finally {
     session.close();
   }

@@ -4,8 +4,11 @@ import { pad, printable, rowLines, wrap } from './layout.js';
 
 const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
 
-/** Every table, view and macro with what it is for, a line each. */
-export function relationList(relations: readonly ListedRelation[], columns: number): string {
+/** Every table, view and macro with what it is for, a line each, which is cut where there are `columns`. */
+export function relationList(
+  relations: readonly ListedRelation[],
+  columns = Number.POSITIVE_INFINITY,
+): string {
   const width = Math.max(0, ...relations.map(({ label }) => widthOf(label)));
   const parts = (['view', 'macro', 'table'] as const).map((kind) => {
     const lines = relations
