@@ -150,7 +150,7 @@ export class Prompt {
       const [, command, argument = ''] = /^(\\\S*)\s*(.*?)\s*;?$/.exec(text) ?? [];
       await (command === undefined ? this.#answer(text) : this.#command(command, argument));
     } catch (error) {
-      if (!isStopped) print(`${errorText(reported(error), width(), '')}`);
+      if (!isStopped) print(errorText(reported(error), width(), ''));
     }
     clearInterval(stopping);
     this.#stop = undefined;
