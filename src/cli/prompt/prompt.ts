@@ -99,7 +99,9 @@ export class Prompt {
   }
 
   /** Takes what was entered since the last statement ended. What has no end yet comes again, with the next line. */
-  #enter(code: string, done: (error: Error | null, result: undefined) => void): void {
+  #enter(entered: string, done: (error: Error | null, result: undefined) => void): void {
+    // Node 24 hands on a paste as it comes from a terminal, where Enter is a carriage return.
+    const code = entered.replace(/\r\n?/g, '\n');
     const isCommand = code.trim().startsWith('\\');
     const { ended, rest } = splitSql(code);
     const isEnded = isCommand || rest === '';
