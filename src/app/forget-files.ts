@@ -12,6 +12,7 @@ import { MergeJournal, mergeJournalPath } from '../push/merge-journal.js';
 import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
+import { attributesFile } from '../warehouse/attribute-file.js';
 import { endedChange, stripPath, withoutStrings } from '../warehouse/forget/apply.js';
 import { type Fingerprints, unescaped } from '../warehouse/forget/fingerprints.js';
 import type { Step } from '../warehouse/forget/records.js';
@@ -20,7 +21,6 @@ import { foreignLogs } from '../warehouse/publish.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { foldersIn } from '../warehouse/store/private-folder.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { attributeFiles } from './attributes.js';
 import type { Setup } from './setup.js';
 
 /** What has to follow a request to forget once the tables are done: the files of the data directory. */
@@ -161,7 +161,7 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
   const isOther = (name: string) =>
     exported.includes(extname(name).toLowerCase()) && ![...others, ...aside].includes(name);
   const foreign = await holding(namesIn(dataDir).filter(isOther));
-  const attributes = await holding(attributeFiles.filter((name) => existsSync(join(dataDir, name))));
+  const attributes = await holding([attributesFile].filter((name) => existsSync(join(dataDir, name))));
   const views = namesIn(join(dataDir, 'views')).filter((name) => {
     const text = readFileSync(join(dataDir, 'views', name), 'utf8');
     return forgotten.redact(text) !== text;

@@ -4,8 +4,8 @@ import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js'
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
 import { firstOf } from '../base/units.js';
+import { readAttributes } from './attribute-file.js';
 import {
-  type AttributeFile,
   attributesSchema,
   attributesShown,
   dropMatched,
@@ -60,15 +60,12 @@ export interface PublishSettings {
   readonly publications: Publications;
   /** What some views show of the settings; their defaults when undefined. */
   readonly analysis: Analysis | undefined;
-  /** What people know of companies, read for each publication. */
-  readonly readAttributes: () => Promise<AttributeFile | null>;
 }
 
 export const publishDefaults: PublishSettings = {
   publishMode: 0o600,
   publications: onlyFullFile,
   analysis: undefined,
-  readAttributes: async () => null,
 };
 
 interface PublishParts extends PublishSettings {
@@ -123,7 +120,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   };
   let attributes: PublishedAttributes | null = null;
   try {
-    const file = await parts.readAttributes();
+    const file = await readAttributes(session, dataDir);
     attributes = file && (await matchAttributes(session, file, parts.forgotten));
     const withViews = { ...parts, attributes: attributes ?? undefined };
     const schema = () => [...attributesSchema(attributes), ...schemaOf(withViews)];

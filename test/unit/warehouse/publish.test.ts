@@ -93,15 +93,14 @@ test('a column of attributes may have any name of ours: the views have their own
   const names = [...new Set([...ours, 'cells', 'found_id', 'row_number'])].filter(
     (name) => name !== 'company_id',
   );
-  const columns = names.map((name) => ({ name, type: 'DOUBLE' as const }));
-  const row = { row: 2, company_id: 'c1', domain: null, cells: names.map((_, at) => String(at)) };
-  const readAttributes = async () => ({
-    file: 'attributes/companies.csv',
-    columns,
-    rows: [row],
-    problems: [],
-  });
-  const warehouse = await open(await ready(), { readAttributes });
+  const dir = await ready();
+  mkdirSync(join(dir, 'attributes'));
+  const lines = [
+    ['company_id', ...names],
+    ['c1', ...names.keys()],
+  ];
+  writeFileSync(join(dir, 'attributes/companies.csv'), lines.map((line) => line.join(',')).join('\n'));
+  const warehouse = await open(dir);
   await loadBatch(warehouse, batchOf(runId, { documents: [doc('companies', 'c1', 0, { name: 'Acme' })] }));
   const { attributes } = await warehouse.publish();
   expect(attributes?.companies).toBe(1);

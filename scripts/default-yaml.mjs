@@ -1,9 +1,3 @@
-// Writes config/default.yaml: every setting with its description and default, from src/config/schema.ts.
-//   node scripts/docs-settings.mjs
-// It reads the built program (npm run build).
-import { writeFileSync } from 'node:fs';
-import { argv } from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
@@ -12,7 +6,6 @@ import { z } from 'zod';
  * @typedef {{ description?: string, example?: unknown, properties?: Record<string, Node>, items?: Node }} Node
  */
 
-const root = fileURLToPath(new URL('../', import.meta.url));
 const columns = 122;
 
 const header =
@@ -29,7 +22,7 @@ const organizations = [
 ].join('\n');
 
 /**
- * The file as text.
+ * config/default.yaml: every setting with its description and default.
  * @param {z.ZodType} schema
  */
 export function defaultYaml(schema) {
@@ -116,9 +109,4 @@ function comment(text, indent, mark = '# ') {
   }
   if (line !== '') lines.push(line);
   return lines.map((one) => `${indent}${mark}${one}`);
-}
-
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  const { settings } = await import(pathToFileURL(`${root}dist/config/schema.js`).href);
-  writeFileSync(`${root}config/default.yaml`, defaultYaml(settings));
 }

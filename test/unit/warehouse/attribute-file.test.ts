@@ -1,13 +1,25 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { attributesOf, readAttributes } from '../../../src/app/attributes.js';
-import { readSheet } from '../../../src/sheet/read.js';
-import { testFolder } from '../../support/test-folders.js';
+import { attributesFile, readAttributes } from '../../../src/warehouse/attribute-file.js';
+import type { AttributeFile } from '../../../src/warehouse/attributes.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { emptyDir, oneWarehouse } from './support.js';
 
-const read = async (text: string) =>
-  attributesOf(await readSheet({ bytes: Buffer.from(text), name: 'companies.csv' }));
+let warehouse: Warehouse;
+oneWarehouse((opened) => {
+  warehouse = opened;
+});
+
+async function read(text: string | Buffer): Promise<AttributeFile> {
+  const dataDir = emptyDir();
+  mkdirSync(join(dataDir, 'attributes'));
+  writeFileSync(join(dataDir, attributesFile), text);
+  const file = await readAttributes(warehouse, dataDir);
+  if (!file) throw new Error('there is a file');
+  return file;
+}
 
 test('most values decide what a column is; what does not fit it is left out and told, row by row', async () => {
   const { columns, rows, problems } = await read(
@@ -81,10 +93,28 @@ test('a day or a number that DuckDB would make NULL is told', async () => {
   ]);
 });
 
-test('a pipe is not waited for', async () => {
-  const dataDir = testFolder();
+test('a cell has the separator and line breaks where it is quoted; rows count as a spreadsheet program counts them', async () => {
+  const { columns, rows, problems } = await read(
+    '\ufeffdomain,note,revenue\r\na.example,"one, ""two""\nthree","1,200"\r\n,,\r\n,x,5,6\r\nb.example\r\n',
+  );
+  expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(['note VARCHAR', 'revenue DOUBLE']);
+  expect(rows.map(({ row, domain, cells }) => [row, domain, ...cells])).toEqual([
+    [2, 'a.example', 'one, "two"\nthree', '1200'],
+    [5, 'b.example', null, null],
+  ]);
+  expect(problems).toEqual([{ row: 4, problem: 'names no company' }]);
+});
+
+test('what is not text in UTF-8, is empty or is a pipe is told, and not waited for', async () => {
+  const told = async (text: string | Buffer) => (await read(text)).problems.map(({ problem }) => problem);
+  expect(await told(Buffer.from('domain,größe\na.example,5\n', 'latin1'))).toEqual([
+    'cannot be read as CSV: save it as CSV UTF-8',
+  ]);
+  expect(await told('')).toEqual(['has no column company_id or domain; its columns are ']);
+  const dataDir = emptyDir();
   mkdirSync(join(dataDir, 'attributes'));
-  execFileSync('mkfifo', [join(dataDir, 'attributes/companies.csv')]);
-  const { rows, problems } = (await readAttributes(dataDir)) ?? {};
+  execFileSync('mkfifo', [join(dataDir, attributesFile)]);
+  const { rows, problems } = (await readAttributes(warehouse, dataDir)) ?? {};
   expect({ rows, problems }).toEqual({ rows: [], problems: [{ row: null, problem: 'is not a file' }] });
+  expect(await readAttributes(warehouse, emptyDir())).toBeNull();
 });
