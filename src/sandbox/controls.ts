@@ -1,10 +1,10 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { type Change, changeKinds } from './colleague.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
 import { type DriftRule, driftRule } from './options.js';
 import type { Service } from './service.js';
+import { type Change, changeKinds } from './world/changes/index.js';
 import { dayShape } from './world/types.js';
 
 const days = z.strictObject({ days: z.number().int().min(0).default(1), shape: dayShape.prefault({}) });

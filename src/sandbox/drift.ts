@@ -7,7 +7,7 @@ import {
   driftMoves,
   driftRule,
 } from './options.js';
-import * as changes from './world/changes/index.js';
+import { changes } from './world/changes/index.js';
 import { type GroupsOf, listedGroupIds, listedTopics } from './world/counts.js';
 import { agentActor, getOrThrow, tick } from './world/history.js';
 import { companyName, personName } from './world/names.js';

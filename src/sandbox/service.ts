@@ -1,13 +1,14 @@
 import type { Log } from '../base/log.js';
-import { type Change, makeChange } from './colleague.js';
 import { Drift } from './drift.js';
 import { FaultRules } from './faults.js';
 import { Renderer } from './handlers/renderer.js';
 import { IdempotencyStore } from './idempotency.js';
 import type { SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
-import { advance, type DayCounts } from './world/advance.js';
+import { advance } from './world/advance.js';
+import { type Change, makeChange } from './world/changes/index.js';
 import { emptyWorld } from './world/generate.js';
+import type { Counts } from './world/period.js';
 import type { DayShape, World } from './world/types.js';
 
 /** One organization, and the renderer of its answers. */
@@ -74,7 +75,7 @@ export class Service {
   }
 
   /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad number */
-  advance(days: number, shape: Partial<DayShape> = {}): DayCounts {
+  advance(days: number, shape: Partial<DayShape> = {}): Counts {
     try {
       return advance(this.world, days, shape);
     } finally {

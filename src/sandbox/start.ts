@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { silentLog } from '../base/log.js';
-import type { Change } from './colleague.js';
 import type { FaultRuleInput } from './faults.js';
 import { type SandboxOptions, withDefaults } from './options.js';
 import { buildServer } from './server.js';
 import { Service } from './service.js';
+import type { Change } from './world/changes/index.js';
 import { generate } from './world/generate.js';
 import type { DayShape } from './world/types.js';
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
-import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
 import { applyFaultAfter, applyFaultBefore, type FaultRule } from './faults.js';
 import type { Call } from './handlers/call.js';
@@ -10,6 +9,7 @@ import type { StoredAnswer } from './idempotency.js';
 import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
 import type { Touched } from './stats.js';
+import type { Change } from './world/changes/index.js';
 
 /** What the hooks below and in server.ts store on a request. */
 declare module 'fastify' {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import type { Change } from '../../src/sandbox/colleague.js';
+import type { Change } from '../../src/sandbox/world/changes/index.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { dayShape } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';

@@ -3,11 +3,11 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writ
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
-import type { Change } from '../../src/sandbox/colleague.js';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import { withDefaults } from '../../src/sandbox/options.js';
 import { buildServer } from '../../src/sandbox/server.js';
 import { Service } from '../../src/sandbox/service.js';
+import type { Change } from '../../src/sandbox/world/changes/index.js';
 import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
 import type { StoredTopic, World } from '../../src/sandbox/world/types.js';

@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.js';
 import type { BodyOf } from '../../contract/endpoints.js';
 import { HttpError, invalid } from '../errors.js';
-import { patchCompany } from '../world/changes/index.js';
+import { changes } from '../world/changes/index.js';
 import { companyCounts, peopleOfCompany } from '../world/counts.js';
 import type { StoredCompany, World } from '../world/types.js';
 import { type Handlers, keyActor, requireCompany } from './call.js';
@@ -52,7 +52,7 @@ function changeCompany(world: World, id: string, item: Item): string[] {
   if (names.length === 0) throw invalid('At least one field must be given');
   const { connections, ...fields } = item;
   const given = { ...fields, ...(connections && { connections: onlyTexts(connections) }) };
-  patchCompany(world, { companyId: id, fields: given }, keyActor);
+  changes.patchCompany(world, { companyId: id, fields: given }, keyActor);
   return names;
 }
 

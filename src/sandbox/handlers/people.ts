@@ -1,4 +1,4 @@
-import { mergePeople } from '../world/changes/index.js';
+import { changes } from '../world/changes/index.js';
 import { peopleOfCompany, personCounts } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredPerson } from '../world/types.js';
@@ -41,7 +41,7 @@ export const personHandlers = {
     for (const id of [...sourcePersonIds, targetId]) requirePerson(world, id);
     const sourceIds = [...new Set(sourcePersonIds)].filter((id) => id !== targetId);
     if (sourceIds.length > 0) {
-      mergePeople(world, { sourceIds, targetId }, keyActor);
+      changes.mergePeople(world, { sourceIds, targetId }, keyActor);
       for (const id of sourceIds) touched.push({ type: 'person', id, fields: ['mergedInto'] });
     }
     return JSON.stringify({ mergedCount: sourceIds.length });

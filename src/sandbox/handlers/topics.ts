@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.js';
 import { invalid } from '../errors.js';
-import { archiveTopic, patchTopic, unarchiveTopic } from '../world/changes/index.js';
+import { changes } from '../world/changes/index.js';
 import { listedTopics, topicCounts } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredAuthor, StoredTopic } from '../world/types.js';
@@ -45,9 +45,9 @@ export const topicHandlers = {
     const fields = Object.keys(body);
     if (fields.length === 0) throw invalid('At least one field must be given');
     const { archived, archivedReason, lifecycleState, priority } = body;
-    patchTopic(world, { topicId: id, fields: { priority, lifecycleState } }, keyActor);
-    if (archived === true) archiveTopic(world, { topicId: id, reason: archivedReason }, keyActor);
-    if (archived === false) unarchiveTopic(world, { topicId: id }, keyActor);
+    changes.patchTopic(world, { topicId: id, fields: { priority, lifecycleState } }, keyActor);
+    if (archived === true) changes.archiveTopic(world, { topicId: id, reason: archivedReason }, keyActor);
+    if (archived === false) changes.unarchiveTopic(world, { topicId: id }, keyActor);
     touched.push({ type: 'topic', id, fields });
     return JSON.stringify(topicOf(renderer, topic));
   },

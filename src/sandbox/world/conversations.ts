@@ -1,22 +1,25 @@
-import { blankMessage } from './changes/conversations.js';
+import { changes } from './changes/index.js';
 import { groupBy } from './counts.js';
+import { agentActor, systemActor } from './history.js';
 import { sourceNamed } from './organization.js';
+import type { Period } from './period.js';
 import { type Random, Zipf } from './random.js';
-import { messageTexts, organizationTexts, type Source } from './texts.js';
-import { busyMoment, hourMs, minuteMs } from './time.js';
+import { messageTexts, type Source } from './texts.js';
+import { busyMoment, minuteMs } from './time.js';
 import { capitalized, type Subject } from './topics.js';
-import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from './types.js';
+import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, StoredTopic, World } from './types.js';
 
 /** Who can write where; a few busy authors and channels are drawn most often. */
 export interface Speakers {
-  /** Connected channels in whose source somebody has an account. */
+  /** Connected channels in whose source a customer has an account. */
+  readonly open: readonly StoredChannel[];
   readonly channels: Zipf<StoredChannel>;
   readonly customers: ReadonlyMap<string, Zipf<StoredAuthor>>;
   readonly staff: ReadonlyMap<string, readonly StoredAuthor[]>;
   readonly bots: ReadonlyMap<string, readonly StoredAuthor[]>;
 }
 
-/** The speakers of a world, of which only people, authors and channels are read; undefined when nobody can write anywhere. */
+/** The speakers of a world; undefined when nobody can write anywhere. */
 export function speakersOf({ authors, channels, people }: World): Speakers | undefined {
   const roleOf = ({ isBot, personId }: StoredAuthor) =>
     isBot ? 'bot' : people.get(personId ?? '')?.isStaff ? 'staff' : 'customer';
@@ -26,6 +29,7 @@ export function speakersOf({ authors, channels, people }: World): Speakers | und
   const open = [...channels.values()].filter((c) => c.isConnected && customers.has(c.sourceName));
   if (open.length === 0) return undefined;
   return {
+    open,
     channels: new Zipf(open, 2),
     customers: new Map([...customers].map(([source, all]) => [source, new Zipf(all, 12)])),
     staff: bySource('staff'),
@@ -33,26 +37,121 @@ export function speakersOf({ authors, channels, people }: World): Speakers | und
   };
 }
 
-/** A conversation so far, as far as its next message depends on it. */
-interface SoFar {
-  readonly source: string;
-  readonly subject: Subject;
-  readonly messages: readonly StoredMessage[];
-  /** Who wrote the first message. */
-  readonly opener: StoredAuthor | undefined;
-  /** Whether staff takes part at all: some conversations never get an answer. */
-  readonly answered: boolean;
+/** The topic that conversations belong to, if any, once it exists. */
+export interface About {
+  topic?: StoredTopic;
 }
 
-/** Drafts the next message of a conversation: who writes what, before it is in the world. */
-export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar) {
-  const { subject, messages, opener } = soFar;
-  const source = sourceNamed(soFar.source);
+/** A conversation that takes place in a period. */
+export interface Conversation {
+  readonly speakers: Speakers;
+  readonly random: Random;
+  readonly subject: Subject;
+  readonly channel: StoredChannel;
+  /** Whether staff takes part at all: some conversations never get an answer. */
+  readonly answered: boolean;
+  readonly about: About;
+  /** Who writes the first message, if that is decided. */
+  opener?: StoredAuthor;
+  /** Where it goes on, or was begun. */
+  group?: StoredGroup | undefined;
+}
+
+/** A conversation about a subject: a new one, or one that goes on where customers still can write. */
+export function conversationOf(
+  random: Random,
+  speakers: Speakers,
+  subject: Subject,
+  about: About,
+  goesOn?: StoredGroup,
+): Conversation {
+  const before = speakers.open.find((one) => one.id === goesOn?.channelId);
+  const channel = before ?? speakers.channels.draw(random);
+  const group = before === undefined ? undefined : goesOn;
+  return { speakers, random, subject, channel, answered: random.chance(0.72), about, group };
+}
+
+/**
+ * Plans the messages of a conversation. It begins at a busy moment between two, and ends by the later one unless it is too
+ * long for that. `begins` is done right before its first message.
+ */
+export function planConversation(
+  period: Period,
+  conversation: Conversation,
+  size: number,
+  [from, to]: readonly [from: number, to: number],
+  begins: () => void = () => undefined,
+): void {
+  const { random, channel } = conversation;
+  const offsets = [0];
+  while (offsets.length < size) {
+    const isLong = random.chance(0.06);
+    const short = sourceNamed(channel.sourceName).threads ? [1, 45] : [5, 300];
+    const [least = 1, most = 1] = isLong ? [10 * 60, 70 * 60] : short;
+    offsets.push((offsets.at(-1) ?? 0) + random.whole(least, most) * minuteMs + random.whole(0, 59_999));
+  }
+  const start = busyMoment(random, from, to);
+  const first = Math.max(from, start - Math.max(0, start + (offsets.at(-1) ?? 0) - to));
+  period.at(first, begins);
+  for (const offset of offsets) period.at(first + offset, () => speak(period, conversation));
+}
+
+/** How many messages a conversation has: most are short, a few are very long. */
+export function conversationSize(random: Random, most: number): number {
+  const kind = random.weighted({ one: 20, few: 48, some: 24, many: 7, endless: 1 });
+  const [least, largest] = { one: [1, 1], few: [2, 4], some: [5, 8], many: [9, 20], endless: [21, 60] }[
+    kind
+  ] as [number, number];
+  return Math.min(random.whole(least, largest), most);
+}
+
+/** Adds the next message of a conversation. */
+function speak(period: Period, conversation: Conversation): void {
+  const { world, counts, messageIds } = period;
+  const { random } = conversation;
+  // It may have gone with its last message.
+  const known = world.groups.get(conversation.group?.id ?? '');
+  const group = known ?? openGroup(world, conversation);
+  conversation.group = group;
+  const messages = group.messageIds.flatMap((id) => world.messages.get(id) ?? []);
+  const { author, fields } = draftMessage(conversation, messages, world);
+  const message = changes.addMessage(
+    world,
+    { groupId: group.id, authorId: author.id, ...fields },
+    systemActor,
+  );
+  if (random.chance(0.06))
+    message.metadata = { plan: random.pick(['free', 'team', 'enterprise']), seats: random.whole(1, 500) };
+  if (message.replyToId === null && random.chance(0.08)) {
+    // The beginning of the text; never splits a character.
+    const content = [...message.content.slice(0, 160)].slice(0, 120).join('');
+    message.quoteHighlights.push({ confidence: random.whole(50, 100) / 100, content });
+  }
+  messageIds.push(message.id);
+  counts.messages += 1;
+}
+
+function openGroup(world: World, { random, subject, channel, about }: Conversation): StoredGroup {
+  // A topic that was dissolved in the meantime gets no conversation more.
+  const found = world.topics.get(about.topic?.id ?? '');
+  const topicId = found === undefined || found.graphStatus === 'superseded' ? null : found.id;
+  const title = topicId !== null && random.chance(0.8) ? groupTitle(random, subject) : null;
+  const similarityAtAssignment = topicId === null ? null : random.whole(6200, 9900) / 10_000;
+  const given = { channelId: channel.id, topicId, title, similarityAtAssignment };
+  return changes.addGroup(world, given, agentActor);
+}
+
+/** The next message of a conversation: who writes what. */
+function draftMessage(
+  { random, speakers, subject, channel, answered, about, ...conversation }: Conversation,
+  messages: readonly StoredMessage[],
+  world: World,
+) {
+  const source = sourceNamed(channel.sourceName);
   const turn = messages.length;
-  const staff = soFar.answered ? (speakers.staff.get(source.name) ?? []) : [];
+  const opener = world.authors.get(messages[0]?.authorId ?? '');
+  const staff = answered ? (speakers.staff.get(source.name) ?? []) : [];
   const bots = speakers.bots.get(source.name) ?? [];
-  const customers = speakers.customers.get(source.name);
-  if (customers === undefined) throw new RangeError(`nobody has an account in ${source.name}`);
   const role: Role =
     opener === undefined
       ? 'opener'
@@ -64,94 +163,34 @@ export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar) {
           note: staff.length > 0 && source.notes ? 9 : 0,
           bot: bots.length > 0 ? 4 : 0,
         });
-  let author = opener;
+  let author = opener ?? conversation.opener;
   if (role === 'answer' || role === 'note') author = random.pick(staff);
   else if (role === 'bot') author = random.pick(bots);
-  else if (author === undefined || role === 'echo') author = customers.draw(random);
-  const isLong = role === 'opener' && subject.kind === 'bug' && random.chance(0.0012);
-  const content = isLong ? longText(random, subject) : messageText(random, subject, role);
-  const answered = turn > 0 && random.chance(0.4) ? random.whole(Math.max(0, turn - 4), turn - 1) : -1;
-  const threaded = turn > 0 && source.threads && random.chance(0.85);
+  else if (author === undefined || role === 'echo')
+    author = (speakers.customers.get(source.name) as Zipf<StoredAuthor>).draw(random);
+  const isLong = role === 'opener' && subject.kind === 'bug' && random.chance(0.004);
+  const replied =
+    turn > 0 && random.chance(0.4) ? messages[random.whole(Math.max(0, turn - 4), turn - 1)] : null;
   return {
     author,
     fields: {
-      content,
+      content: isLong ? longText(random, subject) : messageText(random, subject, role),
       isInternal: role === 'note',
-      replyToId: messages[answered]?.id ?? null,
-      threadId: threaded ? (messages[0]?.id ?? null) : null,
+      replyToId: replied?.id ?? (turn === 0 ? elsewhere(random, world, about.topic) : null),
+      threadId: turn > 0 && source.threads && random.chance(0.85) ? (messages[0]?.id ?? null) : null,
       title: titleOf(source, subject, messages[0]),
     },
   };
 }
 
-export interface Conversation {
-  readonly group: StoredGroup;
-  readonly messages: StoredMessage[];
-}
-
-interface ConversationPlan {
-  readonly subject: Subject;
-  /** Null for a conversation that belongs to no topic. */
-  readonly topicId: string | null;
-  /** The conversation begins between these, and ends by `to` unless it is longer than that. */
-  readonly from: number;
-  readonly to: number;
-  /** How many messages it has, at least one. */
-  readonly size: number;
-  /** Whether its first message is very long. */
-  readonly long: boolean;
-}
-
-/** A finished conversation of the past. */
-export function makeConversation(random: Random, speakers: Speakers, plan: ConversationPlan): Conversation {
-  const { subject, topicId, to } = plan;
-  const channel = speakers.channels.draw(random);
-  const source = sourceNamed(channel.sourceName);
-  const times = timesOf(random, source, plan);
-  const group: StoredGroup = {
-    id: random.uuid(),
-    topicId,
-    title: topicId !== null && random.chance(0.8) ? groupTitle(random, subject) : null,
-    similarityAtAssignment: topicId === null ? null : random.whole(6200, 9900) / 10_000,
-    archivedAt: random.chance(0.03)
-      ? Math.min(to, (times.at(-1) ?? to) + random.whole(1, 90) * hourMs)
-      : null,
-    channelId: channel.id,
-    messageIds: [],
-  };
-  const messages: StoredMessage[] = [];
-  const answered = random.chance(0.74);
-  let opener: StoredAuthor | undefined;
-  for (const createdAt of times) {
-    const soFar = { source: source.name, subject, messages, opener, answered };
-    const { author, fields } = draftMessage(random, speakers, soFar);
-    opener ??= author;
-    const message = { ...blankMessage(random, group.id, author, channel), createdAt, ...fields };
-    if (plan.long && messages.length === 0) message.content = longText(random, subject);
-    if (random.chance(0.06))
-      message.metadata = { plan: random.pick(['free', 'team', 'enterprise']), seats: random.whole(1, 500) };
-    addLaterEvents(random, message, source, to);
-    messages.push(message);
-    group.messageIds.push(message.id);
-  }
-  return { group, messages };
-}
-
-/** How many messages a conversation has: most are short, a few are very long. */
-export function conversationSize(random: Random, most: number): number {
-  const kind = random.weighted({ one: 20, few: 48, some: 24, many: 7, endless: 1 });
-  const size = {
-    one: 1,
-    few: random.whole(2, 4),
-    some: random.whole(5, 8),
-    many: random.whole(9, 20),
-    endless: random.whole(21, 60),
-  }[kind];
-  return Math.max(1, Math.min(size, most));
+/** Sometimes a message answers one of another conversation of the topic. */
+function elsewhere(random: Random, { groups }: World, topic: StoredTopic | undefined): string | null {
+  if (topic === undefined || topic.groupIds.length < 2 || !random.chance(0.03)) return null;
+  return groups.get(topic.groupIds[0] ?? '')?.messageIds[0] ?? null;
 }
 
 /** The title of a conversation within its topic. */
-export function groupTitle(random: Random, { area, phrase }: Subject): string {
+function groupTitle(random: Random, { area, phrase }: Subject): string {
   if (random.chance(0.5)) return capitalized(phrase);
   return `${capitalized(area)}: ${random.pick(messageTexts.groupTitles)}`;
 }
@@ -161,41 +200,6 @@ function titleOf(source: Source, subject: Subject, first: StoredMessage | undefi
   if (source.name !== 'email' && source.name !== 'github') return null;
   if (first === undefined) return capitalized(subject.phrase);
   return source.name === 'email' && first.title !== null ? `Re: ${first.title}` : null;
-}
-
-function timesOf(random: Random, source: Source, plan: ConversationPlan): number[] {
-  const offsets = [0];
-  let last = 0;
-  while (offsets.length < plan.size) {
-    const isLong = random.chance(0.06);
-    const short = source.threads ? { from: 1, to: 45 } : { from: 5, to: 300 };
-    const { from, to } = isLong ? { from: 10 * 60, to: 70 * 60 } : short;
-    const pause = random.whole(from, to);
-    last += pause * minuteMs + random.whole(0, 59_999);
-    offsets.push(last);
-  }
-  const start = busyMoment(random, plan.from, plan.to);
-  const shift = Math.max(0, start + last - plan.to);
-  return offsets.map((offset) => start - shift + offset);
-}
-
-/** Adds what happened to a message after it was written: edits, deletion, reactions, highlighted quotes. */
-function addLaterEvents(random: Random, message: StoredMessage, source: Source, latest: number): void {
-  const fate = random.unit();
-  const later = Math.min(latest, message.createdAt + random.whole(1, 200) * minuteMs);
-  if (fate < 0.04) message.editedAt = later;
-  else if (fate < 0.052) message.deletedAt = later;
-  if (source.reactions && random.chance(0.13)) {
-    for (const kind of random.sample(organizationTexts.reactions, random.whole(1, 2))) {
-      const count = random.chance(0.1) ? random.whole(5, 40) : random.whole(1, 4);
-      message.reactions.push({ ...kind, count });
-    }
-  }
-  if (message.replyToId === null && random.chance(0.08)) {
-    // The beginning of the text; never splits a character.
-    const content = [...message.content.slice(0, 160)].slice(0, 120).join('');
-    message.quoteHighlights.push({ confidence: random.whole(50, 100) / 100, content });
-  }
 }
 
 /** The role of a message: the first one, its author again, another customer, staff, an internal note, thanks, a bot. */

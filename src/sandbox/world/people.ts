@@ -2,18 +2,15 @@ import { asciiOf, bio, companyName, jobTitle, personName } from './names.js';
 import { accountId, pickSource } from './organization.js';
 import { Random, Zipf } from './random.js';
 import { organizationTexts } from './texts.js';
-import { dayMs, weekMs } from './time.js';
+import { weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
 
 /** For every so many people there is one account that belongs to no person. */
 const peoplePerUnknownAuthor = 9;
 
-/** People and companies from this index on are duplicates that were merged away until today. */
-const duplicatesFrom = 1_000_000;
-
-/** The companies that exist now, the organization's own first, then the duplicates. Names may repeat, domains do not. */
-export function makeCompanies(sizes: WorldSizes, duplicates: number): StoredCompany[] {
-  return indexesOf(sizes.companies, duplicates).map((i) => {
+/** The companies, the organization's own first. Names may repeat, domains do not. */
+export function makeCompanies(sizes: WorldSizes): StoredCompany[] {
+  return Array.from({ length: sizes.companies }, (_, i) => {
     const random = new Random(sizes.seed, 'company', i);
     const own = i === 0;
     const name = own ? organizationTexts.name : companyName(random);
@@ -30,7 +27,7 @@ export function makeCompanies(sizes: WorldSizes, duplicates: number): StoredComp
       logoUrl: random.chance(0.75) ? `https://logos.example/${domain}.png` : null,
       isVip: !own && random.chance(0.09),
       isOrgCompany: own,
-      createdAt: sizes.now - random.whole(1, sizes.weeks * 7) * dayMs,
+      createdAt: sizes.now - Math.floor((2 + random.unit()) * sizes.weeks * weekMs),
       connections: {
         ...(random.chance(0.5) ? { linkedin: `https://linkedin.example/company/${handle}` } : {}),
         ...(random.chance(0.3) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
@@ -54,16 +51,16 @@ function recordsElsewhere(random: Random, handle: string): StoredCompany['identi
 }
 
 /** People with their accounts in the sources, and accounts that belong to no person. */
-export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[], duplicates: number) {
+export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[]) {
   const people: StoredPerson[] = [];
   const authors: StoredAuthor[] = [];
   const own = companies[0];
   const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
-  for (const i of indexesOf(sizes.people, duplicates)) {
+  for (let i = 0; i < sizes.people; i++) {
     const random = new Random(sizes.seed, 'person', i);
     // The first of every sixty is staff, so that any number of people includes staff; bots are rarer.
-    const isStaff = own !== undefined && i < duplicatesFrom && i % 60 === 0;
-    const isBot = !isStaff && i < duplicatesFrom && i % 400 === 3;
+    const isStaff = own !== undefined && i % 60 === 0;
+    const isBot = !isStaff && i % 400 === 3;
     const company = isStaff ? own : isBot || random.chance(0.22) ? undefined : customers?.draw(random);
     const person = makePerson(random, sizes, i, company, isStaff, isBot);
     for (const source of chosenSources(random, isStaff, isBot)) {
@@ -76,11 +73,6 @@ export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[
   for (let i = 0; i < Math.ceil(sizes.people / peoplePerUnknownAuthor); i++)
     authors.push(makeUnknownAuthor(sizes.seed, i));
   return { people, authors };
-}
-
-function indexesOf(count: number, duplicates: number): number[] {
-  const from = (first: number, length: number) => Array.from({ length }, (_, i) => first + i);
-  return [...from(0, count), ...from(duplicatesFrom, duplicates)];
 }
 
 function makePerson(
@@ -117,7 +109,7 @@ function makePerson(
     isVip: !isStaff && !isBot && random.chance(company?.isVip === true ? 0.3 : 0.04),
     isBot,
     isStaff,
-    createdAt: sizes.now - Math.floor(random.unit() * sizes.weeks * weekMs),
+    createdAt: sizes.now - Math.floor((1 + random.unit()) * sizes.weeks * weekMs),
     authorIds: [],
   };
 }

@@ -22,7 +22,7 @@ interface KindOfTopic {
   readonly circumstances: Texts;
 }
 
-type TopicLists = 'reporters' | 'places' | 'extraKeywords' | 'properNouns' | 'awkwardTitles' | 'summaryNews';
+type TopicLists = 'reporters' | 'places' | 'extraKeywords' | 'properNouns' | 'awkwardTitles';
 interface TopicTexts extends Readonly<Record<TopicLists | 'deals', Texts>> {
   readonly kinds: Readonly<Record<Kind, KindOfTopic>>;
   readonly scores: Readonly<Record<Priority, { readonly weight: number; readonly reason: string }>>;
@@ -72,15 +72,5 @@ function load<T>(name: string): T {
 }
 
 export const topicTexts = load<TopicTexts>('topics');
-/** What somebody noticed, as a clause, and a sentence that says more about it. */
-type Noticed = readonly [string, string];
-
-interface AreaWithDuplicates {
-  readonly area: string;
-  readonly pairs: readonly (readonly [Noticed, Noticed])[];
-}
-
-/** Problems by their area, each as two people noticed it. */
-export const duplicateTexts = load<readonly AreaWithDuplicates[]>('duplicates');
 export const messageTexts = load<MessageTexts>('messages');
 export const organizationTexts = load<OrganizationTexts>('organization');

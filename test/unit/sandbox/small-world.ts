@@ -1,4 +1,4 @@
-import { archiveTopic } from '../../../src/sandbox/world/changes/index.js';
+import { changes } from '../../../src/sandbox/world/changes/index.js';
 import { defaultSizes, generate } from '../../../src/sandbox/world/generate.js';
 import type {
   StoredCompany,
@@ -21,7 +21,7 @@ export function smallWorld() {
   const [exports, login, archived] = [...world.topics.values()].filter(
     ({ graphStatus, groupIds, migrated }) => graphStatus === 'active' && groupIds.length > 0 && !migrated,
   ) as [StoredTopic, StoredTopic, StoredTopic];
-  archiveTopic(world, { topicId: archived.id, reason: 'answered in the docs' }, colleague);
+  changes.archiveTopic(world, { topicId: archived.id, reason: 'answered in the docs' }, colleague);
   Object.assign(exports, { priority: 'default', lifecycleState: null });
   const merged = new Set(world.merges.map(({ targetId }) => targetId));
   const [ada, bob, other] = [...world.people.values()].filter(

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { IdempotencyStore } from '../../../src/sandbox/idempotency.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
-import { patchPerson } from '../../../src/sandbox/world/changes/index.js';
+import { changes } from '../../../src/sandbox/world/changes/index.js';
 import { call, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -158,7 +158,7 @@ it('the history of a person leaves out the system by default, and returns 20 rec
   for (let n = 0; n < 25; n += 1) {
     const by = n % 5 === 0 ? 'system' : 'agent';
     const given = { personId: ada.id, fields: { description: `about ${n}` } };
-    patchPerson(small.world, given, { by, userId: null });
+    changes.patchPerson(small.world, given, { by, userId: null });
   }
   const short: { history: { changedBy: string }[]; totalCount: number } = await body(path);
   expect(short.history).toHaveLength(20);
