@@ -9,7 +9,6 @@ import { z } from 'zod';
 import { messageOf } from '../base/errors.js';
 import { controls } from './controls.js';
 import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
-import { describeApi } from './openapi.js';
 import type { Service } from './service.js';
 import { v1 } from './v1.js';
 import { UnknownEntityError } from './world/history.js';
@@ -48,7 +47,7 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   });
   await app.register(v1(service), { prefix: '/v1' });
   await app.register(controls(service), { prefix: '/__sandbox' });
-  app.get('/openapi.json', { schema: { hide: true } }, () => describeApi(app));
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   return app;
 }
 

@@ -1,5 +1,4 @@
 import type { Log } from '../base/log.js';
-import { Drift } from './drift.js';
 import { FaultRules } from './faults.js';
 import { Renderer } from './handlers/renderer.js';
 import { IdempotencyStore } from './idempotency.js';
@@ -8,7 +7,6 @@ import { Statistics } from './stats.js';
 import { advance } from './world/advance.js';
 import { type Change, makeChange } from './world/changes/index.js';
 import { emptyWorld } from './world/generate.js';
-import type { Counts } from './world/period.js';
 import type { DayShape, World } from './world/types.js';
 
 /** One organization, and the renderer of its answers. */
@@ -41,8 +39,6 @@ export class Service {
   readonly clock = serviceClock();
   readonly stats: Statistics;
   readonly faults: FaultRules;
-  /** Applies to the organization of the first key, like `advance` and `change`. */
-  readonly drift: Drift;
   readonly idempotency = new IdempotencyStore(this.clock.now);
   readonly tenant: Tenant;
   readonly #principals: readonly Principal[];
@@ -52,13 +48,11 @@ export class Service {
     readonly world: World,
     readonly log: Log,
   ) {
-    const { apiKey, drift, faults, pagingFault, rate } = settings;
+    const { apiKey, faults, pagingFault, rate } = settings;
     this.stats = new Statistics(rate.windowMs);
     this.faults = new FaultRules(world.seed);
     this.faults.add(faults);
     if (pagingFault) this.faults.add([{ kind: 'paging', how: pagingFault }]);
-    this.drift = new Drift(world);
-    if (drift) this.drift.start(drift);
     this.tenant = { world, renderer: new Renderer(world, settings) };
     const other = { id: 'org_other', name: 'Another Organization', slug: 'another-organization' };
     const empty = emptyWorld(other, world.now);
@@ -75,9 +69,9 @@ export class Service {
   }
 
   /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad number */
-  advance(days: number, shape: Partial<DayShape> = {}): Counts {
+  advance(days: number, shape: Partial<DayShape> = {}): void {
     try {
-      return advance(this.world, days, shape);
+      advance(this.world, days, shape);
     } finally {
       this.tenant.renderer.worldChanged();
     }

@@ -44,7 +44,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     clearFaults: () => faults.clear(),
     /** Sets how far the service's clock is ahead of the machine's. */
     skewClock: (skewMs: number) => service.clock.skew(skewMs),
-    /** Lets whole days pass: new messages and topics, edits, merges, archives. Returns how often each happened. */
+    /** Lets whole days pass: new messages and topics, edits, merges, archives. */
     advance: (days: number, shape?: Partial<DayShape>) => service.advance(days, shape),
     /** Makes one change as a member of the organization, without a key or a limit; returns what was made or changed. */
     change: (change: Change) => service.change(change),

@@ -53,13 +53,17 @@ export class PeakRequests {
 
 type Counts = Record<string, number>;
 
+const nothing = () => ({
+  requests: 0,
+  replays: 0,
+  routes: {} as Record<string, Counts>,
+  faults: {} as Counts,
+});
+
 /** Counts what the service did since the start or the last reset, for tests and for people who observe a client. */
 export class Statistics {
   #peak: PeakRequests;
-  #requests = 0;
-  #replays = 0;
-  #routes: Record<string, Counts> = {};
-  #faults: Counts = {};
+  #counts = nothing();
   #writes: Write[] = [];
 
   constructor(private readonly windowMs: number) {
@@ -68,29 +72,26 @@ export class Statistics {
 
   reset(): void {
     this.#peak = new PeakRequests(this.windowMs);
-    this.#requests = 0;
-    this.#replays = 0;
-    this.#routes = {};
-    this.#faults = {};
+    this.#counts = nothing();
     this.#writes = [];
   }
 
   arrived(key: string): void {
-    this.#requests += 1;
+    this.#counts.requests += 1;
     this.#peak.record(key);
   }
 
   answered(route: string, outcome: string): void {
-    this.#routes[route] ??= {};
-    increment(this.#routes[route], outcome);
+    this.#counts.routes[route] ??= {};
+    increment(this.#counts.routes[route], outcome);
   }
 
   faultApplied(kind: string): void {
-    increment(this.#faults, kind);
+    increment(this.#counts.faults, kind);
   }
 
   replayed(): void {
-    this.#replays += 1;
+    this.#counts.replays += 1;
   }
 
   wrote(write: Write): void {
@@ -115,20 +116,17 @@ export class Statistics {
 
   read() {
     const byKey = this.#peak.most();
+    const { routes } = this.#counts;
     return {
-      /** Requests that arrived with a valid key, whatever their outcome. */
-      requests: this.#requests,
-      /** By endpoint name (`unknown`: no such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
-      routes: structuredClone(this.#routes),
-      tooManyRequests: Object.values(this.#routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
+      /** `requests` that arrived with a valid key, whatever their outcome; `routes` has them by endpoint name (`unknown`: no
+       * such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
+      ...structuredClone(this.#counts),
+      tooManyRequests: Object.values(routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
       /** The most requests of one key in any window of the rate limit, however aligned. */
       mostInAnyWindow: Math.max(0, ...Object.values(byKey)),
       mostInAnyWindowByKey: byKey,
       windowMs: this.windowMs,
       writesExecuted: this.#writes.length,
-      replays: this.#replays,
-      /** How often each kind of fault was applied. */
-      faults: { ...this.#faults },
     };
   }
 }

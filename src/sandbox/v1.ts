@@ -52,34 +52,7 @@ export function v1(service: Service): FastifyPluginAsync {
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
-    refuseOtherMethods(app);
   };
-}
-
-/** A method that the document does not name for a path is answered 405, with those that it names. */
-function refuseOtherMethods(app: FastifyInstance): void {
-  const declared = new Map<string, Set<string>>();
-  for (const { method, path } of Object.values(endpoints)) {
-    const methods = declared.get(path) ?? new Set();
-    declared.set(path, methods.add(method));
-    // fastify answers HEAD wherever it answers GET.
-    if (method === 'GET') methods.add('HEAD');
-  }
-  for (const [path, methods] of declared) {
-    const allow = [...methods].sort().join(', ');
-    app.route({
-      method: app.supportedMethods.filter((method) => !methods.has(method)),
-      url: routeUrl(path),
-      exposeHeadRoute: false,
-      schema: { hide: true },
-      // Before the body is looked at, which may be missing or wrong as well.
-      onRequest: async (request, reply) => {
-        void reply.header('allow', allow);
-        throw new HttpError(405, `${request.method} is not allowed here; allowed: ${allow}`);
-      },
-      handler: noSuchPath,
-    });
-  }
 }
 
 /** A path of the document as fastify writes it. */
@@ -218,6 +191,5 @@ function routeOf(request: FastifyRequest): string {
 function outcomeOf(request: FastifyRequest, reply: FastifyReply): string {
   const { fault } = request;
   if (fault?.kind === 'status' || fault?.kind === 'html') return String(fault.status);
-  if (fault?.kind === 'commit-then-drop') return 'reset';
   return fault?.kind === 'reset' || fault?.kind === 'hang' ? fault.kind : String(reply.statusCode);
 }

@@ -86,7 +86,7 @@ const meanWeights = {
     truncate: 1,
     untrue: 4,
     doubt: 4,
-    drift: 2,
+    leftOut: 2,
     between: 4,
     paging: 1,
     weather: 3,
@@ -201,7 +201,6 @@ export interface ActMove {
 }
 export type StormMove =
   | { readonly fault: FaultRuleInput }
-  | { readonly drift: number }
   | { readonly between: ChangeMove; readonly route: string; readonly after?: number }
   | { readonly weather: number }
   /** Minutes without an answer. */
@@ -343,8 +342,13 @@ function stormMove(random: Random, weights: Weights): StormMove {
       };
     case 'untrue':
       return { fault: { kind: 'replace', ...random.pick(untrue), probability: 0.25 } };
-    case 'drift':
-      return { drift: random.whole(1, 1e6) };
+    case 'leftOut':
+      return {
+        fault: {
+          ...{ kind: 'paging', how: 'leave-out', times: random.whole(1, 6) },
+          match: { route: random.pick(['topics', 'people', 'companies']) },
+        },
+      };
     case 'between':
       return between(random);
     case 'outage':

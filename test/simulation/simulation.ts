@@ -328,7 +328,6 @@ export class Simulation {
   #storm(move: StormMove, night: Night): void {
     this.#say(JSON.stringify(move));
     if ('fault' in move) this.service.faults.add([move.fault]);
-    else if ('drift' in move) this.service.drift.start({ seed: move.drift, times: 4 });
     else if ('weather' in move) this.#weather(move.weather);
     else if ('outage' in move) {
       this.#downFrom = this.service.stats.read().requests + 3;
@@ -366,7 +365,6 @@ export class Simulation {
 
   #clear(): void {
     this.service.faults.clear();
-    this.service.drift.stop();
     this.#downFrom = Number.POSITIVE_INFINITY;
     this.service.tenant.renderer.worldChanged();
     this.#weather(0);

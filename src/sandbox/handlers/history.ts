@@ -1,5 +1,6 @@
+import { getOrThrow } from '../world/history.js';
 import type { EntityType, StoredHistory, StoredMerge, World } from '../world/types.js';
-import { requireCompany, requirePerson, requireTopic } from './call.js';
+import { requireTopic } from './call.js';
 import { iso, without } from './renderer.js';
 
 /** The field names of each kind of entity in `mergedInto` and `merges`. */
@@ -11,9 +12,10 @@ const names = {
 
 /** The history of an entity that exists, or was merged into another, latest first. @throws HttpError 404 */
 export function requireHistory(world: World, type: EntityType, id: string): StoredHistory[] {
-  const require = { topic: requireTopic, company: requireCompany, person: requirePerson }[type];
   const isMerged = world.merges.some((merge) => merge.entityType === type && isSource(merge, id));
-  if (!isMerged) require(world, id);
+  if (!isMerged && type === 'topic') requireTopic(world, id);
+  if (!isMerged && type !== 'topic')
+    getOrThrow<unknown>(type === 'person' ? world.people : world.companies, type, id);
   return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
 }
 

@@ -4,15 +4,15 @@ import { isLive, planHappenings } from './happenings.js';
 import { agentActor, systemActor } from './history.js';
 import { asciiOf, personName } from './names.js';
 import { accountId } from './organization.js';
-import { type Counts, noCounts, Period } from './period.js';
+import { Period } from './period.js';
 import type { Random } from './random.js';
 import { makeStory } from './stories.js';
 import { dayMs } from './time.js';
-import { detectTopic, subjectOf, uniqueTopicText } from './topics.js';
+import { detectTopic, uniqueTopicText } from './topics.js';
 import { type DayShape, dayShape, type StoredAuthor, type World } from './types.js';
 
 /**
- * Lets whole days pass and returns what happened. A day depends only on the seed, the number of the day and the world as
+ * Lets whole days pass. A day depends only on the seed, the number of the day and the world as
  * it is. Absent shares are those of an ordinary day.
  *
  * - `activeTopics` changes exactly that share of all topics, rounded up, as long as so many are live; if all other shares
@@ -21,13 +21,12 @@ import { type DayShape, dayShape, type StoredAuthor, type World } from './types.
  * - `merges` applies to topics, people and companies alike, `priorityChanges` to priorities and lifecycle states.
  * - With `newTopics` come new people and a story.
  */
-export function advance(world: World, days: number, shape: Partial<DayShape> = {}): Counts {
+export function advance(world: World, days: number, shape: Partial<DayShape> = {}): void {
   if (!Number.isInteger(days) || days < 0)
     throw new RangeError(`days must be a whole number from 0, not ${days}`);
   const shares = { ...dayShape.parse(shape), profiles: 0 };
-  const counts = noCounts();
   for (let i = 0; i < days; i++) {
-    const day = new Period(world, dayMs, counts);
+    const day = new Period(world, dayMs);
     const speakers = speakersOf(world);
     planNewTopics(day, speakers, shares.newTopics);
     if (speakers !== undefined) planMessages(day, speakers, shares.activeTopics);
@@ -40,7 +39,6 @@ export function advance(world: World, days: number, shape: Partial<DayShape> = {
     planHappenings(day, { shares, sizes, isPast: false });
     day.run();
   }
-  return counts;
 }
 
 /** New messages in exactly the given share of all topics, rounded up. */
@@ -51,21 +49,14 @@ function planMessages(day: Period, speakers: Speakers, share: number): void {
   for (const topic of day.random('active topics').sample(topics, wanted)) {
     const random = day.random('messages in', topic.id);
     const latest = random.chance(0.6) ? random.pick([...topic.groupIds.slice(-3), '']) : '';
-    const conversation = conversationOf(
-      random,
-      speakers,
-      subjectOf(topic),
-      { topic },
-      world.groups.get(latest),
-    );
+    const conversation = conversationOf(random, speakers, topic, { topic }, world.groups.get(latest));
     planConversation(day, conversation, random.whole(1, 5), [day.start, day.end]);
-    day.counts.activeTopics += 1;
   }
 }
 
 /** New topics, each with its first conversation, about every second one started by a new person; and a story of the day. */
 function planNewTopics(day: Period, speakers: Speakers | undefined, share: number): void {
-  const { world, counts } = day;
+  const { world } = day;
   const wanted = share * world.topics.size;
   const isOneMore = day.random('how many new topics').chance(wanted - Math.floor(wanted));
   for (let n = Math.floor(wanted) + (isOneMore ? 1 : 0); n > 0; n--) {
@@ -74,12 +65,10 @@ function planNewTopics(day: Period, speakers: Speakers | undefined, share: numbe
     const conversation = speakers && conversationOf(random, speakers, text, {});
     const detect = () => {
       const topic = detectTopic(world, random, text);
-      counts.newTopics += 1;
       if (conversation === undefined) return;
       conversation.about.topic = topic;
       if (!random.chance(0.5)) return;
       conversation.opener = createNewcomer(world, random, conversation.channel.sourceName);
-      counts.newPeople += 1;
     };
     if (conversation === undefined) day.plan(`new topic ${n}`, detect);
     else planConversation(day, conversation, random.whole(1, 5), [day.start, day.end], detect);
@@ -89,7 +78,6 @@ function planNewTopics(day: Period, speakers: Speakers | undefined, share: numbe
     world.now += 1;
     const story = makeStory(world, random, String(world.now), world.now);
     world.stories.set(story.slug, { ...story, isRead: false, archive: null });
-    counts.stories += 1;
   });
 }
 

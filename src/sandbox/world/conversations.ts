@@ -3,18 +3,16 @@ import { groupBy } from './counts.js';
 import { agentActor, systemActor } from './history.js';
 import { sourceNamed } from './organization.js';
 import type { Period } from './period.js';
-import { type Random, Zipf } from './random.js';
-import { messageTexts, type Source } from './texts.js';
+import type { Random } from './random.js';
+import { messageTexts, type Role, type Source } from './texts.js';
 import { busyMoment, minuteMs } from './time.js';
-import { capitalized, type Subject } from './topics.js';
 import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, StoredTopic, World } from './types.js';
 
 /** Who can write where; a few busy authors and channels are drawn most often. */
 export interface Speakers {
   /** Connected channels in whose source a customer has an account. */
-  readonly open: readonly StoredChannel[];
-  readonly channels: Zipf<StoredChannel>;
-  readonly customers: ReadonlyMap<string, Zipf<StoredAuthor>>;
+  readonly channels: readonly StoredChannel[];
+  readonly customers: ReadonlyMap<string, readonly StoredAuthor[]>;
   readonly staff: ReadonlyMap<string, readonly StoredAuthor[]>;
   readonly bots: ReadonlyMap<string, readonly StoredAuthor[]>;
 }
@@ -28,14 +26,11 @@ export function speakersOf({ authors, channels, people }: World): Speakers | und
   const customers = bySource('customer');
   const open = [...channels.values()].filter((c) => c.isConnected && customers.has(c.sourceName));
   if (open.length === 0) return undefined;
-  return {
-    open,
-    channels: new Zipf(open, 2),
-    customers: new Map([...customers].map(([source, all]) => [source, new Zipf(all, 12)])),
-    staff: bySource('staff'),
-    bots: bySource('bot'),
-  };
+  return { channels: open, customers, staff: bySource('staff'), bots: bySource('bot') };
 }
+
+/** What a conversation is about. */
+type Subject = Pick<StoredTopic, 'title' | 'keywords'>;
 
 /** The topic that conversations belong to, if any, once it exists. */
 export interface About {
@@ -65,8 +60,8 @@ export function conversationOf(
   about: About,
   goesOn?: StoredGroup,
 ): Conversation {
-  const before = speakers.open.find((one) => one.id === goesOn?.channelId);
-  const channel = before ?? speakers.channels.draw(random);
+  const before = speakers.channels.find((one) => one.id === goesOn?.channelId);
+  const channel = before ?? random.pickFirst(speakers.channels);
   const group = before === undefined ? undefined : goesOn;
   return { speakers, random, subject, channel, answered: random.chance(0.72), about, group };
 }
@@ -107,7 +102,7 @@ export function conversationSize(random: Random, most: number): number {
 
 /** Adds the next message of a conversation. */
 function speak(period: Period, conversation: Conversation): void {
-  const { world, counts, messageIds } = period;
+  const { world, messageIds } = period;
   const { random } = conversation;
   // It may have gone with its last message.
   const known = world.groups.get(conversation.group?.id ?? '');
@@ -128,14 +123,13 @@ function speak(period: Period, conversation: Conversation): void {
     message.quoteHighlights.push({ confidence: random.whole(50, 100) / 100, content });
   }
   messageIds.push(message.id);
-  counts.messages += 1;
 }
 
 function openGroup(world: World, { random, subject, channel, about }: Conversation): StoredGroup {
   // A topic that was dissolved in the meantime gets no conversation more.
   const found = world.topics.get(about.topic?.id ?? '');
   const topicId = found === undefined || found.graphStatus === 'superseded' ? null : found.id;
-  const title = topicId !== null && random.chance(0.8) ? groupTitle(random, subject) : null;
+  const title = topicId !== null && random.chance(0.8) ? subject.title : null;
   const similarityAtAssignment = topicId === null ? null : random.whole(6200, 9900) / 10_000;
   const given = { channelId: channel.id, topicId, title, similarityAtAssignment };
   return changes.addGroup(world, given, agentActor);
@@ -167,8 +161,8 @@ function draftMessage(
   if (role === 'answer' || role === 'note') author = random.pick(staff);
   else if (role === 'bot') author = random.pick(bots);
   else if (author === undefined || role === 'echo')
-    author = (speakers.customers.get(source.name) as Zipf<StoredAuthor>).draw(random);
-  const isLong = role === 'opener' && subject.kind === 'bug' && random.chance(0.004);
+    author = random.pickFirst(speakers.customers.get(source.name) ?? []);
+  const isLong = role === 'opener' && random.chance(0.002);
   const replied =
     turn > 0 && random.chance(0.4) ? messages[random.whole(Math.max(0, turn - 4), turn - 1)] : null;
   return {
@@ -189,86 +183,50 @@ function elsewhere(random: Random, { groups }: World, topic: StoredTopic | undef
   return groups.get(topic.groupIds[0] ?? '')?.messageIds[0] ?? null;
 }
 
-/** The title of a conversation within its topic. */
-function groupTitle(random: Random, { area, phrase }: Subject): string {
-  if (random.chance(0.5)) return capitalized(phrase);
-  return `${capitalized(area)}: ${random.pick(messageTexts.groupTitles)}`;
-}
-
 /** The title of a message: an email or issue has one, and the answers to an email repeat it. */
 function titleOf(source: Source, subject: Subject, first: StoredMessage | undefined): string | null {
   if (source.name !== 'email' && source.name !== 'github') return null;
-  if (first === undefined) return capitalized(subject.phrase);
+  if (first === undefined) return subject.title;
   return source.name === 'email' && first.title !== null ? `Re: ${first.title}` : null;
 }
-
-/** The role of a message: the first one, its author again, another customer, staff, an internal note, thanks, a bot. */
-type Role = 'opener' | 'detail' | 'echo' | 'answer' | 'note' | 'thanks' | 'bot';
 
 /**
  * The text of a message about `subject` in that role: one main sentence, often with a sentence before or after it. About
  * one in 30 is in another language or awkward to handle.
  */
 function messageText(random: Random, subject: Subject, role: Role): string {
-  const { awkward, details, effects, foreign, greetings } = messageTexts;
-  const main = random.pick(linesOf(role, subject));
-  if (role === 'note' || role === 'bot' || role === 'thanks') return fill(random, main, subject);
-  const odd = random.unit();
-  if (odd < 0.018) return fill(random, random.pick(foreign), subject);
-  const sentences = [main];
-  if (odd < 0.035) sentences.push(random.pick(awkward));
-  if (role === 'opener') {
-    if (random.chance(0.35)) sentences.unshift(random.pick(greetings));
-    if (random.chance(0.55)) sentences.push(random.pick(effects));
-    if (random.chance(0.25)) sentences.push(random.pick(details[subject.kind]));
-  } else if (role === 'detail' && random.chance(0.3)) {
-    sentences.push(random.pick(effects));
-  } else if (role === 'answer' && random.chance(0.15)) {
-    sentences.unshift(random.pick(greetings));
+  const { awkward, effects, foreign, greetings, roles } = messageTexts;
+  const sentences = [random.pick(roles[role])];
+  if (role === 'opener' || role === 'detail' || role === 'echo') {
+    const odd = random.unit();
+    if (odd < 0.018) return fill(random, random.pick(foreign), subject);
+    if (odd < 0.035) sentences.push(random.pick(awkward));
   }
+  if (role === 'opener' && random.chance(0.35)) sentences.unshift(random.pick(greetings));
+  if (role === 'opener' && random.chance(0.55)) sentences.push(random.pick(effects));
   return fill(random, sentences.join(random.chance(0.2) ? '\n\n' : ' '), subject);
 }
 
 /** A message with a pasted log of more than 20,000 characters. */
 function longText(random: Random, subject: Subject): string {
-  const lines = [fill(random, 'Here is the complete log. {Subject}.', subject), '```'];
-  let length = 0;
-  for (let line = 1; length < 21_000; line++) {
-    const level = random.weighted({ INFO: 8, WARN: 2, ERROR: 1 });
-    const worker = `${String(line).padStart(5, '0')} ${level} [worker-${random.whole(1, 8)}]`;
+  const lines = Array.from({ length: 200 }, (_, line) => {
     const request = `request=${random.uuid()} took=${random.whole(2, 9000)}ms`;
-    const text = `${worker} ${request} path="/v2/items?page=${line}&q=na\u00efve" \u2713`;
-    lines.push(text);
-    length += text.length + 1;
-  }
-  return [...lines, '```'].join('\n');
+    return `${String(line).padStart(5, '0')} INFO [worker-1] ${request} path="/v2/items?q=na\u00efve" \u2713`;
+  });
+  return `${subject.title}. Here is the complete log.\n\`\`\`\n${lines.join('\n')}\n\`\`\``;
 }
 
-function linesOf(role: Role, { kind }: Subject): readonly string[] {
-  const { openers, details, echoes, answers, notes, thanks, botLines } = messageTexts;
-  const lines: Record<Role, readonly string[]> = {
-    opener: openers[kind],
-    detail: details[kind],
-    echo: echoes[kind],
-    answer: answers[kind],
-    note: notes,
-    thanks,
-    bot: botLines,
-  };
-  return lines[role];
-}
-
-function fill(random: Random, text: string, subject: Subject): string {
-  const values: Record<string, () => string> = {
-    subject: () => subject.phrase,
-    Subject: () => capitalized(subject.phrase),
-    area: () => subject.area,
-    n: () => String(random.whole(2, 60)),
-    ticket: () => `LUM-${random.whole(100, 9999)}`,
-    code: () => `E${random.whole(1000, 9999)}`,
+/** Fills in the places of a text. */
+function fill(random: Random, text: string, { title, keywords }: Subject): string {
+  const values: Record<string, string | undefined> = {
+    subject: title,
+    area: keywords[0] ?? 'the product',
+    n: String(random.whole(2, 60)),
+    ticket: `LUM-${random.whole(100, 9999)}`,
+    code: `E${random.whole(1000, 9999)}`,
   };
   return text.replace(/\{(\w+)\}/g, (slot, name: string) => {
     const choices = messageTexts.slots[name];
-    return values[name]?.() ?? (choices === undefined ? slot : random.pick(choices));
+    return values[name] ?? (choices === undefined ? slot : random.pick(choices));
   });
 }

@@ -89,29 +89,23 @@ function addInOrder<T extends { readonly id: string; createdAt: number }>(
   }
 }
 
-/** Plans topics with their conversations, and conversations that belong to no topic. */
+/**
+ * Plans topics with their conversations, and conversations that belong to no topic. Every topic gets one while there are
+ * messages; of the rest the first topics get most.
+ */
 function planTopics(period: Period, sizes: WorldSizes, speakers: Speakers | undefined): void {
-  const messages = speakers === undefined ? 0 : sizes.messages;
-  const topical = sizes.topics === 0 ? 0 : Math.round(messages * topicShare);
-  const drafts = Array.from({ length: sizes.topics }, (_, index) => draftTopic(period, index));
-  const shares = distributeMessages(
-    drafts.map(({ weight }) => weight),
-    topical,
-  );
-  drafts.forEach((draft, index) => {
-    const about = planTopic(period, draft, index);
-    let left = shares[index] ?? 0;
-    for (let n = 0; speakers !== undefined && left > 0; n++) {
-      const random = period.random('conversation', index, n);
-      const size = conversationSize(random, left);
-      const { from, to, text } = draft;
-      const span = [from, n === 0 ? from : to] as const;
-      planConversation(period, conversationOf(random, speakers, text, about), size, span);
-      left -= size;
-    }
-  });
-  let left = messages - topical;
-  for (let n = 0; speakers !== undefined && left > 0; n++) {
+  const drafts = Array.from({ length: sizes.topics }, (_, index) => draftTopic(period, index, sizes.topics));
+  if (speakers === undefined) return;
+  const topical = drafts.length === 0 ? 0 : Math.round(sizes.messages * topicShare);
+  for (let left = topical, n = 0; left > 0; n++) {
+    const random = period.random('conversation', n);
+    const size = conversationSize(random, left);
+    const { from, to, text, about } = drafts[n] ?? random.pickFirst(drafts);
+    const conversation = conversationOf(random, speakers, text, about);
+    planConversation(period, conversation, size, [from, n < drafts.length ? from : to]);
+    left -= size;
+  }
+  for (let left = sizes.messages - topical, n = 0; left > 0; n++) {
     const random = period.random('small talk', n);
     const size = conversationSize(random, left);
     const conversation = conversationOf(random, speakers, topicText(random), {});
@@ -122,42 +116,29 @@ function planTopics(period: Period, sizes: WorldSizes, speakers: Speakers | unde
 
 interface TopicDraft {
   readonly text: TopicText;
-  /** Its share of all messages, in relation to the others. */
-  readonly weight: number;
+  readonly about: About;
   /** When its conversations take place. */
   readonly from: number;
   readonly to: number;
-}
-
-function draftTopic(period: Period, index: number): TopicDraft {
-  const random = period.random('topic', index);
-  const drawn = uniqueTopicText(random, period.titles);
-  const awkward =
-    index % awkwardEvery === 7 ? topicTexts.awkwardTitles[Math.floor(index / awkwardEvery)] : undefined;
-  const summary = `${awkward}. Reported by several teams.`;
-  const other = { kind: 'bug', title: awkward, phrase: awkward, summary, issueType: 'bug_report' };
-  const text = (awkward === undefined ? drawn : { ...drawn, ...other }) as TopicText;
-  // A Pareto share: the unit's reciprocal gives each rank about 1/rank of the largest.
-  const weight = 1 / (random.unit() + 0.006);
-  const isLarge = weight > 25;
-  const span = period.end - period.start;
-  const from = period.start + Math.floor(random.unit() * span * (isLarge ? 0.35 : 0.96));
-  const [least, most] = { short: [1, 7], medium: [10, 60], long: [60, 400] }[
-    random.weighted({ short: 30, medium: 40, long: 30 })
-  ] as [number, number];
-  const length = isLarge ? span : random.whole(least, most) * dayMs;
-  return { text, weight, from, to: Math.min(period.end, from + length) };
 }
 
 /**
  * Plans the beginning of a topic, and what the system does to some: index 5 is always archived in the migration and index 9
  * superseded, so that the smallest organizations have one of each.
  */
-function planTopic(period: Period, { text, from }: TopicDraft, index: number): About {
-  const { world, start } = period;
+function draftTopic(period: Period, index: number, count: number): TopicDraft {
+  const { world, start, end } = period;
+  const random = period.random('topic', index);
+  const drawn = uniqueTopicText(random, period.titles);
+  const awkward =
+    index % awkwardEvery === 7 ? topicTexts.awkwardTitles[Math.floor(index / awkwardEvery)] : undefined;
+  const text = awkward === undefined ? drawn : { ...drawn, title: awkward };
+  // The first tenth, which has most conversations, goes on until today.
+  const isLarge = index < count / 10;
+  const from = start + Math.floor(random.unit() * (end - start) * (isLarge ? 0.35 : 0.96));
+  const to = isLarge ? end : Math.min(end, from + random.pick([4, 30, 200]) * dayMs);
   const about: About = {};
   period.at(from, () => {
-    const random = period.random('detection', index);
     const topic = detectTopic(world, random, text);
     const ticket = `LUM-${random.whole(100, 9999)}`;
     const url = `https://tracker.example/browse/${ticket}`;
@@ -166,38 +147,15 @@ function planTopic(period: Period, { text, from }: TopicDraft, index: number): A
   });
   const ifLive = (change: (topic: StoredTopic) => unknown) => {
     const { topic } = about;
-    if (topic !== undefined && world.topics.has(topic.id) && isLive(topic)) change(topic);
+    if (topic !== undefined && isLive(topic)) change(topic);
   };
   if (index % 14 === 5)
     period.at(Math.max(from + dayMs, start + 3 * weekMs), () =>
       ifLive(({ id: topicId }) => changes.migrateTopic(world, { topicId }, systemActor)),
     );
   if (index % 30 === 9)
-    period.plan(
-      `superseded ${index}`,
-      (random) => ifLive((topic) => supersede(world, random, topic)),
-      from + 2 * dayMs,
-    );
-  return about;
-}
-
-/**
- * How many of `total` messages each topic gets: one at least while there are enough, the rest by weight. The shares add
- * up to `total` exactly.
- */
-function distributeMessages(weights: readonly number[], total: number): number[] {
-  const floor = total >= weights.length ? 1 : 0;
-  const rest = total - floor * weights.length;
-  const sum = weights.reduce((all, weight) => all + weight, 0);
-  let sofar = 0;
-  let given = 0;
-  return weights.map((weight) => {
-    sofar += weight;
-    const due = Math.min(rest, Math.round((sofar / sum) * rest));
-    const share = due - given;
-    given = due;
-    return floor + share;
-  });
+    period.at(from + 40 * dayMs, () => ifLive((topic) => supersede(world, random, topic)));
+  return { text, about, from, to };
 }
 
 /** An organization in which nothing has happened yet. */

@@ -1,7 +1,7 @@
 import { changes } from './changes/index.js';
 import { type Actor, agentActor, randomMember, systemActor } from './history.js';
 import { companyName, jobTitle, personName } from './names.js';
-import type { Counts, Period } from './period.js';
+import type { Period } from './period.js';
 import type { Random } from './random.js';
 import { messageTexts, organizationTexts, topicTexts } from './texts.js';
 import { score, topicText } from './topics.js';
@@ -22,8 +22,8 @@ type Base = 'messages' | 'topics' | 'people' | 'companies';
 interface Happening {
   readonly share: HappeningName;
   readonly of: Base;
-  /** Makes one such change now; returns as what it counts, or null when there is nothing to change so. */
-  make(period: Period, random: Random, isPast: boolean): keyof Counts | null;
+  /** Makes one such change now, if there is something to change so. */
+  make(period: Period, random: Random, isPast: boolean): void;
 }
 
 /** What happens to messages, topics, people and companies that exist. */
@@ -33,10 +33,9 @@ const happenings: readonly Happening[] = [
     of: 'messages',
     make: (period, random) => {
       const message = someMessage(period, random);
-      if (message === undefined) return null;
+      if (message === undefined) return;
       const content = `${message.content}\n\nEdit: ${random.pick(messageTexts.edits)}`;
       changes.editMessage(period.world, { messageId: message.id, content }, systemActor);
-      return 'edits';
     },
   },
   {
@@ -45,10 +44,9 @@ const happenings: readonly Happening[] = [
     make: (period, random, isPast) => {
       const message = someMessage(period, random);
       const isForGood = !isPast && random.chance(0.2);
-      if (message === undefined || (message.deletedAt !== null && !isForGood)) return null;
+      if (message === undefined || (message.deletedAt !== null && !isForGood)) return;
       const make = isForGood ? changes.removeMessage : changes.deleteMessage;
       make(period.world, { messageId: message.id }, systemActor);
-      return 'deletions';
     },
   },
   {
@@ -56,10 +54,9 @@ const happenings: readonly Happening[] = [
     of: 'messages',
     make: (period, random) => {
       const message = someMessage(period, random);
-      if (message === undefined) return null;
+      if (message === undefined) return;
       const reaction = random.pick(organizationTexts.reactions);
       changes.react(period.world, { messageId: message.id, ...reaction }, systemActor);
-      return 'reactions';
     },
   },
   {
@@ -92,14 +89,13 @@ const happenings: readonly Happening[] = [
       const archived = kind === 'unarchive' ? oneOf(random, world.topics, isArchived) : undefined;
       if (archived !== undefined) {
         changes.unarchiveTopic(world, { topicId: archived.id }, randomMember(world, random));
-        return 'unarchives';
+        return;
       }
       const topic = oneOf(random, world.topics, isLive);
-      if (topic === undefined) return null;
+      if (topic === undefined) return;
       if (kind === 'supersede') return supersede(world, random, topic);
       const reason = random.pick(topicTexts.archiveReasons);
       changes.archiveTopic(world, { topicId: topic.id, reason }, randomMember(world, random));
-      return 'archives';
     },
   },
   {
@@ -107,11 +103,10 @@ const happenings: readonly Happening[] = [
     of: 'topics',
     make: ({ world }, random) => {
       const topic = oneOf(random, world.topics, isLive);
-      if (topic === undefined) return null;
+      if (topic === undefined) return;
       const isPriority = random.chance(0.5);
       const fields = isPriority ? otherPriority(random, topic) : otherState(random, topic);
       changes.patchTopic(world, { topicId: topic.id, fields }, someone(world, random, 0.5));
-      return isPriority ? 'priorityChanges' : 'lifecycleChanges';
     },
   },
   {
@@ -119,16 +114,9 @@ const happenings: readonly Happening[] = [
     of: 'people',
     make: ({ world }, random) => {
       const person = oneOf(random, world.people, ({ isBot, isStaff }) => !isBot && !isStaff);
-      const company = oneOf(random, world.companies, ({ isOrgCompany }) => !isOrgCompany);
-      if (person === undefined) return null;
-      const { id: personId, isVip } = person;
-      const patch = (fields: Parameters<typeof changes.patchPerson>[1]['fields'], actor: Actor) =>
-        changes.patchPerson(world, { personId, fields }, actor);
-      const kind = random.weighted({ vip: 20, title: 40, company: 40 });
-      if (kind === 'vip') patch({ isVip: !isVip }, randomMember(world, random));
-      else if (kind === 'title') patch({ title: jobTitle(random) }, systemActor);
-      else if (company !== undefined) changes.employ(world, { personId, companyId: company.id }, agentActor);
-      return 'profileChanges';
+      if (person === undefined) return;
+      const fields = random.chance(0.3) ? { isVip: !person.isVip } : { title: jobTitle(random) };
+      changes.patchPerson(world, { personId: person.id, fields }, someone(world, random, 0.5));
     },
   },
   {
@@ -136,10 +124,9 @@ const happenings: readonly Happening[] = [
     of: 'companies',
     make: ({ world }, random) => {
       const company = oneOf(random, world.companies, ({ isOrgCompany }) => !isOrgCompany);
-      if (company === undefined) return null;
-      const { id: companyId, isVip } = company;
-      changes.patchCompany(world, { companyId, fields: { isVip: !isVip } }, randomMember(world, random));
-      return 'profileChanges';
+      if (company === undefined) return;
+      const fields = { isVip: !company.isVip };
+      changes.patchCompany(world, { companyId: company.id, fields }, randomMember(world, random));
     },
   },
 ];
@@ -156,22 +143,17 @@ export function planHappenings(period: Period, { shares, sizes, isPast }: Pace):
     const rest = wanted - whole > 1e-9 ? wanted - whole : 0;
     const isOneMore = rest > 0 && (isPast || period.random('how many', share, of).chance(rest));
     for (let n = whole + (isOneMore ? 1 : 0); n > 0; n--) {
-      const change = (random: Random) => {
-        const name = make(period, random, isPast);
-        if (name !== null) period.counts[name] += 1;
-      };
-      period.plan(`${share} of ${of} ${n}`, change, from);
+      period.plan(`${share} of ${of} ${n}`, (random) => make(period, random, isPast), from);
     }
   }
 }
 
 /** The system supersedes a topic, four times out of five by another one. */
-export function supersede(world: World, random: Random, { id: topicId }: StoredTopic): 'superseded' {
+export function supersede(world: World, random: Random, { id: topicId }: StoredTopic): void {
   const successor = random.chance(0.8)
     ? oneOf(random, world.topics, (other) => isLive(other) && other.id !== topicId)
     : undefined;
   changes.supersedeTopic(world, { topicId, successorId: successor?.id ?? null }, systemActor);
-  return 'superseded';
 }
 
 /** Whether a topic can still get messages, and be changed by triage. */
@@ -190,24 +172,20 @@ function mergeOf(
   type: EntityType,
   candidates: readonly { readonly id: string }[],
   isPast: boolean,
-): keyof Counts | null {
+): void {
   const [target, other] = random.sample(candidates, 2);
   const source = isPast && target !== undefined ? duplicate(world, random, type) : other;
-  if (target === undefined || source === undefined) return null;
+  if (target === undefined || source === undefined) return;
   const merge = {
     topic: changes.mergeTopics,
     person: changes.mergePeople,
     company: changes.mergeCompanies,
   }[type];
   merge(world, { sourceIds: [source.id], targetId: target.id }, someone(world, random, 0.6));
-  return `${type}Merges`;
 }
 
 function duplicate(world: World, random: Random, type: EntityType): { readonly id: string } {
-  if (type === 'topic') {
-    const { title, summary, issueType, keywords } = topicText(random);
-    return changes.createTopic(world, { title, summary, issueType, keywords }, agentActor);
-  }
+  if (type === 'topic') return changes.createTopic(world, topicText(random), agentActor);
   return type === 'person'
     ? changes.createPerson(world, { fields: { displayName: personName(random) } }, systemActor)
     : changes.createCompany(world, { fields: { name: companyName(random) } }, systemActor);

@@ -61,16 +61,9 @@ export function pickSource(random: Random): string {
   return random.weighted(Object.fromEntries(organizationTexts.sources.map((s) => [s.name, s.weight])));
 }
 
-const accountIds: Readonly<Record<string, (random: Random) => string>> = {
-  slack: (random) => `U${random.bits().toString(36).toUpperCase().padStart(7, '0')}${random.whole(100, 999)}`,
-  discord: (random) => random.digits(18),
-  github: (random) => random.digits(8),
-  intercom: (random) => random.uuid().replaceAll('-', '').slice(0, 24),
-};
-
-/** An account id in the format of its source. */
+/** An account id; some sources have numbers, some have words. */
 export function accountId(random: Random, source: string): string {
-  return accountIds[source]?.(random) ?? random.digits(10);
+  return source === 'discord' || source === 'github' ? random.digits(18) : random.uuid().slice(0, 13);
 }
 
 /** The address of a message in its source system; an email has none. */

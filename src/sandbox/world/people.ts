@@ -1,6 +1,6 @@
 import { asciiOf, bio, companyName, jobTitle, personName } from './names.js';
 import { accountId, pickSource } from './organization.js';
-import { Random, Zipf } from './random.js';
+import { Random } from './random.js';
 import { organizationTexts } from './texts.js';
 import { weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
@@ -30,24 +30,21 @@ export function makeCompanies(sizes: WorldSizes): StoredCompany[] {
       createdAt: sizes.now - Math.floor((2 + random.unit()) * sizes.weeks * weekMs),
       connections: {
         ...(random.chance(0.5) ? { linkedin: `https://linkedin.example/company/${handle}` } : {}),
-        ...(random.chance(0.3) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
-        ...(random.chance(0.3) ? { github: `https://github.example/${handle}` } : {}),
-        ...(random.chance(0.4) && hasDomain ? { email: `hello@${domain}` } : {}),
-        ...(random.chance(0.2) ? { phone: `+1 555 ${random.digits(7)}` } : {}),
+        ...(random.chance(0.3)
+          ? { twitter: `@${handle.slice(0, 15)}`, phone: `+1 555 ${random.digits(7)}` }
+          : {}),
+        ...(random.chance(0.3)
+          ? { github: `https://github.example/${handle}`, email: `hello@${domain}` }
+          : {}),
       },
-      identities: random.chance(0.5) ? recordsElsewhere(random, handle) : [],
+      identities: ['salesforce', 'hubspot'].slice(random.whole(0, 2)).map((platform) => ({
+        id: random.uuid(),
+        platform,
+        platformId: random.digits(12),
+        platformUsername: platform === 'hubspot' ? handle : null,
+      })),
     };
   });
-}
-
-/** What other systems know a company as. */
-function recordsElsewhere(random: Random, handle: string): StoredCompany['identities'] {
-  const known = (platform: string, prefix: string, digits: number, platformUsername: string | null) => {
-    return { id: random.uuid(), platform, platformId: prefix + random.digits(digits), platformUsername };
-  };
-  const records = [known('salesforce', '001', 12, null)];
-  if (random.chance(0.3)) records.push(known('hubspot', '', 9, handle));
-  return records;
 }
 
 /** People with their accounts in the sources, and accounts that belong to no person. */
@@ -55,13 +52,17 @@ export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[
   const people: StoredPerson[] = [];
   const authors: StoredAuthor[] = [];
   const own = companies[0];
-  const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
+  const others = companies.slice(1);
   for (let i = 0; i < sizes.people; i++) {
     const random = new Random(sizes.seed, 'person', i);
     // The first of every sixty is staff, so that any number of people includes staff; bots are rarer.
     const isStaff = own !== undefined && i % 60 === 0;
     const isBot = !isStaff && i % 400 === 3;
-    const company = isStaff ? own : isBot || random.chance(0.22) ? undefined : customers?.draw(random);
+    const company = isStaff
+      ? own
+      : isBot || others.length === 0 || random.chance(0.22)
+        ? undefined
+        : random.pickFirst(others);
     const person = makePerson(random, sizes, i, company, isStaff, isBot);
     for (const source of chosenSources(random, isStaff, isBot)) {
       const author = makeAuthor(random, source, person);
@@ -95,12 +96,13 @@ function makePerson(
     companyId: company?.id ?? null,
     title: !isBot && (isStaff || random.chance(0.6)) ? jobTitle(random) : null,
     connections: {
-      ...(random.chance(0.25) ? { github: `https://github.example/${handle.replaceAll('.', '-')}` } : {}),
-      ...(random.chance(0.35) ? { linkedin: `https://linkedin.example/in/${handle}` } : {}),
-      ...(random.chance(0.1) ? { phone: `+44 20 ${random.digits(8)}` } : {}),
-      ...(random.chance(0.15) ? { title: 'Champion' } : {}),
-      ...(random.chance(0.2) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
-      ...(random.chance(0.1) ? { website: `https://${handle.replaceAll('.', '')}.example/` } : {}),
+      ...(random.chance(0.3) ? { linkedin: `https://linkedin.example/in/${handle}`, title: 'Champion' } : {}),
+      ...(random.chance(0.2)
+        ? { twitter: `@${handle.slice(0, 15)}`, phone: `+44 20 ${random.digits(8)}` }
+        : {}),
+      ...(random.chance(0.2)
+        ? { github: `https://github.example/${handle}`, website: `https://${handle}.example/` }
+        : {}),
     },
     description: random.chance(0.25) ? bio(random) : null,
     ecosystemTags: random.sample(texts.ecosystemTags, random.whole(0, 2)),
@@ -124,13 +126,10 @@ function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string
 }
 
 function makeAuthor(random: Random, source: string, person: StoredPerson): StoredAuthor {
-  const accountName = random.chance(0.8)
-    ? person.displayName
-    : (person.displayName.split(' ')[0] ?? person.displayName);
   return {
     id: random.uuid(),
     personId: person.id,
-    displayName: random.chance(0.03) ? null : accountName,
+    displayName: random.chance(0.03) ? null : person.displayName,
     isBot: person.isBot,
     sourceAuthorId:
       source === 'email' && person.primaryEmail !== null ? person.primaryEmail : accountId(random, source),

@@ -2,34 +2,6 @@ import { Random } from './random.js';
 import { busyMoment } from './time.js';
 import type { World } from './types.js';
 
-const counted = [
-  // Topics that got new messages, new topics not included.
-  'activeTopics',
-  'messages',
-  'newTopics',
-  'newPeople',
-  'edits',
-  'deletions',
-  'reactions',
-  'topicMerges',
-  'personMerges',
-  'companyMerges',
-  'archives',
-  'unarchives',
-  'superseded',
-  'priorityChanges',
-  'lifecycleChanges',
-  'profileChanges',
-  'stories',
-] as const;
-
-/** How often each kind of change happened. */
-export type Counts = Record<(typeof counted)[number], number>;
-
-export function noCounts(): Counts {
-  return Object.fromEntries(counted.map((name) => [name, 0])) as Counts;
-}
-
 /**
  * A time that passes in an organization: changes are planned, then made in the order of time. One day that follows the
  * present, or the whole past that a new organization gets.
@@ -45,7 +17,6 @@ export class Period {
   constructor(
     readonly world: World,
     lengthMs: number,
-    readonly counts: Counts = noCounts(),
   ) {
     this.start = world.now;
     this.end = world.now + lengthMs;

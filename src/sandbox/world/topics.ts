@@ -4,25 +4,10 @@ import { type Random, weightsOf } from './random.js';
 import { type Area, type Kind, topicTexts } from './texts.js';
 import type { Priority, StoredTopic, World } from './types.js';
 
-/** The subject of a conversation, as phrases that fit into sentences. */
-export interface Subject {
-  readonly kind: Kind;
-  /** A clause for a bug or question ("how to …"), a noun phrase otherwise. */
-  readonly phrase: string;
-  /** The part of the product, as a noun phrase. */
-  readonly area: string;
-}
-
 const { kinds } = topicTexts;
-const kindNames = Object.keys(kinds) as Kind[];
 
 /** The text of a topic: title, summary and keywords that belong together. */
-export interface TopicText extends Subject {
-  readonly title: string;
-  readonly summary: string;
-  readonly issueType: string | null;
-  readonly keywords: string[];
-}
+export type TopicText = Pick<StoredTopic, 'title' | 'summary' | 'issueType' | 'keywords'>;
 
 export function topicText(random: Random): TopicText {
   const kind = random.weighted<Kind>(weightsOf(kinds));
@@ -31,9 +16,6 @@ export function topicText(random: Random): TopicText {
   const phrase = `${phraseOf(random, kind, area)} ${random.pick(circumstances)}`;
   const keywords = kind === 'deal' ? ['pricing', 'quote'] : random.sample(area.keywords, 3);
   return {
-    kind,
-    phrase,
-    area: kind === 'deal' ? 'pricing' : area.name,
     title: capitalized(titlePrefix + phrase),
     summary: summaryOf(random, kind, phrase, area),
     issueType,
@@ -41,27 +23,8 @@ export function topicText(random: Random): TopicText {
   };
 }
 
-/**
- * The subject of a topic, derived from its title and keywords, so that new messages fit every topic: generated, created
- * by a request, or renamed.
- */
-export function subjectOf(topic: Pick<StoredTopic, 'title' | 'issueType' | 'keywords'>): Subject {
-  const { title } = topic;
-  const hasPrefix = (kind: Kind) => title.startsWith(kinds[kind].titlePrefix);
-  const kind =
-    kindNames.find((one) => kinds[one].titlePrefix !== '' && hasPrefix(one)) ??
-    kindNames.find((one) => kinds[one].issueType === topic.issueType) ??
-    (title.startsWith('How to ') ? 'question' : 'bug');
-  const area = topicTexts.areas.find((one) => one.keywords.some((word) => word === topic.keywords[0]));
-  return {
-    kind,
-    phrase: uncapitalized(title.slice(hasPrefix(kind) ? kinds[kind].titlePrefix.length : 0)),
-    area: kind === 'deal' ? 'pricing' : (area?.name ?? 'the product'),
-  };
-}
-
 /** `text` with a capital first letter. */
-export function capitalized(text: string): string {
+function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
@@ -79,13 +42,6 @@ function summaryOf(random: Random, kind: Kind, phrase: string, area: Area): stri
   return text.replace(/\{(\w+)\}/g, (slot, name: string) => values[name] ?? slot);
 }
 
-/** Undoes `capitalized` when the first word is an ordinary one: CSV, iOS and names stay as they are. */
-function uncapitalized(text: string): string {
-  const word = /^[A-Z][a-z]+(?=\s)/.exec(text)?.[0];
-  if (word === undefined || topicTexts.properNouns.includes(word)) return text;
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
 /** The text of a topic whose title is not in `taken`, which gets it. */
 export function uniqueTopicText(random: Random, taken: Set<string>): TopicText {
   let text = topicText(random);
@@ -99,8 +55,7 @@ export function uniqueTopicText(random: Random, taken: Set<string>): TopicText {
 
 /** Adds a topic as the agent detects it: mostly it has a priority and a lifecycle state at once. */
 export function detectTopic(world: World, random: Random, text: TopicText): StoredTopic {
-  const { title, summary, issueType, keywords } = text;
-  const topic = changes.createTopic(world, { title, summary, issueType, keywords }, agentActor);
+  const topic = changes.createTopic(world, text, agentActor);
   const assess = (fields: Parameters<typeof changes.patchTopic>[1]['fields']) =>
     changes.patchTopic(world, { topicId: topic.id, fields }, agentActor);
   if (random.chance(0.85)) assess(score(random));

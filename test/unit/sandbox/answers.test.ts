@@ -75,19 +75,6 @@ describe('errors', () => {
     ]);
   });
 
-  it.each([
-    ['DELETE', '/whoami', 'GET, HEAD'],
-    ['PUT', '/topics/x', 'GET, HEAD, PATCH'],
-    ['GET', '/people/merge', 'POST'],
-  ])(
-    'answers %s %s, which the document does not name, with 405 and what is allowed',
-    async (method, path, allow) => {
-      const reply = await call(sandbox, path, { method });
-      expectError(reply, 405, 'METHOD_NOT_ALLOWED');
-      expect([reply.headers.get('allow'), reply.body.defined]).toEqual([allow, false]);
-    },
-  );
-
   it('answers 404 for every kind of entity that does not exist', async () => {
     const paths = ['/topics/x', '/topics/x/groups', '/topics/x/people', '/topics/x/history', '/people/1'];
     paths.push('/people/1/history', '/people/1/identities', '/people/1/source-stats', '/companies/1');
