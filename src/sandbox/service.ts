@@ -37,7 +37,7 @@ function serviceClock() {
 /** The parts of one running sandbox. The server and the handlers receive it. */
 export class Service {
   readonly clock = serviceClock();
-  readonly stats: Statistics;
+  readonly stats = new Statistics();
   readonly faults: FaultRules;
   readonly idempotency = new IdempotencyStore(this.clock.now);
   readonly tenant: Tenant;
@@ -48,8 +48,7 @@ export class Service {
     readonly world: World,
     readonly log: Log,
   ) {
-    const { apiKey, faults, pagingFault, rate } = settings;
-    this.stats = new Statistics(rate.windowMs);
+    const { apiKey, faults, pagingFault } = settings;
     this.faults = new FaultRules(world.seed);
     this.faults.add(faults);
     if (pagingFault) this.faults.add([{ kind: 'paging', how: pagingFault }]);

@@ -17,40 +17,6 @@ interface Write {
   readonly idempotencyKey: string | null;
 }
 
-/**
- * An independent measurement of the rate limit: the most requests of one key in any window, however aligned. It uses
- * arrival times alone and shares nothing with the limiter that answers 429.
- */
-export class PeakRequests {
-  readonly #keys = new Map<string, { stamps: number[]; first: number; byKey: number }>();
-
-  constructor(
-    private readonly windowMs: number,
-    private readonly monotonic: () => number = () => performance.now(),
-  ) {}
-
-  /** Counts a request of `key` that has just arrived. */
-  record(key: string): void {
-    const now = this.monotonic();
-    const seen = this.#keys.get(key) ?? { stamps: [], first: 0, byKey: 0 };
-    this.#keys.set(key, seen);
-    seen.stamps.push(now);
-    // A window is half open: two requests exactly one window apart never share one.
-    while ((seen.stamps[seen.first] ?? now) <= now - this.windowMs) seen.first += 1;
-    seen.byKey = Math.max(seen.byKey, seen.stamps.length - seen.first);
-    // Old stamps are dropped in bulk: shifting one by one is quadratic once a benchmark lifts the limit.
-    if (seen.first > 10_000) {
-      seen.stamps = seen.stamps.slice(seen.first);
-      seen.first = 0;
-    }
-  }
-
-  /** The most requests in any window, by key. */
-  most(): Record<string, number> {
-    return Object.fromEntries([...this.#keys].map(([key, seen]) => [key, seen.byKey]));
-  }
-}
-
 type Counts = Record<string, number>;
 
 const nothing = () => ({
@@ -62,23 +28,16 @@ const nothing = () => ({
 
 /** Counts what the service did since the start or the last reset, for tests and for people who observe a client. */
 export class Statistics {
-  #peak: PeakRequests;
   #counts = nothing();
   #writes: Write[] = [];
 
-  constructor(private readonly windowMs: number) {
-    this.#peak = new PeakRequests(windowMs);
-  }
-
   reset(): void {
-    this.#peak = new PeakRequests(this.windowMs);
     this.#counts = nothing();
     this.#writes = [];
   }
 
-  arrived(key: string): void {
+  arrived(): void {
     this.#counts.requests += 1;
-    this.#peak.record(key);
   }
 
   answered(route: string, outcome: string): void {
@@ -115,17 +74,12 @@ export class Statistics {
   }
 
   read() {
-    const byKey = this.#peak.most();
     const { routes } = this.#counts;
     return {
       /** `requests` that arrived with a valid key, whatever their outcome; `routes` has them by endpoint name (`unknown`: no
        * such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
       ...structuredClone(this.#counts),
       tooManyRequests: Object.values(routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
-      /** The most requests of one key in any window of the rate limit, however aligned. */
-      mostInAnyWindow: Math.max(0, ...Object.values(byKey)),
-      mostInAnyWindowByKey: byKey,
-      windowMs: this.windowMs,
       writesExecuted: this.#writes.length,
     };
   }

@@ -71,7 +71,7 @@ function limitRequests(app: FastifyInstance, service: Service): void {
   app.addHook('onRequest', async (request, reply) => {
     const principal = authenticate(request, service);
     request.principal = principal;
-    service.stats.arrived(principal.key);
+    service.stats.arrived();
     const now = performance.now();
     let window = windows.get(principal.key);
     if (window === undefined || window.endsAt <= now) {

@@ -71,8 +71,10 @@ export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[
     }
     people.push(person);
   }
-  for (let i = 0; i < Math.ceil(sizes.people / peoplePerUnknownAuthor); i++)
-    authors.push(makeUnknownAuthor(sizes.seed, i));
+  for (let i = 0; i < Math.ceil(sizes.people / peoplePerUnknownAuthor); i++) {
+    const random = new Random(sizes.seed, 'stranger', i);
+    authors.push(makeAuthor(random, pickSource(random)));
+  }
   return { people, authors };
 }
 
@@ -125,30 +127,18 @@ function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string
   return [...chosen];
 }
 
-function makeAuthor(random: Random, source: string, person: StoredPerson): StoredAuthor {
+/** An account in a source; without a person, of an integration or of a stranger. */
+function makeAuthor(random: Random, source: string, person?: StoredPerson): StoredAuthor {
+  const isBot = person?.isBot ?? random.chance(0.04);
+  const name = person?.displayName ?? (isBot ? 'Integration Bot' : personName(random));
+  const { id = null, primaryEmail = null } = person ?? {};
   return {
     id: random.uuid(),
-    personId: person.id,
-    displayName: random.chance(0.03) ? null : person.displayName,
-    isBot: person.isBot,
-    sourceAuthorId:
-      source === 'email' && person.primaryEmail !== null ? person.primaryEmail : accountId(random, source),
-    sourceAvatarUrl: random.chance(0.5) ? `https://avatars.example/${source}/${person.id}.png` : null,
-    sourceName: source,
-  };
-}
-
-function makeUnknownAuthor(seed: number, index: number): StoredAuthor {
-  const random = new Random(seed, 'stranger', index);
-  const source = pickSource(random);
-  const isBot = index % 25 === 1;
-  return {
-    id: random.uuid(),
-    personId: null,
-    displayName: isBot ? 'Integration Bot' : random.chance(0.15) ? null : personName(random),
+    personId: id,
+    displayName: random.chance(0.05) ? null : name,
     isBot,
-    sourceAuthorId: accountId(random, source),
-    sourceAvatarUrl: null,
+    sourceAuthorId: source === 'email' && primaryEmail !== null ? primaryEmail : accountId(random, source),
+    sourceAvatarUrl: id !== null && random.chance(0.5) ? `https://avatars.example/${source}/${id}.png` : null,
     sourceName: source,
   };
 }

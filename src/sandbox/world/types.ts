@@ -175,7 +175,7 @@ export interface StoredMerge {
 }
 
 /** What was deleted, with the ids of its conversations, accounts or people, so that it can be restored. */
-export interface DeletedEntity {
+interface DeletedEntity {
   readonly entity: StoredTopic | StoredPerson | StoredCompany;
   readonly members: readonly string[];
 }
