@@ -31,10 +31,6 @@ export function controls(service: Service): FastifyPluginAsync {
       faults.add(given.rules);
       return { faults: faults.list() };
     });
-    app.delete('/faults', () => {
-      faults.clear();
-      return { faults: [] };
-    });
 
     app.post('/advance', { schema: { body: optional(days) } }, (request) => {
       const given = request.body as z.infer<typeof days>;

@@ -76,7 +76,7 @@ export const faultRule = z.discriminatedUnion('kind', [
     set: z.array(z.strictObject({ path: z.string().min(1), value: z.unknown() })).default([]),
     delete: z.array(z.string().min(1)).default([]),
   }),
-  /** A colleague makes a change (see colleague.ts) right before the answer: what was read before it does not show it. */
+  /** A colleague makes a change (see world/changes) right before the answer: what was read before it does not show it. */
   z.strictObject({
     ...common,
     kind: z.literal('change'),

@@ -76,7 +76,7 @@ export class Service {
     }
   }
 
-  /** Makes one change as another member of the organization; see colleague.ts. */
+  /** Makes one change as another member of the organization; see world/changes. */
   change(change: Change): unknown {
     try {
       return makeChange(this.world, change);

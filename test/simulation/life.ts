@@ -8,7 +8,7 @@ import { Random } from '../../src/sandbox/world/random.js';
 
 /** How often each kind of move comes in the mean of all nights, in relation to the others. */
 const meanWeights = {
-  /** Members of the organization, by the names of sandbox/colleague.ts. */
+  /** Members of the organization, by the names of sandbox/world/changes. */
   change: {
     createTopic: 3,
     patchTopic: 8,

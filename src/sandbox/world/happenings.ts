@@ -5,7 +5,7 @@ import type { Period } from './period.js';
 import type { Random } from './random.js';
 import { messageTexts, organizationTexts, topicTexts } from './texts.js';
 import { score, topicText } from './topics.js';
-import type { DayShape, EntityType, StoredTopic, World } from './types.js';
+import type { DayShape, EntityType, StoredCompany, StoredPerson, StoredTopic, World } from './types.js';
 
 /** How much happens in a period, and whether it is the past of a new organization. */
 export interface Pace {
@@ -62,24 +62,18 @@ const happenings: readonly Happening[] = [
   {
     share: 'merges',
     of: 'topics',
-    make: ({ world }, random, isPast) =>
-      mergeOf(world, random, 'topic', [...world.topics.values()].filter(isLive), isPast),
+    make: ({ world }, random, isPast) => mergeTwo(world, random, 'topic', world.topics, isLive, isPast),
   },
   {
     share: 'merges',
     of: 'people',
-    make: ({ world }, random, isPast) => {
-      const customers = [...world.people.values()].filter(({ isBot, isStaff }) => !isBot && !isStaff);
-      return mergeOf(world, random, 'person', customers, isPast);
-    },
+    make: ({ world }, random, isPast) => mergeTwo(world, random, 'person', world.people, isCustomer, isPast),
   },
   {
     share: 'merges',
     of: 'companies',
-    make: ({ world }, random, isPast) => {
-      const others = [...world.companies.values()].filter(({ isOrgCompany }) => !isOrgCompany);
-      return mergeOf(world, random, 'company', others, isPast);
-    },
+    make: ({ world }, random, isPast) =>
+      mergeTwo(world, random, 'company', world.companies, isCustomerCompany, isPast),
   },
   {
     share: 'archives',
@@ -113,7 +107,7 @@ const happenings: readonly Happening[] = [
     share: 'profiles',
     of: 'people',
     make: ({ world }, random) => {
-      const person = oneOf(random, world.people, ({ isBot, isStaff }) => !isBot && !isStaff);
+      const person = oneOf(random, world.people, isCustomer);
       if (person === undefined) return;
       const fields = random.chance(0.3) ? { isVip: !person.isVip } : { title: jobTitle(random) };
       changes.patchPerson(world, { personId: person.id, fields }, someone(world, random, 0.5));
@@ -123,7 +117,7 @@ const happenings: readonly Happening[] = [
     share: 'profiles',
     of: 'companies',
     make: ({ world }, random) => {
-      const company = oneOf(random, world.companies, ({ isOrgCompany }) => !isOrgCompany);
+      const company = oneOf(random, world.companies, isCustomerCompany);
       if (company === undefined) return;
       const fields = { isVip: !company.isVip };
       changes.patchCompany(world, { companyId: company.id, fields }, randomMember(world, random));
@@ -161,26 +155,33 @@ export function isLive(topic: StoredTopic): boolean {
   return topic.graphStatus === 'active' && !topic.migrated;
 }
 
+function isCustomer({ isBot, isStaff }: StoredPerson): boolean {
+  return !isBot && !isStaff;
+}
+
+function isCustomerCompany({ isOrgCompany }: StoredCompany): boolean {
+  return !isOrgCompany;
+}
+
 function isArchived(topic: StoredTopic): boolean {
   return topic.graphStatus === 'archived' && !topic.migrated;
 }
 
-/** Merges one of the candidates into another; in the past, one that is made for it. */
-function mergeOf(
+/** Merges one that fits into another; in the past, one that is made for it. */
+function mergeTwo<T extends { readonly id: string }>(
   world: World,
   random: Random,
   type: EntityType,
-  candidates: readonly { readonly id: string }[],
+  all: ReadonlyMap<string, T>,
+  isFit: (one: T) => boolean,
   isPast: boolean,
 ): void {
-  const [target, other] = random.sample(candidates, 2);
-  const source = isPast && target !== undefined ? duplicate(world, random, type) : other;
-  if (target === undefined || source === undefined) return;
-  const merge = {
-    topic: changes.mergeTopics,
-    person: changes.mergePeople,
-    company: changes.mergeCompanies,
-  }[type];
+  const [target, other] = random.sample([...all.values()].filter(isFit), 2);
+  if (target === undefined) return;
+  const source = isPast ? duplicate(world, random, type) : other;
+  if (source === undefined) return;
+  const { mergeTopics, mergePeople, mergeCompanies } = changes;
+  const merge = { topic: mergeTopics, person: mergePeople, company: mergeCompanies }[type];
   merge(world, { sourceIds: [source.id], targetId: target.id }, someone(world, random, 0.6));
 }
 

@@ -64,6 +64,13 @@ function kindOf<K extends EntityType>(type: K): Kind<Entities[K]> {
   return kinds[type];
 }
 
+/** The name of an entity; undefined when there is none. */
+export function nameOf(world: World, type: EntityType, id: string): string | undefined {
+  const { all, name } = kindOf(type);
+  const entity = all(world).get(id);
+  return entity && String(entity[name]);
+}
+
 /** Moves a member to an entity of that type, or to none. */
 export function give<K extends EntityType>(
   world: World,
