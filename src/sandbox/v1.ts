@@ -14,7 +14,8 @@ import type { Change } from './world/changes/index.js';
 /** What the hooks below and in server.ts store on a request. */
 declare module 'fastify' {
   interface FastifyRequest {
-    principal: Principal | null;
+    /** Of every request that the hook below lets through. */
+    principal: Principal;
     /** The fault that applies to this request, if any. */
     fault: FaultRule | null;
     /** The body as it was sent, byte for byte (as text). */
@@ -127,7 +128,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return;
   const path = request.url.split('?')[0];
-  const scope = JSON.stringify([principalOf(request).key, request.method, path, key]);
+  const scope = JSON.stringify([request.principal.key, request.method, path, key]);
   const stored = service.idempotency.claim(scope, request.bodyText);
   if (stored) {
     service.stats.replayed();
@@ -150,10 +151,9 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
         return reply.code(storedAnswer.status).type(storedAnswer.contentType).send(storedAnswer.payload);
       const [least, most] = service.settings.latencyMs;
       if (most > 0) await delay(least + Math.random() * (most - least));
-      const { params, query, body, bodyText, fault } = request;
+      const { params, query, body, bodyText, fault, principal } = request;
       const rawBody = bodyText.trim() === '' ? undefined : JSON.parse(bodyText);
       const pagingFault = fault?.kind === 'paging' ? fault.how : undefined;
-      const principal = principalOf(request);
       const given = { params, query, body, rawBody, pagingFault };
       const touched: Touched[] = [];
       const call = { service, principal, ...principal.tenant, ...given, touched } as Call<EndpointName>;
@@ -176,11 +176,6 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
       return reply.type(jsonType).send(json);
     },
   });
-}
-
-function principalOf(request: FastifyRequest): Principal {
-  if (!request.principal) throw new HttpError(401, 'Send an API key as Authorization: Bearer <API_KEY>');
-  return request.principal;
 }
 
 function routeOf(request: FastifyRequest): string {

@@ -1,8 +1,8 @@
 import { changes } from './changes/index.js';
 import { conversationOf, planConversation, type Speakers, speakersOf } from './conversations.js';
 import { isLive, planHappenings } from './happenings.js';
-import { agentActor, systemActor } from './history.js';
-import { asciiOf, personName } from './names.js';
+import { systemActor } from './history.js';
+import { personName } from './names.js';
 import { accountId } from './organization.js';
 import { Period } from './period.js';
 import type { Random } from './random.js';
@@ -81,21 +81,11 @@ function planNewTopics(day: Period, speakers: Speakers | undefined, share: numbe
   });
 }
 
-/** Creates a person with one account and perhaps a company. */
+/** Creates a person with one account. */
 function createNewcomer(world: World, random: Random, source: string): StoredAuthor {
   const displayName = personName(random);
-  const name = `${asciiOf(displayName, '.') || 'new'}.${world.now}`;
-  const primaryEmail = random.chance(0.8) ? `${name}@mail.example` : null;
-  const { id: personId } = changes.createPerson(
-    world,
-    { fields: { displayName, primaryEmail } },
-    systemActor,
-  );
-  const platformId = source === 'email' && primaryEmail !== null ? primaryEmail : accountId(random, source);
+  const { id: personId } = changes.createPerson(world, { fields: { displayName } }, systemActor);
+  const platformId = accountId(random, source);
   const identity = { platform: source, platformId, platformUsername: displayName };
-  const author = changes.linkIdentity(world, { personId, ...identity }, systemActor);
-  const companies = [...world.companies.values()].filter((company) => !company.isOrgCompany);
-  if (companies.length > 0 && random.chance(0.5))
-    changes.employ(world, { personId, companyId: random.pick(companies).id }, agentActor);
-  return author;
+  return changes.linkIdentity(world, { personId, ...identity }, systemActor);
 }
