@@ -325,7 +325,9 @@ function stormMove(random: Random, weights: Weights): StormMove {
       return {
         fault: {
           ...random.pick(doubts),
-          ...{ commit: random.chance(0.7), probability: 0.5, match: { method: 'PATCH' } },
+          commit: random.chance(0.7),
+          probability: 0.5,
+          match: { method: 'PATCH' },
         },
       };
     case 'html':
@@ -345,7 +347,9 @@ function stormMove(random: Random, weights: Weights): StormMove {
     case 'leftOut':
       return {
         fault: {
-          ...{ kind: 'paging', how: 'leave-out', times: random.whole(1, 6) },
+          kind: 'paging',
+          how: 'leave-out',
+          times: random.whole(1, 6),
           match: { route: random.pick(['topics', 'people', 'companies']) },
         },
       };

@@ -75,12 +75,20 @@ export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity
 }
 
 function itemOf(renderer: Renderer, topic: StoredTopic) {
-  const { id, issueType, keywords, lifecycleState, lifecycleStateConfidence } = topic;
-  const { linkedTicket, priority, summary, title } = topic;
-  const { authorIds, people, timeRangeStart, timeRangeEnd, ...counts } = topicCounts(renderer.world, id);
+  const { authorIds, people, timeRangeStart, timeRangeEnd, ...counts } = topicCounts(
+    renderer.world,
+    topic.id,
+  );
   return {
-    ...{ id, issueType, keywords, lifecycleState, lifecycleStateConfidence },
-    ...{ linkedTicket, priority, summary, title },
+    id: topic.id,
+    issueType: topic.issueType,
+    keywords: topic.keywords,
+    lifecycleState: topic.lifecycleState,
+    lifecycleStateConfidence: topic.lifecycleStateConfidence,
+    linkedTicket: topic.linkedTicket,
+    priority: topic.priority,
+    summary: topic.summary,
+    title: topic.title,
     ...counts,
     authors: authorsOf(renderer, authorIds).map((author) => authorOf(renderer, author)),
     persons: people.map(({ personId }) => participant(renderer, personId)),

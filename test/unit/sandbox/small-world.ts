@@ -10,7 +10,13 @@ import type {
 /** Small enough to be generated many times, large enough to contain every kind of entity. */
 export const smallSizes: WorldSizes = {
   ...defaultSizes,
-  ...{ topics: 40, people: 90, companies: 12, messages: 700, channels: 8, stories: 6, templates: 3 },
+  topics: 40,
+  people: 90,
+  companies: 12,
+  messages: 700,
+  channels: 8,
+  stories: 6,
+  templates: 3,
 };
 const made = generate({ ...smallSizes, topics: 12, people: 30, companies: 6, messages: 150 });
 
