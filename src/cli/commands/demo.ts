@@ -13,6 +13,10 @@ import { command } from '../command.js';
 import { answer, captured, print } from '../output.js';
 import { listen } from '../signals.js';
 import { indent } from '../text/layout.js';
+import { changes } from './changes.js';
+import { report } from './report.js';
+import { push, sync } from './runs.js';
+import { sql } from './sql.js';
 
 export const demo = command({
   name: 'demo',
@@ -116,7 +120,7 @@ It listens on ${sandbox.baseUrl}.`);
   for (const question of questions) answers.push(await answered(question));
 
   say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
-  const push = await reprioritize();
+  const pushed = await reprioritize();
 
   say('\n4. The second pull: only what changed.\n\n');
   const second = await pull();
@@ -130,11 +134,11 @@ It listens on ${sandbox.baseUrl}.`);
   say('\n6. A report to read, with charts, and one more query.\n\n');
   const written = await writeReport();
   answers.push(await answered(atTheEnd));
-  return { pulls: [first, second, third], push, answers, report: written };
+  return { pulls: [first, second, third], push: pushed, answers, report: written };
 
   async function pull(): Promise<SyncReport> {
     say('  $ signalhouse sync');
-    const pulled = await report<SyncReport>('sync');
+    const pulled = await reportOf<SyncReport>('sync');
     const { requests, rows, minutes } = pulled;
     const sum = (what: 'new' | 'changed') =>
       count(Object.values(rows).reduce((total, one) => total + one[what], 0));
@@ -147,10 +151,10 @@ It listens on ${sandbox.baseUrl}.`);
   }
 
   async function answered(question: Question): Promise<Question & { readonly rows: unknown }> {
-    const { title, sql } = question;
-    if (print === null) return { ...question, rows: await report('sql', sql) };
-    const table = await run('sql', sql, '--format', 'table');
-    say(`\n  ${title}\n\n${indent(indent(sql))}\n\n${indent(table)}`);
+    const { title, sql: query } = question;
+    if (print === null) return { ...question, rows: await reportOf('sql', query) };
+    const table = await run('sql', query, '--format', 'table');
+    say(`\n  ${title}\n\n${indent(indent(query))}\n\n${indent(table)}`);
     return { ...question, rows: null };
   }
 
@@ -163,10 +167,10 @@ It listens on ${sandbox.baseUrl}.`);
     const lines = edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`);
     say(`  In it:\n${lines.join('\n')}\n`);
     say('  $ signalhouse changes import topics.xlsx');
-    const imported = await report<{ queued: unknown[] }>('changes', 'import', sheet, '--yes');
+    const imported = await reportOf<{ queued: unknown[] }>('changes', 'import', sheet, '--yes');
     say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
     say('  $ signalhouse push');
-    const pushed = await report<PushReport>('push');
+    const pushed = await reportOf<PushReport>('push');
     const cost = counted(pushed.requests.total, 'request');
     say(`  ${count(pushed.applied)} applied, each exactly once, in ${cost}.`);
     return pushed;
@@ -175,7 +179,7 @@ It listens on ${sandbox.baseUrl}.`);
   async function writeReport(): Promise<{ readonly path: string; readonly bytes: number }> {
     say('  $ signalhouse report --out report.html');
     const out = join(dataDir, 'report.html');
-    const { path, bytes: size } = await report<{ path: string; bytes: number }>('report', '--out', out);
+    const { path, bytes: size } = await reportOf<{ path: string; bytes: number }>('report', '--out', out);
     say(`  One file of ${bytes(size)}: open it in a browser.`);
     return { path, bytes: size };
   }
@@ -242,11 +246,14 @@ ORDER BY any_value(priority_rank)`,
 /** A command of the demo failed. Its own messages are on stderr already. */
 class DemoError extends SignalhouseError {}
 
-/** Runs a command of this program and returns what it printed. For so little data a second thread of DuckDB costs more than it does. */
+/** The commands that the demo shows. */
+const shown = [sync, sql, changes, push, report];
+
+/** Runs one of them and returns what it printed. For so little data a second thread of DuckDB costs more than it does. */
 async function run(...args: readonly string[]): Promise<string> {
-  const [{ commands }, { run: runCommand }] = await Promise.all([import('./index.js'), import('../run.js')]);
+  const { run: runCommand } = await import('../run.js');
   const width = (process.stdout.columns || 80) - 2;
-  const { printed, result } = await captured(width, () => runCommand(args, commands, { threads: 1 }));
+  const { printed, result } = await captured(width, () => runCommand(args, shown, { threads: 1 }));
   if (result === ExitCode.done) return printed;
   const value = jsonOf(printed);
   const error = isObject(value) && isObject(value.error) ? value.error : undefined;
@@ -255,6 +262,6 @@ async function run(...args: readonly string[]): Promise<string> {
 }
 
 /** What a command prints with `--json`. */
-async function report<T>(...args: readonly string[]): Promise<T> {
+async function reportOf<T>(...args: readonly string[]): Promise<T> {
   return JSON.parse(await run(...args, '--json'));
 }
