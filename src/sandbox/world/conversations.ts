@@ -122,6 +122,7 @@ function speak(period: Period, conversation: Conversation): void {
     const content = [...message.content.slice(0, 160)].slice(0, 120).join('');
     message.quoteHighlights.push({ confidence: random.whole(50, 100) / 100, content });
   }
+  if (random.chance(0.01)) group.archivedAt = world.now;
   messageIds.push(message.id);
 }
 

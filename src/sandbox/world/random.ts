@@ -53,7 +53,7 @@ export class Random {
   pickFirst<T>(items: readonly T[]): T {
     const near = this.unit();
     if (items.length === 0) throw new RangeError('cannot pick from an empty list');
-    return items[Math.floor(near * near * near * items.length)] as T;
+    return items[Math.floor(near * near * items.length)] as T;
   }
 
   /** One of the keys of `weights`, with a probability proportional to its number. */
