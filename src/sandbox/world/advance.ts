@@ -12,8 +12,8 @@ import { detectTopic, uniqueTopicText } from './topics.js';
 import { type DayShape, dayShape, type StoredAuthor, type World } from './types.js';
 
 /**
- * Lets whole days pass. A day depends only on the seed, the number of the day and the world as
- * it is. Absent shares are those of an ordinary day.
+ * Lets whole days pass. A day depends only on the seed, the moment at which it begins and the world as it is. Absent shares are
+ * those of an ordinary day.
  *
  * - `activeTopics` changes exactly that share of all topics, rounded up, as long as so many are live; if all other shares
  *   are 0, no other topic changes.

@@ -17,7 +17,7 @@ export interface Speakers {
   readonly bots: ReadonlyMap<string, readonly StoredAuthor[]>;
 }
 
-/** The speakers of a world; undefined when nobody can write anywhere. */
+/** The speakers of a world; undefined when no customer has an account in the source of a connected channel. */
 export function speakersOf({ authors, channels, people }: World): Speakers | undefined {
   const roleOf = ({ isBot, personId }: StoredAuthor) =>
     isBot ? 'bot' : people.get(personId ?? '')?.isStaff ? 'staff' : 'customer';
@@ -127,7 +127,7 @@ function speak(period: Period, conversation: Conversation): void {
 }
 
 function openGroup(world: World, { random, subject, channel, about }: Conversation): StoredGroup {
-  // A topic that was dissolved in the meantime gets no conversation more.
+  // A topic that was superseded in the meantime gets no more conversations.
   const found = world.topics.get(about.topic?.id ?? '');
   const topicId = found === undefined || found.graphStatus === 'superseded' ? null : found.id;
   const title = topicId !== null && random.chance(0.8) ? subject.title : null;

@@ -96,12 +96,12 @@ export const mergePeople = defineChange(sources, (world, given, actor) =>
   }),
 );
 
-/** Deletes a person: not listed, 404 by id, and their accounts belong to nobody. */
+/** Deletes a person: not listed, 404 by id, and their accounts belong to no person. */
 export const deletePerson = defineChange({ personId }, (world, { personId }, actor) =>
   remove(world, 'person', personId, actor),
 );
 
-/** Restores a deleted person, with the accounts that belong to nobody else by then and the company if it still exists. */
+/** Restores a deleted person, with the accounts that belong to no other person by then, and the company if it still exists. */
 export const restorePerson = defineChange({ personId }, (world, { personId }, actor) => {
   const person = restore(world, 'person', personId, actor);
   if (!world.companies.has(person.companyId ?? '')) person.companyId = null;
@@ -109,8 +109,7 @@ export const restorePerson = defineChange({ personId }, (world, { personId }, ac
 });
 
 /**
- * Links an account of a source to a person. An existing account moves to the person from anybody else; otherwise it is
- * created.
+ * Links an account of a source to a person. An existing account moves to the person from any other; otherwise it is created.
  */
 export const linkIdentity = defineChange({ personId, ...identity }, (world, given, actor) => {
   const { personId, platform, platformId, platformUsername } = given;
