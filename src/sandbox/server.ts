@@ -53,7 +53,7 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
 
 /** Parses JSON bodies and keeps their text, which idempotency compares. An empty body counts as no body. */
 function readJsonBodies(app: FastifyInstance): void {
-  // A field named __proto__ is one of those that nobody knows, and is left out.
+  // A field named __proto__ is unknown like others, and is left out.
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {

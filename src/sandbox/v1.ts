@@ -63,7 +63,7 @@ function routeUrl(path: string): string {
 
 /**
  * Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives, those to unknown
- * paths as well. Its window starts with a key's first request in it, and is measured by a clock that nobody sets: the one of
+ * paths as well. Its window starts with a key's first request in it, and is measured by a clock that cannot be set: the one of
  * @fastify/rate-limit lasts for hours when the machine's clock is set back. The document shows no headers about it.
  */
 function limitRequests(app: FastifyInstance, service: Service): void {

@@ -104,7 +104,7 @@ const squeezed = { requests: 120, windowMs: 1_000 } as const;
 /** How many rows of the sheet are edited. */
 const edited = 3;
 
-/** Runs the demo; `print` gets each part of its text as it happens, and is null when nobody reads it. */
+/** Runs the demo; `print` gets each part of its text as it happens, and is null with --json. */
 async function play(sandbox: Sandbox, dataDir: string, print: ((text: string) => void) | null) {
   const say = print ?? (() => undefined);
   say(`Starting a Product-Signals service with generated data on this machine. It
