@@ -15,7 +15,7 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
  */
 const longest = [
   ...['lake/faults', 'lake/organizations', 'lake/commands', 'others/long-texts'],
-  ...['others/kills', 'others/cookbook', 'others/alerts'],
+  ...['others/kills', 'others/cookbook'],
   ...['simulation/plans', 'integration/serve', 'integration/forget', 'integration/large-items'],
 ].map((name) => `/test/${name}.test.ts`);
 

@@ -168,30 +168,6 @@ describe.skipIf(!hasPython)('Python', () => {
     expect(ask(published, queries, 'rows', { PYTHONPATH: packages })).toEqual(expected);
   });
 
-  test('times as Python objects need pytz, as docs/other-tools.md says; casts and data frames do not', () => {
-    const without = `
-import sys
-sys.modules['pytz'] = None
-import duckdb
-connection = duckdb.connect('data/signals.duckdb', read_only=True)
-views = [name for name, in connection.execute(
-  "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'").fetchall()]
-failed = 0
-for view in views:
-  connection.sql(f'FROM {view}').df()
-  connection.sql(f'FROM {view}').pl()
-  try: connection.cursor().execute(f'FROM {view}').fetchall()
-  except Exception as error:
-    assert "Required module 'pytz'" in str(error), error
-    failed += 1
-connection.execute("SET TimeZone = 'UTC'")
-connection.execute('SELECT as_of::TIMESTAMP, as_of::VARCHAR FROM data_as_of').fetchall()
-print(failed, len(views))`;
-    const [failed = 0, views = 0] = run(python, ['-W', 'ignore', '-c', without]).split(' ').map(Number);
-    expect(failed / views).toBeGreaterThan(0.3);
-    expect(failed / views).toBeLessThan(0.7);
-  });
-
   test('the examples of docs/other-tools.md run', () => {
     const page = readFileSync(join(root, 'docs/other-tools.md'), 'utf8');
     const examples = [...page.matchAll(/^```python\n(.*?)^```/gms)].map(([, code = '']) => code);
