@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Child } from '../../../src/contract/resources.js';
 import { Random } from '../../../src/sandbox/world/random.js';
-import { byUrgency, type Task, wholeChild } from '../../../src/sync/due.js';
 import {
   type Current,
   checksAfter,
   chooseChecks,
-  chooseIdle,
   estimate,
   type Measured,
   measuredAge,
@@ -308,65 +305,4 @@ describe('the age', () => {
     expect(days).toBeCloseTo(9.1, 1);
     expect(measuredAge(14, bound, { checks: 9_000, changes: 9_000, days: 9_000 }).days).toBe(14 / 8);
   });
-});
-
-describe('60 nights with the same budget', () => {
-  const kinds: Kind[] = [
-    { resource: 'groups', size: 300, fullDays: 14, daysBetween: 60 },
-    { resource: 'people', size: 200, fullDays: 30, daysBetween: 400 },
-    { resource: 'activity', size: 150, fullDays: 30, daysBetween: 90 },
-    { resource: 'history', size: 300, fullDays: 60, daysBetween: 3_000 },
-  ];
-  /** What the ages of the settings take a night. */
-  const needed = kinds.reduce((sum, { size, fullDays }) => sum + size / (0.75 * fullDays), 0);
-
-  test.each([6, 12])(
-    'at least two fifths less is stale where a night has %d times the requests that it needs',
-    (times) => {
-      for (let seed = 1; seed <= propertyRuns(1, 3); seed += 1) {
-        const [before, now] = [nights(seed, needed * times, false), nights(seed, needed * times, true)];
-        expect(now / before).toBeLessThan(0.6);
-      }
-    },
-  );
-
-  test.each([0.3, 0.7])('no more is stale where it has %d times as many', (times) => {
-    for (let seed = 1; seed <= propertyRuns(1, 3); seed += 1) {
-      const [before, now] = [nights(seed, needed * times, false), nights(seed, needed * times, true)];
-      expect(now / before).toBeLessThanOrEqual(1);
-    }
-  });
-
-  /** The mean share that is stale in the mornings after 60 nights of at most so many requests. */
-  function nights(seed: number, budget: number, isMeasured: boolean): number {
-    const world = new SilentWorld(seed, kinds);
-    let stale = 0;
-    for (let night = 0; night < 60; night += 1) {
-      world.nextDay();
-      const due = world.details.flatMap((one): { one: Detail; task: Task }[] => {
-        const { fullDays } = world.kindOf(one);
-        const age = isMeasured ? measuredAge(fullDays, bound, world.measured(one.resource)).days : fullDays;
-        if (world.ageOf(one) <= age * one.shareOfAge) return [];
-        const child = { name: one.resource, weight: one.weight } as Child;
-        const isEarly = world.ageOf(one) <= fullDays * one.shareOfAge;
-        const given = { child, entityId: one.entityId, reason: 'sweep', fingerprint: '' } as const;
-        return [{ one, task: { ...wholeChild, ...given, isEarly } }];
-      });
-      const fetched = due.sort((a, b) => byUrgency(a.task, b.task)).slice(0, budget);
-      for (const { one } of fetched) world.fetch(one);
-      const free = budget - fetched.length;
-      const count = isMeasured ? checksAfter(fetched.length, free) : 0;
-      if (count > 0) {
-        const checks = chooseChecks(world.current(), count, world.random);
-        for (const one of checks) world.check(one);
-        const idle = chooseIdle(world.current(), 0.3 * free - count, (resource) => {
-          const { fullDays = 0 } = kinds.find((kind) => kind.resource === resource) ?? {};
-          return measuredAge(fullDays, bound, world.measured(resource)).daysBetween;
-        });
-        for (const one of idle) world.fetch(world.of(one));
-      }
-      stale += world.truth() / 60;
-    }
-    return stale;
-  }
 });
