@@ -12,7 +12,7 @@ install() {
 command -v systemd-analyze >/dev/null || install systemd || true
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || install chromium || true
 command -v promtool >/dev/null || install prometheus || true
-# The cookbook in Python, dbt and JDBC, and Schemathesis; the tests install the packages themselves.
+# The cookbook in Python, dbt and JDBC; the tests install the packages themselves.
 python3 -c 'import ensurepip' 2>/dev/null || install python3 python3-venv || true
 command -v javac >/dev/null || install default-jdk-headless || true
 command -v mvn >/dev/null || install maven || true
@@ -25,7 +25,6 @@ python3 -c 'import ensurepip, sys; assert sys.version_info >= (3, 11)' 2>/dev/nu
 command -v javac >/dev/null && command -v mvn >/dev/null ||
   skipped+=('JDBC in test/others/cookbook.test.ts: default-jdk-headless, maven')
 command -v soffice >/dev/null || skipped+=('LibreOffice in test/others/spreadsheets.test.ts: libreoffice-calc-nogui')
-python3 -c 'import ensurepip' 2>/dev/null || skipped+=('test/others/schemathesis.test.ts: python3-venv')
 
 npx vitest run --project others
 # The first time downloads about 500 MB.
