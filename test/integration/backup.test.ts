@@ -10,7 +10,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RestoreReport } from '../../src/app/restore.js';
 import type { Change } from '../../src/push/change.js';
@@ -230,19 +230,5 @@ describe('restore', () => {
       code: 2,
       stderr: expect.stringContaining(join(root, 'var', 'lib', 'signalhouse')),
     });
-  });
-
-  it('a snapshot instead of its folder is no unexpected error', async () => {
-    const refused = async (path: string, ...texts: string[]) => {
-      const fresh = machine();
-      const { code, stderr } = await fresh.run(['restore', path]);
-      expect([code, existsSync(fresh.dataDir)]).toEqual([2, false]);
-      for (const text of texts) expect(stderr.replace(/\s+/g, ' ')).toContain(text);
-    };
-    const file = join(backup(pulling.dataDir), 'signals.duckdb');
-    await refused(file, 'is a file', `signalhouse restore ${dirname(file)}`);
-    const folder = testFolder();
-    mkdirSync(join(folder, 'signals.duckdb'));
-    await refused(folder, 'has neither signals.duckdb nor recovery.duckdb');
   });
 });

@@ -248,17 +248,6 @@ describe('export', () => {
     rmSync(own);
   });
 
-  it('writes a PIVOT over several CTEs as a workbook', async () => {
-    const query = `WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low')) v(g, p)), u AS (FROM t WHERE g = 'a')
-      PIVOT u ON p USING count(*) GROUP BY g; -- the end`;
-    const { code, stdout } = await run(['--query', query, '--out', 'pivot.xlsx']);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('1 sheet, 1 row') });
-    expect(await readSheet({ path: join(cwd, 'pivot.xlsx') })).toMatchObject({
-      columns: ['g', 'high', 'low'],
-      rows: [{ cells: ['a', 1, 1] }],
-    });
-  });
-
   it('writes everything to one workbook, a sheet for each table', async () => {
     const { code, stdout } = await run(['--all', '--out', 'all.xlsx', '--json']);
     expect(code).toBe(0);

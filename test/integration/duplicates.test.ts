@@ -93,20 +93,3 @@ it('the workbook lists people with the command that merges each pair, whose mess
   const [goes, stays] = n.map((at) => cell(row, `person_id_${at}`));
   expect(cell(row, 'command')).toBe(`signalhouse changes merge-people ${goes} --into ${stays}`);
 });
-
-it('a sheet of pairs takes no selection of rows', async () => {
-  const refused = await run(
-    'changes',
-    'sheet',
-    '--duplicates',
-    '--companies',
-    '--where',
-    'true',
-    '--out',
-    'no.csv',
-  );
-  expect([refused.code, refused.stderr.match(/--\w+: cannot be combined with --duplicates/g)]).toEqual([
-    2,
-    ['--where: cannot be combined with --duplicates', '--companies: cannot be combined with --duplicates'],
-  ]);
-});

@@ -247,7 +247,7 @@ ORDER BY any_value(priority_rank)`,
 class DemoError extends SignalhouseError {}
 
 /** The commands that the demo shows. */
-const shown = [sync, sql, changes, push, report];
+const shown = [{ heading: 'Commands', commands: [sync, sql, changes, push, report] }];
 
 /** Runs one of them and returns what it printed. For so little data a second thread of DuckDB costs more than it does. */
 async function run(...args: readonly string[]): Promise<string> {
