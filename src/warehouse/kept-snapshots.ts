@@ -2,7 +2,7 @@ import { chmodSync, constants, copyFileSync, linkSync, readdirSync, rmSync, stat
 import { dirname, join } from 'node:path';
 import { isDiskFull, makeFolder, moveFile, privateMode, syncFile } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
-import { type Age, ageParams } from './forget/forget.js';
+import { type Age, ageParams } from './forget/expire.js';
 import { sqlFile, substitute } from './sql.js';
 import { attaching, filesOf, unfinished } from './store/engine.js';
 import type { Session } from './store/session.js';

@@ -14,7 +14,7 @@ import {
   type PublishedAttributes,
   writeAttributes,
 } from './attributes.js';
-import type { Fingerprints } from './forget/fingerprints.js';
+import type { Forgotten } from './forget/forgotten.js';
 import { keepPublished } from './kept-snapshots.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
@@ -79,7 +79,7 @@ interface PublishParts extends PublishSettings {
   readonly dataDir: string;
   readonly viewsDir: string;
   readonly models: Models;
-  readonly forgotten: Fingerprints;
+  readonly forgotten: Forgotten;
   /** Whether the file that is replaced may be among those that are kept. */
   readonly keepsReplaced: boolean;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */

@@ -35,7 +35,7 @@ const flags = {
   person: text
     .optional()
     .describe(
-      'Everything that is held about one person (id or e-mail address), without data of others: to a directory with data.json and index.html',
+      'Everything that is held about one person (id or e-mail address), without data of others: to a directory with data.json',
     ),
   out: text.optional().describe('File to write; with --all and --person, the directory'),
   bom: toggle.describe('CSV: start with a byte order mark, so that Excel reads it as UTF-8'),
@@ -107,7 +107,7 @@ function taskOf(given: Flags): Task {
   const csvFlags = [...(bom ? ['--bom'] : []), ...(safeCells ? ['--safe-cells'] : [])];
   if (person !== undefined) {
     for (const flag of [...(asked === undefined ? [] : ['--format']), ...csvFlags])
-      wrong(flag, 'is not for --person, which writes JSON and HTML');
+      wrong(flag, 'is not for --person, which writes JSON');
     if (problems.length > 0 || out === undefined) throw new UsageError('The export cannot start.', problems);
     return { person, out };
   }
@@ -126,16 +126,18 @@ function taskOf(given: Flags): Task {
   return all ? { dir: out } : { what, out, format, bom, safeCells };
 }
 
-function personText({ outcome, who, ids, held, kept, leftOut, out, written }: PersonReport): string {
+function personText({ outcome, who, ids, held, leftOut, out, written }: PersonReport): string {
   if (outcome === 'nothing_held') return `${notHeldText('person', [who])} Nothing was written.`;
-  const left = leftOut.map((one) => [one.table, one.column, one.rows, one.why]);
   return sections([
     [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
     ['Rows that forget would change', countsTable('table', 'rows', held)],
-    ['Other rows about this person', countsTable('table', 'rows', kept)],
     [
       'Left out, because it is about others',
-      left.length === 0 ? null : table(['table', 'column', 'rows#', 'why'], left, 100),
+      table(
+        ['column'],
+        leftOut.map((one) => [one]),
+        100,
+      ),
     ],
   ]);
 }
