@@ -12,7 +12,7 @@ import type {
 } from '../warehouse/attributes.js';
 
 /** The file may be any that a spreadsheet program writes. */
-export const attributeFiles = ['csv', 'xlsx', 'ods'].map((type) => join('attributes', `companies.${type}`));
+const attributeFiles = ['csv', 'xlsx', 'ods'].map((type) => join('attributes', `companies.${type}`));
 
 /**
  * Reads attributes/companies.csv (or .xlsx, .ods) of a data directory: one row a company, named by `company_id` or `domain`, and

@@ -65,7 +65,8 @@ export function stringsOfCompany(world: World, companyId: string): string[] {
     [...world.topics.values()],
     [...world.messages.values()],
     [...world.channels.values()],
-    [...world.people.values()].filter((one) => one.companyId !== companyId),
+    // Also those of the company: the domain of their addresses is theirs.
+    [...world.people.values()],
   ]);
   // The API's own ids stay.
   const ids = new Set([companyId, ...world.merges.flatMap(({ sources }) => sources.map(({ id }) => id))]);

@@ -179,8 +179,7 @@ function reportText(report: ForgetReport, isShown: boolean): string {
   const { outcome, type, entities, pending, notReached } = report;
   if (outcome === 'nothing_held') return heldLines(report).join('\n');
   if (outcome === 'declined') return 'Nothing was removed.';
-  if (outcome === 'preview')
-    return [...heldLines(report), '', 'Nothing was removed: --dry-run.'].join('\n');
+  if (outcome === 'preview') return [...heldLines(report), '', 'Nothing was removed: --dry-run.'].join('\n');
   return [
     ...(isShown ? [] : [...heldLines(report), '']),
     `Forgotten: ${entitiesText(type, entities)}. The published file is new, and worker.duckdb was rewritten.`,

@@ -142,7 +142,7 @@ export function tablesOfEntities() {
 }
 
 /** The column that says which person, company or account a row is about. */
-export function idColumn(of: Named, kinds: Readonly<Record<string, Kind>>): string | undefined {
+function idColumn(of: Named, kinds: Readonly<Record<string, Kind>>): string | undefined {
   return ['id', `${of}_id`].find((name) => kinds[name] === `${of}_id`);
 }
 

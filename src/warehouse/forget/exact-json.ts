@@ -11,11 +11,7 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 
 /** The value of a JSON text, in which each number is a string with a mark. @throws SyntaxError */
 export function parseExact(text: string): unknown {
-  return JSON.parse(
-    text.replace(tokens, (token) =>
-      token.startsWith('"') ? token : `"\\u0000${token}"`,
-    ),
-  );
+  return JSON.parse(text.replace(tokens, (token) => (token.startsWith('"') ? token : `"\\u0000${token}"`)));
 }
 
 /** The text of such a value. */

@@ -99,7 +99,9 @@ export async function openForgotten(
   session: Statements,
   dataDir: string,
 ): Promise<{ forgotten: Forgotten; missing: JournalLine[] }> {
-  const rows = await session.all<ForgottenId & { salt: string }>('SELECT hash, part, salt FROM ops.forgotten');
+  const rows = await session.all<ForgottenId & { salt: string }>(
+    'SELECT hash, part, salt FROM ops.forgotten',
+  );
   const journal = new Journal(forgottenJournalPath(dataDir));
   // A line that a kill cut off is skipped: nothing was removed because of it.
   const lines = journal.values<JournalLine>();

@@ -1,6 +1,6 @@
 import { isObject, jsonOf } from '../../base/json.js';
 import { millisecondsOf } from '../../contract/fields.js';
-import type { Batch, Document, DocumentKey, Drift, Rejection } from '../load/batch.js';
+import type { Batch, DocumentKey, Rejection } from '../load/batch.js';
 import { type About, type Entity, entities, entityNamed } from './entities.js';
 import { exactText, idOf, isNumber, parseExact } from './exact-json.js';
 import { type Forgotten, removed } from './forgotten.js';
@@ -44,7 +44,7 @@ export function stripDocument(
 }
 
 /** The id of a document: that of an account is replaced where the account, its person or its company was forgotten. */
-export function documentId(forgotten: Forgotten, { endpoint, id, parentId }: DocumentKey): string {
+function documentId(forgotten: Forgotten, { endpoint, id, parentId }: DocumentKey): string {
   const { entity, parent } = entities().about.get(endpoint) ?? {};
   const [, platform, account] = /^([^:]*):(.*)$/s.exec(id) ?? [];
   if (entity !== 'identity' || parent === undefined || account === undefined) return id;
@@ -245,14 +245,10 @@ export interface TooOld extends Expired {
 export function stripBatch(forgotten: Forgotten, batch: Batch, tooOld?: TooOld): Batch {
   if (forgotten.isEmpty && !tooOld) return batch;
   if (tooOld) noteLastSeen(tooOld, batch);
-  /** The kinds of documents of which one was stripped: an example of their drift may be from it. */
-  const touched = new Set<string>();
-  const documents = batch.documents.map((document): Document => {
-    const stripped = stripDocument(forgotten, document, tooOld);
-    if (!stripped) return document;
-    touched.add(document.endpoint);
-    return { ...document, ...stripped };
-  });
+  const documents = batch.documents.map((document) => ({
+    ...document,
+    ...stripDocument(forgotten, document, tooOld),
+  }));
   if (forgotten.isEmpty) return { ...batch, documents };
   return {
     ...batch,
@@ -263,15 +259,12 @@ export function stripBatch(forgotten: Forgotten, batch: Batch, tooOld?: TooOld):
       ids: set.ids.map((id) => documentId(forgotten, { ...set, id })),
     })),
     rejections: batch.rejections.map((rejection) => strippedRejection(forgotten, rejection)),
-    drift: batch.drift.map((drift) => strippedDrift(forgotten, drift, touched)),
+    // An example may be about anyone, and nothing says about whom.
+    drift: batch.drift.map((drift) => ({ ...drift, example: null })),
     // A short hash of a name is in there.
     coverage: batch.coverage.map((coverage) =>
       isForgottenParent(forgotten, coverage.entityId) ? { ...coverage, counters: null } : coverage,
     ),
-    requests: batch.requests.map((request) => ({
-      ...request,
-      path: forgotten.redactAddresses(request.path),
-    })),
   };
 }
 
@@ -298,10 +291,4 @@ function strippedRejection(forgotten: Forgotten, rejection: Rejection): Rejectio
   const reason = forgotten.redact(rejection.reason);
   if (!stripped) return { ...rejection, reason };
   return { ...rejection, reason, id: rejection.id === null ? null : stripped.id, body: stripped.body };
-}
-
-function strippedDrift(forgotten: Forgotten, drift: Drift, touched: ReadonlySet<string>): Drift {
-  if (drift.example === null) return drift;
-  const isTheirs = touched.has(drift.endpoint) || forgotten.redact(drift.example) !== drift.example;
-  return isTheirs ? { ...drift, example: null } : drift;
 }

@@ -35,7 +35,14 @@ test.each([
   ['see https://x.example/in/kim?a=(1)+', 'see [forgotten]'],
   ['by zebedee77', 'by [forgotten]'],
 ])('names in %s are replaced while something is being forgotten', (text, expected) => {
-  const names = ['Kim Castellanos', 'Mark', 'José Núñez', '王小明', 'https://x.example/in/kim?a=(1)+', 'zebedee77'];
+  const names = [
+    'Kim Castellanos',
+    'Mark',
+    'José Núñez',
+    '王小明',
+    'https://x.example/in/kim?a=(1)+',
+    'zebedee77',
+  ];
   expect(forgotten([], names).redact(text)).toBe(expected);
 });
 
