@@ -246,7 +246,8 @@ export class Warehouse {
     cleanFiles: (found: Found) => Promise<unknown> = async () => undefined,
   ): Promise<RowCounts> {
     const { dataDir, forgotten } = this.parts;
-    const { added, found } = plan;
+    const { parts, found } = plan;
+    const added = forgotten.allOf(parts);
     const record: AuditRecord = {
       id: timeId(now),
       at: now.toISOString(),

@@ -9,7 +9,7 @@ import {
   type StrippedRow,
 } from './documents.js';
 import { namesInColumns } from './entities.js';
-import { Forgotten, type ForgottenId, type Part, Texts } from './forgotten.js';
+import { Forgotten, type Part, Texts } from './forgotten.js';
 import { countOther, findOtherRows, type OtherRow, replaceOtherRows } from './other-rows.js';
 import { type JournalLine, steps, storeForgotten, storeRecord } from './records.js';
 
@@ -48,8 +48,8 @@ export interface ForgetPlan {
   readonly unknown: readonly string[];
   /** Rows by table that have something to remove. */
   readonly held: RowCounts;
-  /** What is kept to recognize it again. */
-  readonly added: readonly ForgottenId[];
+  /** The ids and addresses by which it is recognized. */
+  readonly parts: readonly { readonly part: Part; readonly value: string }[];
   readonly found: Found;
 }
 
@@ -68,8 +68,7 @@ export async function planForget(
     ids,
     ...(type === 'person' && { emails: accounts }),
   });
-  const added = parts.map(({ part, value }) => forgotten.of(part, value));
-  const trial = new Forgotten(forgotten.salt, [...forgotten.rows(), ...added]);
+  const trial = new Forgotten(forgotten.salt, [...forgotten.rows(), ...forgotten.allOf(parts)]);
   const found = await findEverywhere(session, models, trial);
   const held = { ...(await countDocuments(session, models, found.documents)), ...countOther(found.others) };
   return {
@@ -79,7 +78,7 @@ export async function planForget(
     merged: ids.length - named.length,
     unknown: notFound.filter((one) => !accounts.includes(one)),
     held,
-    added,
+    parts,
     found,
   };
 }

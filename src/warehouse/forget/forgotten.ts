@@ -58,6 +58,11 @@ export class Forgotten {
     return { hash: this.#hashOf(part, isAddress(part) ? addressOf(value) : value), part };
   }
 
+  /** The hashes of several ids and addresses. */
+  allOf(parts: readonly { readonly part: Part; readonly value: string }[]): ForgottenId[] {
+    return parts.map(({ part, value }) => this.of(part, value));
+  }
+
   has(part: Part, value: unknown): boolean {
     return typeof value === 'string' && value !== '' && this.#byHash.has(this.of(part, value).hash);
   }

@@ -36,7 +36,7 @@ export async function collectPerson(
   who: string,
 ): Promise<(PersonData & { readonly found: Found }) | null> {
   const isAddress = who.includes('@');
-  const { ids, accounts, held, found } = await planForget(session, models, forgotten, {
+  const { ids, accounts, parts, held, found } = await planForget(session, models, forgotten, {
     type: 'person',
     ids: isAddress ? [] : [who],
     emails: isAddress ? [who] : [],
@@ -45,52 +45,46 @@ export async function collectPerson(
   const tables: Record<string, Row[]> = {};
   const leftOut = new Set<string>();
   for (const [table, kinds] of tablesOfEntities()) {
-    const column = ownerColumn(kinds);
-    if (column === undefined) continue;
-    const rows = await ownRows(session, found.forgotten, table, column);
-    if (rows.length === 0) continue;
-    tables[table] = rows.map((row) => {
-      const shown = Object.entries(row).filter(([name, value]) => {
-        if (value === null || isShown(kinds[name] ?? 'document', name)) return value !== null;
-        leftOut.add(`${table}.${name}`);
-        return false;
-      });
-      return Object.fromEntries(shown);
-    });
+    const { part, isOwn } = ownership(kinds) ?? {};
+    if (part === undefined) continue;
+    const rows = await session.all<{ json: string }>(
+      `SELECT to_json(own)::VARCHAR AS json FROM main.${identifier(table)} AS own WHERE ${isOwn}`,
+      { own: parts.flatMap((one) => (one.part === part ? one.value : [])) },
+    );
+    if (rows.length > 0) tables[table] = rows.map(({ json }) => shown(table, kinds, json, leftOut));
   }
   return { ids, accounts: accounts.length, held, tables, leftOut: [...leftOut].sort(), found };
 }
 
-type Part = 'person' | 'author' | 'message';
-
-/** The columns that say whose row it is: a person, an account, or a message; or anything, as another column says. */
-function ownerColumn(kinds: Readonly<Record<string, Kind>>) {
-  const isAny = kinds.entity_type === 'none';
-  if (isAny) return { names: ['entity_id', 'source_id', 'target_id'].filter((name) => name in kinds), isAny };
+/** Whose rows those of a table are, by the kinds of its columns: what `$own` holds, and a condition (SQL). */
+function ownership(kinds: Readonly<Record<string, Kind>>) {
+  const isIn = (name: string) => `${identifier(name)} IN (SELECT unnest($own::VARCHAR[]))`;
+  if (kinds.entity_type !== undefined) {
+    const names = ['entity_id', 'source_id', 'target_id'].filter((name) => name in kinds);
+    const isOwn = `entity_type = 'person' AND (${names.map(isIn).join(' OR ')})`;
+    return names.length === 0 ? undefined : { part: 'person' as const, isOwn };
+  }
   for (const part of ['person', 'author', 'message'] as const) {
     const name = ['id', `${part}_id`].find((one) => kinds[one] === `${part}_id`);
-    // An account stands beside the person whose it is.
-    if (name !== undefined) return { names: [name], isAny, part };
+    if (name !== undefined) return { part, isOwn: isIn(name) };
   }
   return undefined;
 }
 
-async function ownRows(
-  session: Session,
-  forgotten: Forgotten,
+/** A row without what is empty, and without the columns about others, which are added to `leftOut`. */
+function shown(
   table: string,
-  { names, isAny, part = 'person' }: { names: readonly string[]; isAny: boolean; part?: Part },
-): Promise<Row[]> {
-  const from = `main.${identifier(table)}`;
-  const ids = names.map((name) => `SELECT DISTINCT ${identifier(name)} AS id FROM ${from}`).join(' UNION ');
-  const all = await session.all<{ id: string | null }>(ids);
-  const own = all.flatMap(({ id }) => (forgotten.has(part, id) ? (id ?? []) : []));
-  const isOwn = names.map((name) => `${identifier(name)} IN (SELECT unnest($own::VARCHAR[]))`).join(' OR ');
-  const rows = await session.all<{ json: string }>(
-    `SELECT to_json(own)::VARCHAR AS json FROM ${from} AS own WHERE (${isOwn})${isAny ? " AND entity_type = 'person'" : ''}`,
-    { own },
-  );
-  return rows.map(({ json }) => JSON.parse(json) as Row);
+  kinds: Readonly<Record<string, Kind>>,
+  json: string,
+  leftOut: Set<string>,
+): Row {
+  const row: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(JSON.parse(json) as Row)) {
+    if (value === null) continue;
+    if (isShown(kinds[name] ?? 'document', name)) row[name] = value;
+    else leftOut.add(`${table}.${name}`);
+  }
+  return row;
 }
 
 /** Content that is the person's own in a row of the person. */
