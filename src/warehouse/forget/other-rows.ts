@@ -95,7 +95,8 @@ function changeLeft(forgotten: Forgotten, row: Values, left: Values): Values {
     for (const name of ['wanted', 'base', 'remote_before', 'remote_after'])
       if (row[name]) gone[name] = JSON.stringify(withoutStrings(JSON.parse(row[name])));
   }
-  const ended = isOfForgotten || left.wanted !== row.wanted ? endedChange(String(row.status)) : null;
+  const wantsOther = (left.wanted ?? null) !== (row.wanted ?? null);
+  const ended = isOfForgotten || wantsOther ? endedChange(String(row.status)) : null;
   if (ended) Object.assign(gone, { status: ended.status, error: ended.error, settled_at: ended.settledAt });
   return gone;
 }

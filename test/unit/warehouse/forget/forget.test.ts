@@ -3,7 +3,7 @@ import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js'
 import { columnClasses } from '../../../../src/warehouse/privacy/policy.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../../support/load-batch.js';
-import { at, doc, members, open, runId } from '../support.js';
+import { at, doc, members, open, ready, runId } from '../support.js';
 
 // One for each test: it keeps what it has forgotten in memory.
 let warehouse: Warehouse;
@@ -219,6 +219,74 @@ test('a change that wants a text with something forgotten is not sent without it
   ]);
 });
 
+const texts = async (of: Warehouse) =>
+  (await of.all<{ summary: string | null }>('SELECT summary FROM topics')).map(({ summary }) => summary);
+
+test('a name in what others wrote is replaced once; an address is recognized again', async () => {
+  const load = () =>
+    loadBatch(
+      warehouse,
+      batchOf(runId, {
+        documents: [
+          doc('people', '7', 1, { displayName: 'Ona Laterson', primaryEmail: 'ona@mail.example' }),
+          doc('people', '8', 1, { displayName: 'Lee' }),
+          doc('topic', 't', 1, { id: 't', title: 'T', summary: 'Ona Laterson (ona@mail.example) asks Lee' }),
+        ],
+      }),
+    );
+  await load();
+  await forgetPerson('7');
+  expect(await texts(warehouse)).toEqual(['[forgotten] ([forgotten]) asks Lee']);
+  await load();
+  expect(await texts(warehouse)).toEqual(['Ona Laterson ([forgotten]) asks Lee']);
+  expect(await warehouse.all('SELECT id, display_name FROM people ORDER BY id')).toEqual([
+    { id: '7', display_name: null },
+    { id: '8', display_name: 'Lee' },
+  ]);
+});
+
+test('a name that another person has too stays in texts', async () => {
+  const documents = [
+    doc('people', '7', 1, { displayName: 'Ona Laterson' }),
+    doc('people', '8', 1, { displayName: 'ona laterson' }),
+    doc('topic', 't', 1, { id: 't', title: 'T', summary: 'Ona Laterson asks' }),
+  ];
+  await loadBatch(warehouse, batchOf(runId, { documents }));
+  await forgetPerson('7');
+  expect(await texts(warehouse)).toEqual(['Ona Laterson asks']);
+  expect(await warehouse.all('SELECT id, display_name FROM people ORDER BY id')).toEqual([
+    { id: '7', display_name: null },
+    { id: '8', display_name: 'ona laterson' },
+  ]);
+});
+
+test('a request that was cut off while files were cleaned is completed with the names, which are still stored', async () => {
+  const dataDir = await ready();
+  const first = await open(dataDir);
+  const documents = [
+    doc('people', '7', 1, { displayName: 'Ona Laterson' }),
+    doc('topic', 't', 1, { id: 't', title: 'T', summary: 'Ona Laterson asks' }),
+  ];
+  await loadBatch(first, batchOf(runId, { documents }));
+  const plan = await first.planForget({ type: 'person', ids: ['7'], emails: [] });
+  const cutOff = first.forget(plan, { requestedBy: 'kim', reason: null }, at(9), () =>
+    Promise.reject(new Error('killed')),
+  );
+  await expect(cutOff).rejects.toThrow('killed');
+  expect(await texts(first)).toEqual(['Ona Laterson asks']);
+  await first.close();
+
+  const next = await open(dataDir);
+  const cleaned: string[] = [];
+  await next.finishRequests(async ({ forgotten }) => {
+    cleaned.push(forgotten.redact('for Ona Laterson'));
+  });
+  expect(cleaned).toEqual(['for [forgotten]']);
+  expect(await texts(next)).toEqual(['[forgotten] asks']);
+  expect(await next.all("SELECT entities FROM ops.audit WHERE action = 'forget'")).toEqual([{ entities: 1 }]);
+  await next.close();
+});
+
 test('rejected records with ids that are numbers, without an id, or cut off, are emptied', async () => {
   const author = { id: ids.author, ...account, displayName: 'Quetzal Zanzibar' };
   await loadBatch(
@@ -276,7 +344,9 @@ test('an address that only an account has is found, and what it wrote is removed
     }),
   );
   const plan = await warehouse.planForget({
-    ...{ type: 'person', ids: [], emails: ['kim@mail.example', 'no@body.example'] },
+    type: 'person',
+    ids: [],
+    emails: ['kim@mail.example', 'no@body.example'],
   });
   expect(plan).toMatchObject({ ids: [], accounts: ['kim@mail.example'], unknown: ['no@body.example'] });
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
