@@ -4,7 +4,7 @@ WITH family AS (SELECT unnest($ids::VARCHAR[]) AS id)
 SELECT DISTINCT part, value FROM (
   SELECT 'company' AS part, id AS value FROM family
   UNION ALL
-  SELECT 'account', concat(platform, ':', platform_id)
+  SELECT unnest(['account', 'source']), unnest([concat(platform, ':', platform_id), platform_id])
   FROM company_identities
   WHERE company_id IN (FROM family) AND NOT contains(platform_id, '@')
   UNION ALL

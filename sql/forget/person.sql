@@ -24,9 +24,13 @@ SELECT DISTINCT part, value FROM (
   UNION ALL
   SELECT 'author', id FROM their_authors
   UNION ALL
-  SELECT 'message', id FROM messages WHERE author_id IN (FROM their_authors)
+  SELECT unnest(['message', 'source']), unnest([id, source_message_id])
+  FROM messages
+  WHERE author_id IN (FROM their_authors)
   UNION ALL
-  SELECT 'account', concat(platform, ':', platform_id) FROM accounts WHERE NOT contains(platform_id, '@')
+  SELECT unnest(['account', 'source']), unnest([concat(platform, ':', platform_id), platform_id])
+  FROM accounts
+  WHERE NOT contains(platform_id, '@')
   UNION ALL
   SELECT 'email', platform_id FROM accounts WHERE contains(platform_id, '@')
 )

@@ -9,7 +9,7 @@ CREATE TABLE ops.forgotten (
 );
 COMMENT ON TABLE ops.forgotten IS 'Salted hashes of the ids and e-mail addresses of people, companies and conversations that were forgotten (signalhouse forget): with them, the next pull, a rebuild or a restored snapshot does not bring them back. Nothing personal is readable in it, but who has the file can find out whether an address that they know was forgotten. Key: hash.';
 COMMENT ON COLUMN ops.forgotten.hash IS 'Salted SHA-256, shortened to 32 digits.';
-COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), account (an id in a source system), email (of a person) or address (e-mail of a company).';
+COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), account or source (an id in a source system, with and without the name of the system), email (of a person) or address (e-mail of a company).';
 COMMENT ON COLUMN ops.forgotten.salt IS 'The random salt of this warehouse, the same in all rows; also in forgotten.journal in the data directory.';
 COMMENT ON COLUMN ops.forgotten.audit_id IS 'The request (ops.audit.id) that added it.';
 

@@ -13,6 +13,8 @@ export type Part =
   | 'message'
   /** An account in a source system, as `platform:platformId`. */
   | 'account'
+  /** The id of an account or a message in its source system. */
+  | 'source'
   /** The address of a person: an account with it is that person's. */
   | 'email'
   /** The address of a company, which may be that of a person as well: only removed from texts. */

@@ -13,12 +13,6 @@ import { type Forgotten, removed } from './forgotten.js';
  * Elsewhere addresses are cut out of texts, and names while something is being forgotten.
  */
 
-/** The fields of a message that name another one in its source, beside its id and the copy of it. */
-const referringFields: ReadonlyMap<string, { readonly id: string; readonly copy: string }> = new Map([
-  ['sourceReplyToId', { id: 'replyToId', copy: 'replyTo' }],
-  ['sourceThreadId', { id: 'threadId', copy: 'thread' }],
-]);
-
 /** What is removed for its age: entities that the API deleted or that are old, by their ids. */
 export interface Expired {
   readonly people: ReadonlySet<string>;
@@ -139,11 +133,15 @@ class Stripping {
     const entity = inside.entity ?? entityNamed(String(object.type));
     const isForgotten = entity !== undefined && this.#isForgotten(object, entity, inside);
     const isEmptied = isForgotten || (entity === 'message' && this.#isExpiredMessage(object));
+    // What a story refers to in a source system.
+    if (entity === undefined && typeof object.type === 'string' && this.#isInSource(object)) {
+      this.#isChanged = true;
+      return { type: object.type, id: null };
+    }
     const { kept, keptOfDeleted } = entities();
     const staying = isForgotten ? kept.get(entity) : keptOfDeleted;
     const members = Object.entries(object).flatMap(([name, value]) => {
-      const stays = isEmptied ? staying?.has(name) : !this.#refersToForgotten(object, name);
-      if (!stays) {
+      if (isEmptied && !staying?.has(name)) {
         this.#isChanged = true;
         return [];
       }
@@ -161,6 +159,7 @@ class Stripping {
         value,
         typeof value === 'string' ? this.forgotten.pseudonym(object[platform], value) : null,
       );
+    if (/^source\w*Id$/.test(name) && this.forgotten.has('source', value)) return this.#instead(value, null);
     // A quote of a forgotten message keeps its place and its confidence.
     const isQuote = name === 'quoteHighlights' && ofForgotten;
     const isOfHistory = name === 'changes' || name === 'previousValues';
@@ -211,15 +210,8 @@ class Stripping {
     }
   }
 
-  /** Whether a member is the id of a message in its source, where that message was forgotten. */
-  #refersToForgotten(object: Members, name: string): boolean {
-    const of = referringFields.get(name);
-    if (!of) return false;
-    const copy = object[of.copy];
-    return (
-      this.forgotten.has('message', object[of.id]) ||
-      (isObject(copy) && this.#isForgotten(copy, 'message', nowhere))
-    );
+  #isInSource({ type, id }: Members): boolean {
+    return this.forgotten.has('source', id) || this.forgotten.hasAccount(type, id);
   }
 
   #isExpiredMessage(object: Members): boolean {

@@ -11,6 +11,7 @@ const parts: readonly (readonly [part: Part, value: string])[] = [
   ['conversation', '3f2b9c1e-0000-4000-8000-00000000000c'],
   ['message', '3f2b9c1e-0000-4000-8000-00000000000d'],
   ['account', 'slack:U1'],
+  ['source', 'Zanzibar Quetzal 4711'],
   ['email', 'kim.9@mail.example'],
 ];
 const made = new Forgotten('salt', [], new Texts(['Kim Castellanos']));
@@ -101,6 +102,11 @@ const places: Readonly<
     endpoint: 'story',
     id: 's',
     body: { draft: { sourceRefs: [{ ...it, type: 'person', id: ids.person, label: secret }] } },
+  }),
+  'reference of a story to a source system': (it) => ({
+    endpoint: 'story',
+    id: 's',
+    body: { draft: { sourceRefs: [{ ...it, type: 'slack', id: 'U1', label: secret }] } },
   }),
   company: (it) => ({ endpoint: 'companies', id: '4007', body: { ...it, id: '4007' } }),
   'company of a person': (it) => ({
