@@ -11,7 +11,6 @@ import {
   stringsOfPerson,
 } from '../support/personal-strings.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
-import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/forget.js'));
@@ -66,8 +65,7 @@ it('a company that was forgotten is in no byte of any file, and does not come ba
   expect(report).toMatchObject({ outcome: 'forgotten', pending: [] });
   expect(report.notReached).toContainEqual(expect.stringMatching(/^mine\.csv in the data directory/));
   rmSync(join(dataDir, 'mine.csv'));
-  const copies = testFolder();
-  expect(await placesOf(dataDir, strings, { copies })).toEqual([]);
+  expect(await placesOf(dataDir, strings)).toEqual([]);
   expect(await countsOf(dataDir)).toEqual(counts);
   expect(existsSync(join(weekly, 'other.html'))).toBe(true);
   expect(await recorded(pulling)).toMatchObject([
