@@ -33,6 +33,6 @@ COMMENT ON COLUMN ops.audit.entity_type IS 'What was forgotten: person, company 
 COMMENT ON COLUMN ops.audit.entities IS 'How many of them. NULL where that is not counted.';
 COMMENT ON COLUMN ops.audit.requested_by IS 'Who asked for it: the user of the operating system, or what --by says.';
 COMMENT ON COLUMN ops.audit.reason IS 'Why, as --reason says. NULL when nothing was said.';
-COMMENT ON COLUMN ops.audit.details IS 'What it concerned, as JSON: rows by table that were changed, or the tables, the format and the file of an export. Nothing personal.';
+COMMENT ON COLUMN ops.audit.details IS 'What it concerned, as JSON: documents by kind and rows by other table that were changed, or the tables, the format and the file of an export. Nothing personal.';
 COMMENT ON COLUMN ops.audit.pending IS 'Steps that still have to be done: compact, publish, lake. NULL when all are done.';
 COMMENT ON COLUMN ops.audit.completed_at IS 'When the last step was done (UTC). NULL until then.';

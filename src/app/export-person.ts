@@ -15,7 +15,7 @@ export interface PersonReport {
   readonly outcome: 'written' | 'nothing_held';
   readonly who: string;
   readonly ids: readonly string[];
-  /** Rows by table, as `forget --dry-run` counts them. */
+  /** Documents by kind and rows by other table, as `forget --dry-run` counts them. */
   readonly held: PersonData['held'];
   readonly leftOut: PersonData['leftOut'];
   /** The folder, and the files in it; null and none where nothing is held. */

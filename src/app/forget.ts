@@ -20,7 +20,7 @@ export interface ForgetReport {
   readonly entities: number;
   readonly merged: number;
   readonly unknown: readonly string[];
-  /** Rows by table that were changed, or would be. */
+  /** Documents by kind and rows by other table that were changed, or would be. */
   readonly rows: Readonly<Record<string, number>>;
   /** Files of the data directory that were changed or deleted, or would be. */
   readonly files: readonly string[];

@@ -130,7 +130,7 @@ function personText({ outcome, who, ids, held, leftOut, out, written }: PersonRe
   if (outcome === 'nothing_held') return `${notHeldText('person', [who])} Nothing was written.`;
   return sections([
     [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
-    ['Rows that forget would change', countsTable('table', 'rows', held)],
+    ['Rows that forget would change', countsTable('documents or table', 'rows', held)],
     [
       'Left out, because it is about others',
       table(

@@ -167,7 +167,7 @@ function heldLines({ type, entities, merged, rows, files, unknown }: ForgetRepor
   const also = merged > 0 ? `, ${count(merged)} of them merged with what you named` : '';
   return [
     `${entitiesText(type, entities)}${also}`,
-    ...(Object.keys(rows).length > 0 ? ['', countsTable('table', 'rows', rows)] : []),
+    ...(Object.keys(rows).length > 0 ? ['', countsTable('documents or table', 'rows', rows)] : []),
     ...(files.length > 0
       ? ['', 'Files that are rewritten or deleted:', ...files.map((name) => `  ${printable(name)}`)]
       : []),

@@ -1,8 +1,8 @@
-import { portions } from '../../base/group-by.js';
+import { countBy, portions } from '../../base/group-by.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type DocumentModel, type Models, projection, storedDocuments } from '../load/models.js';
 import { identifier, literals } from '../sql.js';
-import type { Session, Statements } from '../store/session.js';
+import type { Statements } from '../store/session.js';
 import type { Forgotten } from './forgotten.js';
 import { type Expired, stripDocument } from './strip.js';
 
@@ -11,7 +11,7 @@ import { type Expired, stripDocument } from './strip.js';
 /** Rows are read in portions of so many, a vector of DuckDB. */
 const rowsAtOnce = 2_048;
 
-/** How many rows of each table have something to remove; tables without any are missing. */
+/** How many documents of each kind, and rows of each other table, have something to remove; those without any are missing. */
 export type RowCounts = Readonly<Record<string, number>>;
 
 /** A document with something to remove, with its new id and text. */
@@ -57,15 +57,19 @@ export async function* portionsOf<Row>(
     yield rows(`rowid >= ${first} AND rowid < ${first + rowsAtOnce}`);
 }
 
-/** Replaces the documents that were found, and recomputes the rows of their entities. Returns the rows that it concerned. */
+/** Replaces the documents that were found, and recomputes the rows of their entities. Returns how many of each kind. */
 export async function replaceDocuments(
   tx: Statements,
   models: Models,
   documents: readonly StrippedRow[],
 ): Promise<RowCounts> {
   if (documents.length === 0) return {};
-  await stageDocuments(tx, documents);
-  const changed = await countStaged(tx, models, documents);
+  await tx.run(`CREATE OR REPLACE TEMP TABLE stripped
+    (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, new_id VARCHAR, body VARCHAR)`);
+  await tx.append(
+    { catalog: 'temp', table: 'stripped' },
+    documents.map((it) => [it.rid, it.endpoint, it.id, it.parentId, it.newId, it.body]),
+  );
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE stripped_documents AS
       SELECT d.* REPLACE (
@@ -73,7 +77,8 @@ export async function replaceDocuments(
         FROM raw.documents d JOIN stripped s ON s.rid = d.rowid;
     DELETE FROM raw.documents WHERE rowid IN (SELECT rid FROM stripped);
     INSERT INTO raw.documents BY NAME FROM stripped_documents`);
-  for (const model of concerned(models, documents)) {
+  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
+  for (const model of models.documents.filter((one) => one.documents.some((kind) => kinds.has(kind)))) {
     const table = `main.${identifier(model.table)}`;
     const scopes = scopesSql(model);
     await tx.run(`DELETE FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes})`);
@@ -89,68 +94,10 @@ export async function replaceDocuments(
     await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, '')}`);
   }
   await tx.run('DROP TABLE temp.stripped_documents; DROP TABLE temp.stripped');
-  return changed;
+  return countBy(documents, ({ endpoint }) => endpoint) as RowCounts;
 }
 
-/** How many rows of each table these documents concern. Writes nothing but temporary tables. */
-export async function countDocuments(
-  session: Session,
-  models: Models,
-  documents: readonly StrippedRow[],
-): Promise<RowCounts> {
-  await stageDocuments(session, documents);
-  const counts = await countStaged(session, models, documents);
-  await session.run('DROP TABLE temp.stripped');
-  return counts;
-}
-
-/** Puts the documents into a temporary table, which the conditions below name. */
-async function stageDocuments(tx: Statements, documents: readonly StrippedRow[]): Promise<void> {
-  await tx.run(`CREATE OR REPLACE TEMP TABLE stripped
-    (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, new_id VARCHAR, body VARCHAR)`);
-  await tx.append(
-    { catalog: 'temp', table: 'stripped' },
-    documents.map((it) => [it.rid, it.endpoint, it.id, it.parentId, it.newId, it.body]),
-  );
-}
-
-async function countStaged(
-  tx: Statements,
-  models: Models,
-  documents: readonly StrippedRow[],
-): Promise<RowCounts> {
-  const counts: Record<string, number> = {};
-  const relations = [
-    { label: 'raw.documents', from: 'raw.documents', where: 'rowid IN (SELECT rid FROM stripped)' },
-    ...concerned(models, documents).map((model) => ({
-      label: model.table,
-      from: `main.${identifier(model.table)}`,
-      where: concernedSql(model),
-    })),
-  ];
-  for (const { label, from, where } of relations) {
-    const [row] = await tx.all<{ found: number }>(`SELECT count(*) AS found FROM ${from} WHERE ${where}`);
-    if (row && row.found > 0) counts[label] = row.found;
-  }
-  return counts;
-}
-
-/** The models of such documents. */
-function concerned(models: Models, documents: readonly StrippedRow[]): DocumentModel[] {
-  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
-  return models.documents.filter((model) => model.documents.some((kind) => kinds.has(kind)));
-}
-
-/** Which rows of a table the staged documents concern. */
-function concernedSql(model: DocumentModel): string {
-  const [, second, ...more] = model.key;
-  const isMember = model.scope.document === 'parent_id' && second !== undefined && more.length === 0;
-  return isMember
-    ? `(${identifier(model.scope.column)}, ${identifier(second)}) IN (
-        SELECT (parent_id, id) FROM stripped WHERE endpoint IN (${literals(model.documents)}))`
-    : `${identifier(model.scope.column)} IN (${scopesSql(model)})`;
-}
-
+/** Whose rows the staged documents concern, as SQL. */
 function scopesSql({ scope, documents }: DocumentModel): string {
   return `SELECT ${scope.document} FROM stripped WHERE endpoint IN (${literals(documents)})`;
 }

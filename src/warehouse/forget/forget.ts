@@ -1,16 +1,11 @@
+import { countBy } from '../../base/group-by.js';
 import type { Models } from '../load/models.js';
 import { sqlFile, substitute } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
-import {
-  countDocuments,
-  findDocuments,
-  type RowCounts,
-  replaceDocuments,
-  type StrippedRow,
-} from './documents.js';
+import { findDocuments, type RowCounts, replaceDocuments, type StrippedRow } from './documents.js';
 import { namesInColumns } from './entities.js';
 import { Forgotten, type Part, Texts } from './forgotten.js';
-import { countOther, findOtherRows, type OtherRow, replaceOtherRows } from './other-rows.js';
+import { findOtherRows, type OtherRow, replaceOtherRows } from './other-rows.js';
 import { type JournalLine, steps, storeForgotten, storeRecord } from './records.js';
 
 /** Forgetting people, companies and conversations: who is meant, what is held, and its removal in one transaction. */
@@ -46,14 +41,14 @@ export interface ForgetPlan {
   readonly merged: number;
   /** The ids and addresses of which nothing is held. */
   readonly unknown: readonly string[];
-  /** Rows by table that have something to remove. */
+  /** What has something to remove: documents by kind, and rows by other table. */
   readonly held: RowCounts;
   /** The ids and addresses by which it is recognized. */
   readonly parts: readonly { readonly part: Part; readonly value: string }[];
   readonly found: Found;
 }
 
-/** Finds who is meant and what is held of them. Writes nothing but temporary tables. */
+/** Finds who is meant and what is held of them. Writes nothing. */
 export async function planForget(
   session: Session,
   models: Models,
@@ -70,14 +65,16 @@ export async function planForget(
   });
   const trial = new Forgotten(forgotten.salt, [...forgotten.rows(), ...forgotten.allOf(parts)]);
   const found = await findEverywhere(session, models, trial);
-  const held = { ...(await countDocuments(session, models, found.documents)), ...countOther(found.others) };
   return {
     type,
     ids,
     accounts,
     merged: ids.length - named.length,
     unknown: notFound.filter((one) => !accounts.includes(one)),
-    held,
+    held: {
+      ...countBy(found.documents, ({ endpoint }) => endpoint),
+      ...countBy(found.others, ({ label }) => label),
+    } as RowCounts,
     parts,
     found,
   };

@@ -132,9 +132,5 @@ export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]
       names.map((column) => values[column] ?? null),
     );
   }
-  return countOther(rows);
-}
-
-export function countOther(rows: readonly OtherRow[]): RowCounts {
   return countBy(rows, ({ label }) => label) as RowCounts;
 }

@@ -20,7 +20,7 @@ export interface PersonData {
   readonly ids: readonly string[];
   /** The accounts with the address, where no person who is listed has it. */
   readonly accounts: number;
-  /** Rows by table with something of the person, also those of others, as `forget` counts them. */
+  /** What has something of the person, also of others, as `forget` counts it. */
   readonly held: RowCounts;
   /** The person's own rows, by table. */
   readonly tables: Readonly<Record<string, readonly Row[]>>;
@@ -28,7 +28,7 @@ export interface PersonData {
   readonly leftOut: readonly string[];
 }
 
-/** Collects it; null where nothing is held. `who` is an id or an e-mail address. Writes nothing but temporary tables. */
+/** Collects it; null where nothing is held. `who` is an id or an e-mail address. Writes nothing. */
 export async function collectPerson(
   session: Session,
   models: Models,
