@@ -1,4 +1,4 @@
--- The names of what is being forgotten that nobody else has.
+-- The names of what is being forgotten, without those that another person, company or account has too.
 --   {{names}}  names.sql
 --   $own       part and id of what is being forgotten, as part:id
 WITH names AS ({{names}})

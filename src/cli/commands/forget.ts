@@ -116,8 +116,15 @@ function shownAll(previews: readonly Outcome<ForgetReport>[]): string {
 
 function nothing({ type, ids, emails }: Selection): ForgetReport {
   return {
-    ...{ outcome: 'nothing_held', type, entities: 0, merged: 0, unknown: [...ids, ...emails] },
-    ...{ rows: {}, files: [], pending: [], notReached: [] },
+    outcome: 'nothing_held',
+    type,
+    entities: 0,
+    merged: 0,
+    unknown: [...ids, ...emails],
+    rows: {},
+    files: [],
+    pending: [],
+    notReached: [],
   };
 }
 

@@ -5,8 +5,8 @@ import { kindsOfColumns } from '../privacy/policy.js';
 import { identifier, literal } from '../sql.js';
 
 /**
- * Whom documents are about, and which of their fields stay when somebody is forgotten. Both are read from the schemas of the
- * API, where each field says its kind: a resource or field that comes later is known here without a line.
+ * Which entities documents are about, and which of their fields stay when an entity is forgotten. Both are read from the schemas
+ * of the API, where each field says its kind: a resource or field that comes later is known here without a line.
  */
 
 export type Entity = 'person' | 'author' | 'company' | 'conversation' | 'message' | 'identity';
@@ -160,7 +160,7 @@ export function ownColumns(of: Named): OwnColumns[] {
   });
 }
 
-/** What is looked for in texts of others when something is forgotten: what hardly anybody else has. */
+/** The kinds of columns whose values are looked for in texts of others when an entity is forgotten. */
 const lookedFor: readonly Kind[] = [
   'person_name',
   'person_contact',

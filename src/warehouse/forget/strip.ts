@@ -87,6 +87,7 @@ type Members = Readonly<Record<string, unknown>>;
 class Stripping {
   readonly #root: unknown;
   readonly #about: About;
+  readonly #isOfForgotten: boolean;
   #isChanged = false;
 
   constructor(
@@ -96,18 +97,19 @@ class Stripping {
   ) {
     this.#root = parseExact(document.body);
     this.#about = entities().about.get(document.endpoint) ?? {};
+    const { parentId } = document;
+    const { parent } = this.#about;
+    this.#isOfForgotten =
+      parent !== undefined &&
+      parent !== 'identity' &&
+      (forgotten.has(parent, parentId) ||
+        (parent === 'person' && expired?.people.has(parentId ?? '') === true));
   }
 
   /** The text without it; null where nothing was removed. */
   run(): string | null {
-    const { parentId } = this.document;
-    const { entity, parent } = this.#about;
-    const ofForgotten =
-      parent !== undefined &&
-      parent !== 'identity' &&
-      (this.forgotten.has(parent, parentId) ||
-        (parent === 'person' && this.expired?.people.has(parentId ?? '') === true));
-    const left = this.#strip(this.#root, { ...nowhere, entity, ofForgotten }, '');
+    const inside = { ...nowhere, entity: this.#about.entity, ofForgotten: this.#isOfForgotten };
+    const left = this.#strip(this.#root, inside, '');
     return this.#isChanged ? exactText(left) : null;
   }
 
@@ -162,24 +164,15 @@ class Stripping {
     if (/^source\w*Id$/.test(name) && this.forgotten.has('source', value)) return this.#instead(value, null);
     // A quote of a forgotten message keeps its place and its confidence.
     const isQuote = name === 'quoteHighlights' && ofForgotten;
-    const isOfHistory = name === 'changes' || name === 'previousValues';
-    if (isQuote || (isOfHistory && this.#isHistoryOfForgotten(object)))
+    const isOfHistory = object === this.#root && this.document.endpoint.endsWith('_history');
+    const isValues = isOfHistory && (name === 'changes' || name === 'previousValues');
+    if (isQuote || (isValues && this.#isOfForgotten))
       return this.#strip(value, { ...nowhere, withoutTexts: true }, name);
     const entity = entities().ofMember.get(name);
     return this.#strip(
       value,
       { entity, ofForgotten: name === 'identities' && ofForgotten, withoutTexts },
       name,
-    );
-  }
-
-  #isHistoryOfForgotten(object: Members): boolean {
-    const { endpoint, parentId } = this.document;
-    if (!endpoint.endsWith('_history') || object !== this.#root) return false;
-    return (
-      this.forgotten.has('person', parentId) ||
-      this.forgotten.has('company', parentId) ||
-      this.expired?.people.has(parentId ?? '') === true
     );
   }
 

@@ -222,7 +222,7 @@ test('a change that wants a text with something forgotten is not sent without it
 const texts = async (of: Warehouse) =>
   (await of.all<{ summary: string | null }>('SELECT summary FROM topics')).map(({ summary }) => summary);
 
-test('a name that nobody else has is replaced once in what others wrote; an address is recognized again', async () => {
+test('a name that no other person has is replaced once in texts; an address is recognized again', async () => {
   const load = () =>
     loadBatch(
       warehouse,
