@@ -109,7 +109,8 @@ function addressOf(value: string): string {
 
 /** In a link, the @ of an address may be encoded. */
 const at = /@|%40/;
-const addresses = /[\p{L}\p{N}_][\p{L}\p{N}._+'-]*(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu;
+/** The part before the @ has a bound, so that a long text without any takes no more time than its length. */
+const addresses = /[\p{L}\p{N}_][\p{L}\p{N}._+'-]{0,63}(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu;
 
 /** The shortest text that is looked for: shorter ones are parts of too many words. */
 const shortest = 4;
