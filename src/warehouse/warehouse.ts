@@ -97,6 +97,7 @@ export class Warehouse {
   #textsInLog = 0;
   /** Bytes of the write-ahead log. */
   readonly #foldAt: number;
+  /** Requests to forget that are in their journal and not in the tables yet. */
   #unfinished: readonly JournalLine[];
   /** How many sets, and how many characters of documents, were appended since the last merge. */
   #appended = { sets: 0, characters: 0 };
@@ -315,11 +316,6 @@ export class Warehouse {
     const record = { ...given, details };
     const [known] = await this.all('SELECT 1 FROM ops.audit WHERE id = $id', { id: record.id });
     if (!known) await this.transaction((tx) => storeRecord(tx, record, []));
-  }
-
-  /** What was forgotten. */
-  get forgotten(): Forgotten {
-    return this.parts.forgotten;
   }
 
   /** Rewrites the live file, so that no block of it has what was removed. */
