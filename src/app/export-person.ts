@@ -14,10 +14,8 @@ export interface PersonReport {
   readonly outcome: 'written' | 'nothing_held';
   readonly who: string;
   readonly ids: readonly string[];
-  /** Rows by table, as `forget --dry-run` counts them. */
+  /** Documents by kind and rows by other table, as `forget --dry-run` counts them. */
   readonly held: PersonData['held'];
-  /** Rows by table that are about the person, and of which forgetting would remove nothing. */
-  readonly kept: Readonly<Record<string, number>>;
   readonly leftOut: PersonData['leftOut'];
   /** The file; null where nothing is held. */
   readonly out: string | null;
@@ -25,7 +23,7 @@ export interface PersonReport {
 }
 
 /** What is in the file. */
-export interface PersonFile extends Omit<PersonData, 'fingerprints'> {
+export interface PersonFile extends PersonData {
   readonly who: string;
   readonly organization: string | null;
   readonly madeAt: string;
@@ -49,16 +47,16 @@ export async function exportPerson(
   const { config, log, clock = systemClock } = setup;
   const path = resolve(out);
   refuseExisting(path, { overwrite: force });
-  const report = { who, ids: [], held: {}, kept: {}, leftOut: [], out: null };
+  const report = { who, ids: [], held: {}, leftOut: [], out: null };
   return withWarehouse(setup, options, async (warehouse): Promise<PersonReport> => {
     const found = await warehouse.collectPerson(who);
     if (found === null) return { ...report, outcome: 'nothing_held', exitCode: ExitCode.failed };
-    const { fingerprints, ...data } = found;
+    const { found: places, ...data } = found;
     const comments = await warehouse.all<{ name: string; comment: string }>(
       `SELECT if(schema_name = 'main', table_name, schema_name || '.' || table_name) AS name, comment FROM duckdb_tables()
         WHERE database_name = current_database() AND comment IS NOT NULL`,
     );
-    const tables = new Set([...Object.keys(data.tables), ...Object.keys(data.kept)]);
+    const tables = new Set([...Object.keys(data.tables), ...Object.keys(data.held)]);
     const base = new Set(comments.map(({ name }) => name));
     const earlier = await warehouse.all<{ at: Date; details: string }>(
       'SELECT "at", details::VARCHAR AS details FROM ops.audit WHERE action = \'export\' ORDER BY "at"',
@@ -71,7 +69,7 @@ export async function exportPerson(
       comments: Object.fromEntries(
         comments.flatMap(({ name, comment }) => (tables.has(name) ? [[name, comment]] : [])),
       ),
-      files: await cleanFiles(config, fingerprints, log, { dryRun: true }),
+      files: await cleanFiles(config, places, log, { dryRun: true }),
       exports: earlier.flatMap(({ at, details }) => {
         const one = JSON.parse(details) as { tables?: readonly string[] } | null;
         // A view or a query may show any table.
@@ -82,15 +80,13 @@ export async function exportPerson(
     await writeSheetFile(path, { overwrite: force }, (target) =>
       target.writeFile(`${JSON.stringify(file, null, 2)}\n`),
     );
-    const kept = Object.fromEntries(Object.entries(data.kept).map(([name, rows]) => [name, rows.length]));
-    const rows = [...Object.values(data.held), ...Object.values(kept)].reduce((sum, one) => sum + one, 0);
+    const rows = Object.values(data.tables).reduce((sum, { length }) => sum + length, 0);
     recordExport(setup, { tables: [...tables].sort(), format: 'person', rows, file: path });
     return {
       outcome: 'written',
       who,
       ids: data.ids,
       held: data.held,
-      kept,
       leftOut: data.leftOut,
       out: path,
       exitCode: ExitCode.done,

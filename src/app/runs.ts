@@ -23,7 +23,7 @@ import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
-import type { Age } from '../warehouse/forget/forget.js';
+import type { Age } from '../warehouse/forget/expire.js';
 import { fullestIn, openFull } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Organization } from '../warehouse/store/runs.js';

@@ -13,7 +13,7 @@ import {
   type PublishedAttributes,
   writeAttributes,
 } from './attributes.js';
-import type { Fingerprints } from './forget/fingerprints.js';
+import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
@@ -72,7 +72,7 @@ interface PublishParts extends PublishSettings {
   readonly dataDir: string;
   readonly viewsDir: string;
   readonly models: Models;
-  readonly forgotten: Fingerprints;
+  readonly forgotten: Forgotten;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
   readonly freeMemory: () => Promise<boolean>;
 }

@@ -203,7 +203,7 @@ describe('restore', () => {
     [
       'a journal of another warehouse that forgot somebody',
       (copy) => {
-        const line = { salt: 'other', record: { id: 'x' }, fingerprints: [] };
+        const line = { salt: 'other', record: { id: 'x' }, added: [] };
         writeFileSync(join(copy, 'forgotten.journal'), `${JSON.stringify(line)}\n`);
       },
       /belongs to another warehouse/,

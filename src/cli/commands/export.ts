@@ -126,16 +126,18 @@ function taskOf(given: Flags): Task {
   return all ? { dir: out } : { what, out, format, bom, safeCells };
 }
 
-function personText({ outcome, who, ids, held, kept, leftOut, out }: PersonReport): string {
+function personText({ outcome, who, ids, held, leftOut, out }: PersonReport): string {
   if (outcome === 'nothing_held') return `${notHeldText('person', [who])} Nothing was written.`;
-  const left = leftOut.map((one) => [one.table, one.column, one.rows, one.why]);
   return sections([
     [`Written: ${out}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
-    ['Rows that forget would change', countsTable('table', 'rows', held)],
-    ['Other rows about this person', countsTable('table', 'rows', kept)],
+    ['Rows that forget would change', countsTable('documents or table', 'rows', held)],
     [
       'Left out, because it is about others',
-      left.length === 0 ? null : table(['table', 'column', 'rows#', 'why'], left, 100),
+      table(
+        ['column'],
+        leftOut.map((one) => [one]),
+        100,
+      ),
     ],
   ]);
 }

@@ -39,7 +39,7 @@ export function policyOf(settings: PrivacySettings): Policy {
   if (profile === 'none' && exclude.length === 0 && Object.keys(mask).length === 0) return everything;
   const excluded = new Set([
     'raw',
-    // Fingerprints of what was forgotten, with their salt.
+    // Hashes of what was forgotten, with their salt.
     'ops.forgotten',
     ...(profile === 'none' ? [] : classesFile().profiles[profile]),
     ...exclude.map((name) => columnCalled(name)?.name ?? relationCalled(name) ?? name.toLowerCase()),
