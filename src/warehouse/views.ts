@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type PublishedAttributes, withAttributes } from './attributes.js';
+import { type FileAttributes, withAttributes } from './attributes.js';
 import { literal } from './sql.js';
 import type { Session } from './store/session.js';
 
@@ -10,7 +10,7 @@ export interface ViewParts {
   /** The defaults of the views when absent. */
   readonly analysis: Analysis | undefined;
   /** What a file of the data directory says of companies. */
-  readonly attributes?: PublishedAttributes | undefined;
+  readonly attributes?: FileAttributes | undefined;
 }
 
 /** The settings of analysis, which some views show. */
