@@ -1,6 +1,8 @@
 import { firstLine, LakeError, messageOf } from '../base/errors.js';
 import { isObject, jsonOf } from '../base/json.js';
-import type { LakePlace, LakeSecrets } from './settings.js';
+import type { LakeSecrets } from '../config/secrets.js';
+import type { LakeTable } from './catalog.js';
+import type { LakePlace } from './settings.js';
 
 /**
  * What DuckDB does not do with an Iceberg REST catalog: list the tables of one namespace without asking for every other one,
@@ -79,17 +81,13 @@ export class RestCatalog {
   }
 
   /** Sets the comments of a table and its columns where they differ. */
-  async describe(
-    namespace: string,
-    table: string,
-    comment: string | null,
-    columns: ReadonlyMap<string, string | null>,
-  ): Promise<void> {
+  async describe(namespace: string, { name: table, comment, columns }: LakeTable): Promise<void> {
+    const comments = new Map(columns.map((one) => [one.name, one.comment]));
     const metadata = await this.#metadata(namespace, table);
     const schema = metadata?.schemas.find((one) => one['schema-id'] === metadata['current-schema-id']);
     if (!metadata || !schema) return;
     const fields = schema.fields.map((field) => {
-      const doc = columns.get(field.name);
+      const doc = comments.get(field.name);
       return doc ? { ...field, doc } : field;
     });
     const isNew = fields.some(({ doc }, index) => doc !== schema.fields[index]?.doc);

@@ -97,7 +97,6 @@ const crimes: [rule: string, module: string, text: string][] = [
     `export * from '@modelcontextprotocol/sdk/server/mcp.js';`,
   ],
   ['lake-only-publishes', 'src/lake/crime.ts', `export * from '../sync/part.js';`],
-  ['postgres-only-in-lake', 'src/sync/crime-pg.ts', `export * from 'pg';`],
   ['report-only-reads', 'src/report/crime.ts', `export * from '../sync/part.js';`],
   ['charts-only-in-report', 'src/serve/crime-charts.ts', `export * from 'vega';`],
   ['serve-is-handed-its-jobs', 'src/serve/crime.ts', `export * from '../sync/part.js';`],

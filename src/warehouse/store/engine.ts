@@ -34,8 +34,6 @@ export function filesOf(dataDir: string) {
     recovery: join(dataDir, 'recovery.duckdb'),
     // Earlier contents of the published file (see kept-snapshots.ts).
     snapshots: join(dataDir, 'snapshots'),
-    // What the lake has: hashes of rows (see lake/marker.ts).
-    lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),
     // The snapshot of a backup, until `restore` has copied everything else.
     restoring: join(dataDir, `${unfinished}restore`),
