@@ -1,8 +1,7 @@
 import type { LakeSecrets } from '../config/secrets.js';
 import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal } from '../warehouse/sql.js';
-import { tokenServer } from './rest.js';
-import type { LakePlace } from './settings.js';
+import { type LakePlace, tokenServer } from './settings.js';
 
 /** The name by which the lake is attached. */
 export const lake = 'lake';

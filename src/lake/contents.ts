@@ -6,10 +6,7 @@ import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal, sqlDir } from '../warehouse/sql.js';
 import { inDatabase } from '../warehouse/store/copy.js';
 import { attaching } from '../warehouse/store/engine.js';
-import type { LakeParts, OpenLake } from './open.js';
-
-/** The name by which the published file is attached: that of the file, which users' views may name. */
-export const snapshotName = 'signals';
+import { type LakeParts, type OpenLake, snapshotName } from './open.js';
 
 const maskedName = 'masked';
 

@@ -15,10 +15,12 @@ import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
 import { PrivateFolder } from '../warehouse/store/private-folder.js';
 import { Session, type Statements } from '../warehouse/store/session.js';
 import { attaching, lake, refuseAccess } from './catalog.js';
-import { snapshotName } from './contents.js';
 import { lakeFault } from './errors.js';
 import { RestCatalog } from './rest.js';
 import { type LakePlace, namespaceOf, secretTexts } from './settings.js';
+
+/** The name by which the published file is attached: that of the file, which users' views may name. */
+export const snapshotName = 'signals';
 
 export interface LakeParts {
   readonly dataDir: string;

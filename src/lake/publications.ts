@@ -2,8 +2,15 @@ import { LakeError } from '../base/errors.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { type LakeTable, named } from './catalog.js';
-import { namesOfAll, policyOfLake, snapshotName } from './contents.js';
-import { type LakeAbout, type LakeParts, type OpenLake, type SnapshotFacts, withLake } from './open.js';
+import { namesOfAll, policyOfLake } from './contents.js';
+import {
+  type LakeAbout,
+  type LakeParts,
+  type OpenLake,
+  type SnapshotFacts,
+  snapshotName,
+  withLake,
+} from './open.js';
 
 /** One publication: a row of `publications`, written in the transaction that it describes. */
 export interface Publication extends SnapshotFacts {

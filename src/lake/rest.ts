@@ -2,7 +2,7 @@ import { firstLine, LakeError, messageOf } from '../base/errors.js';
 import { isObject, jsonOf } from '../base/json.js';
 import type { LakeSecrets } from '../config/secrets.js';
 import type { LakeTable } from './catalog.js';
-import type { LakePlace } from './settings.js';
+import { type LakePlace, tokenServer } from './settings.js';
 
 /**
  * What DuckDB does not do with an Iceberg REST catalog: list the tables of one namespace without asking for every other one,
@@ -224,9 +224,4 @@ export class RestCatalog {
 
 function pathOf(namespace: string, table: string): string {
   return `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
-}
-
-/** Where tokens for the catalog come from. */
-export function tokenServer({ catalog, oauth2Server }: LakePlace): string {
-  return oauth2Server ?? `${catalog.replace(/\/+$/, '')}/v1/oauth/tokens`;
 }

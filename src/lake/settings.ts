@@ -64,3 +64,8 @@ export function secretTexts({ secretKey, sessionToken, token, clientSecret }: La
     (text) => text !== undefined && text !== '',
   ) as string[];
 }
+
+/** Where tokens for the catalog come from. */
+export function tokenServer({ catalog, oauth2Server }: LakePlace): string {
+  return oauth2Server ?? `${catalog.replace(/\/+$/, '')}/v1/oauth/tokens`;
+}

@@ -98,7 +98,7 @@ export const ofSettings = {
 };
 
 /** Whether a view shows settings: it reads no table. */
-export function isOfSettings(view: string): view is keyof typeof ofSettings {
+function isOfSettings(view: string): view is keyof typeof ofSettings {
   return Object.hasOwn(ofSettings, view);
 }
 
