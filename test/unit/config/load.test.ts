@@ -399,7 +399,6 @@ describe('the key', () => {
 it('a further published file has a name of its own, and no path', () => {
   const names = [
     'ok.duckdb',
-    'lake.duckdb',
     'Worker.duckdb',
     'signals.duckdb',
     'recovery.duckdb',
