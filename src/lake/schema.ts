@@ -88,12 +88,7 @@ async function extend(
     if (existing === type) continue;
     const column = identifier(name);
     if (existing === undefined) await session.run(`${alter} ADD COLUMN ${column} ${type}`);
-    else
-      await session.run(`${alter} ALTER COLUMN ${column} SET DATA TYPE ${type}`).catch((cause: unknown) => {
-        const message = `the column ${table}.${name} of the lake has the type ${existing}, and ${type} is needed`;
-        const hint = 'Run signalhouse lake drop, then signalhouse lake publish: the tables are made again.';
-        throw new LakeError(message, 'give up', { hint, cause });
-      });
+    else await session.run(`${alter} ALTER COLUMN ${column} SET DATA TYPE ${type}`);
   }
   const surplus = present.filter(({ name }) => !columns.some((one) => one.name === name));
   return [...columns, ...surplus];
