@@ -56,10 +56,10 @@ export async function contentsOf(open: OpenLake): Promise<Relation[]> {
       GROUP BY ALL ORDER BY name`,
     [database],
   );
-  const { tables, views } = namesOfAll();
+  const { views } = namesOfAll();
   // Views that users made are not published to the lake.
   const relations = found
-    .filter(({ name, isView }) => (isView ? views : tables).includes(name))
+    .filter(({ name, isView }) => !isView || views.includes(name))
     .map(({ isView, ...relation }): Relation => {
       if (isView) return { ...relation, key: null, from: `temp.${identifier(`view_${relation.name}`)}` };
       return { ...relation, key: keyIn(relation), from: `${database}.main.${identifier(relation.name)}` };

@@ -36,8 +36,6 @@ const timeoutMs = 60_000;
 export class RestCatalog {
   #token: string | undefined;
   #root: Promise<string> | undefined;
-  /** Whether the catalog has accepted the warehouse. */
-  #isKnown = false;
 
   constructor(
     private readonly place: LakePlace,
@@ -127,7 +125,6 @@ export class RestCatalog {
     if (answer === null) throw this.#fault(404);
     const of = (part: unknown) =>
       isObject(part) && typeof part.prefix === 'string' ? part.prefix : undefined;
-    this.#isKnown = true;
     const prefix = of(answer.overrides) ?? of(answer.defaults);
     // As it is: Nessie has encoded it already.
     return prefix === undefined ? 'v1/' : `v1/${prefix}/`;
@@ -199,7 +196,7 @@ export class RestCatalog {
   }
 
   #fault(status: number, body = ''): LakeError {
-    const { catalog, warehouse } = this.place;
+    const { catalog } = this.place;
     const said = jsonOf(body);
     const detail = isObject(said) && isObject(said.error) ? `: ${firstLine(String(said.error.message))}` : '';
     const at = `the catalog at ${catalog}`;
@@ -212,13 +209,13 @@ export class RestCatalog {
       const message = `another writer changed the lake at ${catalog} at the same time${detail}`;
       return new LakeError(message, 'retry', { hint: 'Run the command again.' });
     }
-    if (!this.#isKnown) {
-      const hint = 'Check lake.warehouse, and that lake.catalog ends where v1/config begins.';
-      const message = `${at} does not accept the warehouse ${warehouse} (${status})${detail}`;
-      return new LakeError(message, 'give up', { hint });
-    }
-    const hint = 'Look into the log of the catalog, then run the command again.';
-    return new LakeError(`${at} answers ${status}${detail}`, status >= 500 ? 'unknown' : 'give up', { hint });
+    const hint =
+      'Check lake.warehouse, and that lake.catalog ends where v1/config begins; the log of the catalog may say more.';
+    return new LakeError(
+      `${at} answers ${status} for the warehouse ${this.place.warehouse}${detail}`,
+      status >= 500 ? 'unknown' : 'give up',
+      { hint },
+    );
   }
 }
 
