@@ -6,6 +6,7 @@ import type { RelationColumn } from '../warehouse/read/catalog.js';
 import { identifier, literal, sqlDir } from '../warehouse/sql.js';
 import { inDatabase } from '../warehouse/store/copy.js';
 import { attaching } from '../warehouse/store/engine.js';
+import { problemOf } from '../warehouse/user-views.js';
 import { type LakeParts, type OpenLake, snapshotName } from './open.js';
 
 const maskedName = 'masked';
@@ -66,12 +67,25 @@ export async function contentsOf(open: OpenLake): Promise<Relation[]> {
     });
   // With several threads, an average of fractions may differ in its last digit each time.
   await session.run('SET threads = 1');
-  await inDatabase(session, database, async () => {
-    for (const { name, from, key } of relations)
-      if (key === null) await session.run(`CREATE TEMP TABLE ${from} AS FROM main.${identifier(name)}`);
-  });
+  const computed = await inDatabase(session, database, () => computeViews(open, relations));
   await session.run(`SET threads = ${open.parts.limits.threads}`);
-  return relations;
+  return computed;
+}
+
+/** Computes the views of the database that is in use. Returns all relations without those views that fail on these data. */
+async function computeViews(
+  { session, parts }: OpenLake,
+  relations: readonly Relation[],
+): Promise<Relation[]> {
+  const computed: Relation[] = [];
+  for (const relation of relations) {
+    const { name, from, key } = relation;
+    const sql = `CREATE TEMP TABLE ${from} AS FROM main.${identifier(name)}`;
+    const problem = key === null ? await problemOf(() => session.run(sql)) : undefined;
+    if (problem === undefined) computed.push(relation);
+    else parts.log.warn(`the lake gets no rows of the view ${name}: ${problem}`);
+  }
+  return computed;
 }
 
 /** The attached database that has what the lake may show. */

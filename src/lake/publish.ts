@@ -34,7 +34,7 @@ export interface LakeReport extends LakeAbout {
   readonly tables: Readonly<Record<string, TableChanges>>;
   /** Views that were replaced. */
   readonly views: readonly string[];
-  /** Views that need something that the profile of the lake leaves out. */
+  /** Views without rows: they need something that the profile of the lake leaves out, or fail on these data. */
   readonly leftOut: readonly string[];
   readonly seconds: number;
 }

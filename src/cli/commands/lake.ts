@@ -105,7 +105,7 @@ function lakeReportText(report: LakeReport): string {
   const details = sections([
     ['Rows', rows.length > 0 ? table(['table', 'new#', 'changed#', 'deleted#'], rows) : null],
     ['Replaced views', views.join(', ')],
-    ['Views left out by lake.profile', changed ? leftOut.join(', ') : null],
+    ['Views left out', changed ? leftOut.join(', ') : null],
   ]);
   const who = organization.name ?? organization.id;
   const state = changed ? 'has everything of the published file' : 'was up to date';
