@@ -83,7 +83,11 @@ async function computeViews(
     const sql = `CREATE TEMP TABLE ${from} AS FROM main.${identifier(name)}`;
     const problem = key === null ? await problemOf(() => session.run(sql)) : undefined;
     if (problem === undefined) computed.push(relation);
-    else parts.log.warn(`the lake gets no rows of the view ${name}: ${problem}`);
+    // The reason may quote a value.
+    else
+      parts.log.warn(
+        `the view ${name} fails, and has no rows in the lake; signalhouse sql 'FROM ${name}' says why`,
+      );
   }
   return computed;
 }
