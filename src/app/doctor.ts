@@ -93,7 +93,7 @@ export async function examine(sources: Sources, programVersion: string): Promise
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.identity, warehouse.organization, config.dataDir);
   const { lake, encryptionKey, duckdb } = config;
-  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
+  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : ['lake'];
   if (encryptionKey !== undefined) uses.push('encryption');
   const extensions = extensionsCheck(await inspectExtensions(duckdb.extensionDirectory), uses);
   return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];

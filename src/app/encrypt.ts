@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
@@ -7,7 +6,7 @@ import { reencryptImportCopies } from '../push/import/source.js';
 import { MergeJournal } from '../push/merge-journal.js';
 import { ChangeJournal } from '../push/queue.js';
 import { isEncrypted, keyFault } from '../warehouse/store/encryption.js';
-import { filesOf, logOf, openFile } from '../warehouse/store/engine.js';
+import { filesOf, openFile } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { filesUnder } from './forget-files.js';
@@ -36,9 +35,6 @@ export async function encryptDataDir(
     // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
     // The file that it replaces has the old key.
     const done = await now.publish();
-    // The next publication to the lake makes it again, with the new key, and compares every row once.
-    const { lake } = filesOf(config.dataDir);
-    for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
     for (const journal of [new ChangeJournal(config, log), new MergeJournal(config)])
       journal.rewrite((line) => line, { encrypt: { old } });
     reencryptImportCopies(config, old);

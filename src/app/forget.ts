@@ -60,8 +60,7 @@ export async function forget(
     const forgetLake =
       lake &&
       (async () => {
-        const left = await forgetInLake({ ...setup, lake }, options);
-        if (left !== null) notReached.push(left);
+        notReached.push(await forgetInLake({ ...setup, lake }, options));
       });
     await finishForgetting(warehouse, setup, forgetLake);
     const pending = await warehouse.pendingSteps();

@@ -7,7 +7,6 @@ import { firstOf } from '../base/units.js';
 import { readAttributes } from './attribute-file.js';
 import {
   attributesSchema,
-  attributesShown,
   dropMatched,
   matchAttributes,
   type PublishedAttributes,
@@ -16,18 +15,17 @@ import {
 import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
-import { saltOf } from './privacy/masks.js';
+import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
-import { identifier, listLiteral } from './sql.js';
+import { listLiteral } from './sql.js';
 import { unused } from './store/compact.js';
-import { cloneFile, compareCounts, copyDatabase, databaseInUse } from './store/copy.js';
+import { cloneFile, compareCounts, copyDatabase, databaseInUse, inDatabase } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
-import { type Analysis, createViews, schemaOf, viewsOf } from './views.js';
+import { type Analysis, createViews, schemaOf } from './views.js';
 
 export interface Published {
   readonly path: string;
@@ -256,13 +254,14 @@ async function copyInto(
   makePrivate(temporary);
   try {
     if (!policy.isFull) {
-      const masked = await writeMasked(session, source, output, parts);
+      const masked = await fillFile(session, source, output, parts);
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
-    await dropAppended(session);
-    const userViews = await inTarget(session, source, async () => {
+    // A snapshot is taken when everything is merged.
+    await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
+    const userViews = await inDatabase(session, target, async () => {
       await writeAttributes(session, parts.attributes);
       await createViews(session, parts);
       const created = await createUserViews(session, parts.userViews);
@@ -278,40 +277,20 @@ async function copyInto(
 }
 
 /** Fills a new file with what its policy leaves: never a copy of the live file, whose blocks would keep the rest. */
-async function writeMasked(
+async function fillFile(
   session: Session,
   source: string,
   { policy, path }: Output,
-  allParts: CopyParts,
+  parts: CopyParts,
 ): Promise<Copied> {
-  const { analysis } = allParts;
-  // The ids of the settings are as they are, and so fit no row whose ids are masked.
-  const hasTeams = policy.methodOfKind('person_id') === undefined;
-  const parts = {
-    ...allParts,
-    analysis: analysis && { ...analysis, teams: hasTeams ? analysis.teams : {} },
-    attributes: allParts.attributes && attributesShown(allParts.attributes, policy),
-  };
-  await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
-  await dropAppended(session);
-  return inTarget(session, source, async () => {
-    await writeAttributes(session, parts.attributes);
-    await createViews(session, parts);
-    const { tables, ...left } = await fillMasked(
-      session,
-      source,
-      target,
-      policy,
-      saltOf(parts.dataDir),
-      viewsOf(parts),
-    );
-    const hasOps = !policy.excludesRelation('ops');
+  const { tables, ...left } = await writeMasked(session, source, target, policy, parts);
+  const hasOps = !policy.excludesRelation('ops');
+  return inDatabase(session, target, async () => {
     const userViews = await createUserViews(session, parts.userViews, hasOps);
-    const file = basename(path);
     const failed = userViews.flatMap((one) =>
       one.error === null ? [] : [`views/${one.file}: ${one.error}`],
     );
-    const facts = { ...left, file, viewsLeftOut: [...left.viewsLeftOut, ...failed] };
+    const facts = { ...left, file: basename(path), viewsLeftOut: [...left.viewsLeftOut, ...failed] };
     if (hasOps) await listFiles(session, [facts]);
     return { tables, userViews, facts };
   });
@@ -337,18 +316,3 @@ export function unknownMembersTexts(ids: readonly string[]): string[] {
 }
 
 const mostTold = 5;
-
-/** A snapshot is taken when everything is merged. */
-async function dropAppended(session: Session): Promise<void> {
-  await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
-}
-
-/** Runs `work` with the unfinished file as the database in use. */
-async function inTarget<T>(session: Session, source: string, work: () => Promise<T>): Promise<T> {
-  await session.use(target);
-  try {
-    return await work();
-  } finally {
-    await session.use(source);
-  }
-}

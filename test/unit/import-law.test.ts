@@ -76,7 +76,6 @@ const crimes = (
     ['assistant-only-reads', 'assistant', '../push/part.js'],
     ['mcp-only-in-assistant', 'serve', '@modelcontextprotocol/sdk/server/mcp.js'],
     ['lake-only-publishes', 'lake', '../sync/part.js'],
-    ['postgres-only-in-lake', 'sync', 'pg'],
     ['report-only-reads', 'report', '../sync/part.js'],
     ['charts-only-in-report', 'serve', 'vega'],
     ['serve-is-handed-its-jobs', 'serve', '../sync/part.js'],

@@ -64,8 +64,7 @@ export const config: Group = {
 function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   const { value } = one;
   if (one.setting.endsWith('.passwordHash')) return { ...one, value: value === null ? null : '***' };
-  if (typeof value !== 'string' || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
-    return one;
+  if (typeof value !== 'string' || !/^https?:/i.test(value) || !URL.canParse(value)) return one;
   return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@').replace(/[?#].*$/s, '?***') };
 }
 

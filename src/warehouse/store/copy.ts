@@ -73,6 +73,17 @@ export async function databaseInUse(session: Statements): Promise<string> {
   return here?.name ?? 'worker';
 }
 
+/** Runs `work` with another attached database as the one in use. */
+export async function inDatabase<T>(session: Session, name: string, work: () => Promise<T>): Promise<T> {
+  const before = await databaseInUse(session);
+  await session.use(name);
+  try {
+    return await work();
+  } finally {
+    await session.use(before);
+  }
+}
+
 /** Whether any text of the warehouse is, or was, long. */
 export async function hasLongTexts(session: Session): Promise<boolean> {
   const database = await databaseInUse(session);

@@ -32,8 +32,6 @@ export function filesOf(dataDir: string) {
     published: join(dataDir, 'signals.duckdb'),
     // The full snapshot, when the published file leaves anything out.
     recovery: join(dataDir, 'recovery.duckdb'),
-    // What the lake has: hashes of rows (see lake/marker.ts).
-    lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),
     // The snapshot of a backup, until `restore` has copied everything else.
     restoring: join(dataDir, `${unfinished}restore`),
