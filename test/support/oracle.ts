@@ -64,7 +64,7 @@ const ofUnreadableSql = `
   SELECT messages.id FROM messages JOIN unreadable USING (group_id)`;
 
 /** The rows that every table must hold for the organization as it is now. */
-export function expectedTables(
+function expectedTables(
   sandbox: Pick<Sandbox, 'world'>,
   ofUnreadable?: ReadonlySet<unknown>,
 ): ExpectedTable[] {
