@@ -191,7 +191,7 @@ describe('many organizations', () => {
     ['a size that is none', { organizations: [{ name: 'a', storage: '10 GB' }] }, 'such as 10Gi'],
     ['a schedule in words', { organizations: [{ name: 'a', schedule: 'every day' }] }, 'five fields'],
     ['a schedule of no day', { organizations: [{ name: 'a', schedule: '0 3 31 2 *' }] }, 'impossible day'],
-    ['a section that is none', { nigth: {} }, 'nigth (line 21): is not a setting; did you mean night?'],
+    ['a section that is none', { nigth: {} }, 'nigth (line 19): is not a setting; did you mean night?'],
     ['no image', { image: undefined }, 'image: is required'],
   ])('%s is refused', (_, change, problem) => {
     const yaml = stringify({ ...parse(list), ...change });

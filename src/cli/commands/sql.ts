@@ -23,7 +23,7 @@ export const sql = command({
   examples: [
     ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'Print a table'],
     ['signalhouse sql', 'Open a prompt; \\? shows help'],
-    ['signalhouse sql "\\d topics"', 'List the columns of a table, with what they mean'],
+    ['signalhouse sql "\\d topics"', 'Describe a table'],
     ['signalhouse sql -f weekly.sql --format csv', 'Run a file of SQL, print CSV'],
     ['signalhouse sql "FROM topics" --json | jq length', 'Print JSON'],
     ['echo "SHOW TABLES" | signalhouse sql -', 'Read the query from stdin'],
