@@ -1,12 +1,11 @@
-// npm run bench [-- pull budget day large peers growth lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
-// table and as JSON. --sizes are numbers of messages, for peers, growth, lake and fleet; for duplicates, a seed.
+// npm run bench [-- pull budget day large peers lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// table and as JSON. --sizes are numbers of messages, for peers, lake and fleet; for duplicates, a seed.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
 import { benchDuplicates } from './duplicates.mjs';
 import { benchFleet } from './fleet.mjs';
-import { benchGrowth } from './growth.mjs';
 import { benchLake } from './lake.mjs';
 import { benchLarge } from './large.mjs';
 import { benchPeers } from './peers.mjs';
@@ -22,7 +21,6 @@ const benches = { pull: benchPull, budget: benchBudget, day: benchDay };
 const long = {
   large: benchLarge,
   peers: benchPeers,
-  growth: benchGrowth,
   lake: benchLake,
   duplicates: benchDuplicates,
   fleet: benchFleet,

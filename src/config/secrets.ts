@@ -15,16 +15,16 @@ export const serveVariables = {
   smtpPassword: 'SIGNALHOUSE_SMTP_PASSWORD',
 } as const;
 
-/** The variables of the lake's secrets, which have files in the same way; lake/settings.ts describes each. */
+/** The variables of the lake's secrets, which have files in the same way. */
 export const lakeVariables = {
+  /** The keys of the object store; without them, the Iceberg catalog hands out its own. */
   keyId: 'AWS_ACCESS_KEY_ID',
   secretKey: 'AWS_SECRET_ACCESS_KEY',
   sessionToken: 'AWS_SESSION_TOKEN',
+  /** For the Iceberg catalog: a bearer token, or the client of an OAuth 2 server. */
   token: 'SIGNALHOUSE_LAKE_TOKEN',
   clientId: 'SIGNALHOUSE_LAKE_CLIENT_ID',
   clientSecret: 'SIGNALHOUSE_LAKE_CLIENT_SECRET',
-  user: 'SIGNALHOUSE_LAKE_USER',
-  password: 'SIGNALHOUSE_LAKE_PASSWORD',
 } as const;
 
 export const secretVariables = [...Object.values(serveVariables), ...Object.values(lakeVariables)];

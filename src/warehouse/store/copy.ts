@@ -49,6 +49,17 @@ export async function databaseInUse(session: Statements): Promise<string> {
   return here?.name ?? 'worker';
 }
 
+/** Runs `work` with another attached database as the one in use. */
+export async function inDatabase<T>(session: Session, name: string, work: () => Promise<T>): Promise<T> {
+  const before = await databaseInUse(session);
+  await session.run(`USE ${identifier(name)}`);
+  try {
+    return await work();
+  } finally {
+    await session.run(`USE ${identifier(before)}`);
+  }
+}
+
 /** Every table of an attached database. */
 export async function tablesOf(session: Statements, database: string): Promise<Table[]> {
   return session.all<Table>(
@@ -58,11 +69,6 @@ export async function tablesOf(session: Statements, database: string): Promise<T
       WHERE database_name = $1 AND NOT temporary AND NOT duckdb_tables.internal GROUP BY ALL ORDER BY ALL`,
     [database],
   );
-}
-
-/** The columns with text. */
-export function textsOf({ columns }: Pick<Table, 'columns'>): Table['columns'] {
-  return columns.filter(({ type }) => type === 'VARCHAR' || type === 'JSON');
 }
 
 /** The full name of a table of an attached database. */

@@ -1,19 +1,6 @@
 import { expect, test } from 'vitest';
 import { open } from '../support.js';
 
-test('a key that is repeated or null is found', async () => {
-  const warehouse = await open();
-  await warehouse.run(`
-    INSERT INTO topics (id) VALUES ('t1'), ('t1'), (NULL);
-    INSERT INTO topic_versions (topic_id, valid_from) SELECT 't1', TIMESTAMPTZ '2026-01-01' FROM range(2);
-    INSERT INTO ops.rejected_records (endpoint, path, reason, body_hash) VALUES ('a', 'b', 'c', 'd')`);
-  expect(await warehouse.checkKeys()).toEqual([
-    { table: 'main.topics', key: ['id'], repeated: 1, nulls: 1 },
-    { table: 'main.topic_versions', key: ['topic_id', 'valid_from'], repeated: 1, nulls: 0 },
-  ]);
-  await warehouse.close();
-});
-
 test('documents that do not fit into the memory at once are projected in pieces, with the same rows', async () => {
   // What the worker has with 1 GiB.
   const warehouse = await open(undefined, { memoryLimit: '429MB', threads: 1 });
