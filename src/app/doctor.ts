@@ -22,7 +22,6 @@ import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from
 import { mergeJournalPath } from '../push/merge-journal.js';
 import { journalPath } from '../push/queue.js';
 import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
-import { folderMode, keptSnapshots } from '../warehouse/kept-snapshots.js';
 import { foreignLogs } from '../warehouse/publish.js';
 import { openPublished } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
@@ -82,7 +81,11 @@ export async function examine(sources: Sources, programVersion: string): Promise
   const { checks, access } = settings(sources, programVersion);
   if (access === null) return checks;
   const { config } = access;
-  const folder = [...checkDataDir(config), ...checkPermissions(config), ...(await checkPublished(config))];
+  const folder = [
+    ...checkDataDir(config.dataDir),
+    ...checkPermissions(config),
+    ...(await checkPublished(config)),
+  ];
   const { credentials } = access;
   const service = credentials
     ? await checkService({ ...access, credentials })
@@ -140,25 +143,20 @@ function keyFile(name: string, path: string | undefined): Check[] {
 }
 
 /**
- * Whether other users can read anything in the data directory but the published files and the kept snapshots. Who may read
- * those must be able to pass the directory, too.
+ * Whether other users can read anything in the data directory but the published files. Who may read those must be able
+ * to pass the directory, too.
  */
 export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
   if (process.platform === 'win32' || !existsSync(dataDir)) return [];
   const mode = Number.parseInt(String(publish.mode), 8);
   const published = new Set(['signals.duckdb', ...publish.also.map(({ file }) => file)]);
-  const passing = folderMode(mode) & 0o077;
-  const kept = keptSnapshots(dataDir).map(({ path }) => relative(dataDir, path));
-  const allowed = new Map([
-    [basename(filesOf(dataDir).snapshots), passing],
-    ...[...published, ...kept].map((name) => [name, mode] as const),
-  ]);
+  const passing = ((mode & 0o040) === 0 ? 0 : 0o050) | ((mode & 0o004) === 0 ? 0 : 0o005);
   const open = [
     ...(isOpen(dataDir, passing) ? ['.'] : []),
     ...readdirSync(dataDir, { withFileTypes: true, recursive: true })
       .filter((one) => one.isFile() || one.isDirectory())
       .map((one) => relative(dataDir, join(one.parentPath, one.name)))
-      .filter((name) => isOpen(join(dataDir, name), allowed.get(name) ?? 0)),
+      .filter((name) => isOpen(join(dataDir, name), published.has(name) ? mode : 0)),
   ];
   if (open.length === 0)
     return [ok('permissions', 'nobody else can read the private files of the data directory')];
@@ -217,7 +215,7 @@ const scarce = 100 * 1024 ** 2;
 const low = 1024 ** 3;
 
 /** Whether the data directory is writable and has free space. */
-function checkDataDir({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
+function checkDataDir(dataDir: string): Check[] {
   const there = existsSync(dataDir);
   const nearest = existing(dataDir);
   try {
@@ -229,29 +227,17 @@ function checkDataDir({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>)
   }
   return [
     ok('data directory', there ? `${dataDir} is writable` : `the first sync will create ${dataDir}`),
-    checkSpace(nearest, toKeep(dataDir, publish.keep)),
+    checkSpace(nearest),
   ];
 }
 
-/** The bytes that kept snapshots will take besides those that are there, as large as the published file is now. */
-function toKeep(dataDir: string, keep: number): number {
-  const size = statSync(filesOf(dataDir).published, { throwIfNoEntry: false })?.size ?? 0;
-  return size * Math.max(0, keep - keptSnapshots(dataDir).length);
-}
-
-function checkSpace(path: string, needed: number): Check {
+function checkSpace(path: string): Check {
   const { bavail, bsize } = statfsSync(path);
   const free = bavail * bsize;
   const text = `${bytes(free)} free`;
   const hint =
     'Every publish writes a whole new snapshot beside the old one: keep three times the size of the warehouse free.';
   if (free < scarce) return fail('disk', text, hint);
-  if (free - needed < scarce)
-    return warn(
-      'disk',
-      `${text}; publish.keep will take ${bytes(needed)}`,
-      'Lower publish.keep, or free space.',
-    );
   return free < low ? warn('disk', text, hint) : ok('disk', text);
 }
 

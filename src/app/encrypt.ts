@@ -34,7 +34,7 @@ export async function encryptDataDir(
   const published = await withWarehouse(setup, options, async (now) => {
     // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
     // The file that it replaces has the old key.
-    const done = await now.publish({ keepReplaced: false });
+    const done = await now.publish();
     for (const journal of [new ChangeJournal(config, log), new MergeJournal(config)])
       journal.rewrite((line) => line, { encrypt: { old } });
     reencryptImportCopies(config, old);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Attempt } from '../api/attempt.js';
 import { iso, systemClock } from '../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
+import { isLoopback } from '../base/loopback.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
@@ -64,6 +65,10 @@ export async function serve(
   const port = given ?? config.serve.port;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
+  // It has titles of conversations and names of companies and users.
+  const showsReport = access !== undefined || isLoopback(host);
+  if (!showsReport)
+    log.warn({ host }, '/report is not shown: serve listens beyond this machine, without serve.users');
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
@@ -72,9 +77,7 @@ export async function serve(
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
         ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
-        report: member.config.serve.report
-          ? reportSource(member, access !== undefined, organization?.base)
-          : undefined,
+        report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
       };

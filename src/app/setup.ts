@@ -7,7 +7,6 @@ import { machineMemory } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';
 import { memoryBounds, sizeText } from '../warehouse/store/memory.js';
-import { readAttributes } from './attributes.js';
 
 /** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
 
@@ -110,8 +109,6 @@ export function limitsOf(config: Config) {
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
     analysis,
-    readAttributes: () => readAttributes(config.dataDir),
-    publishKeep: publish.keep,
   };
 }
 

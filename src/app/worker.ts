@@ -114,11 +114,7 @@ async function writing<T>(
   await moveRecords(warehouse, config.dataDir, log);
   await recordMerges(warehouse, config);
   await finishForgetting(warehouse, { config, clock, log });
-  const done = await work(warehouse);
-  // Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too.
-  if (!options.stop?.aborted && !warehouse.forgotten.isEmpty)
-    await finishForgetting(warehouse, { config, clock, log });
-  return done;
+  return work(warehouse);
 }
 
 /** Whether to wait for the process that holds the warehouse, and until when. */

@@ -4,6 +4,7 @@ import { closestMatch } from '../base/closest.js';
 import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { isLoopback } from '../base/loopback.js';
 import {
   type Checks,
   checkedSettings,
@@ -17,7 +18,6 @@ import {
   settingsIn,
   settingsOf,
 } from './organizations.js';
-import { takeRemoved } from './removed.js';
 import type { Settings } from './schema.js';
 import {
   allSecretVariables,
@@ -86,7 +86,7 @@ export interface Config extends Settings {
   readonly encryptionKey: EncryptionKey | undefined;
   /** The settings file, absolute; undefined where there is none. */
   readonly settingsFile: string | undefined;
-  /** Settings of the file that no longer exist, and what replaces each; variables that look like ours and have no effect. */
+  /** Variables that look like ours and have no effect. */
   readonly warnings: readonly string[];
   readonly tuning: Tuning;
   /** Its name in the list of the file; null where the file has no list. */
@@ -255,6 +255,13 @@ function readCredentials(sources: Sources, read: Read): Credentials {
     const setting = baseUrl === undefined ? 'SIGNALHOUSE_BASE_URL' : named('api.baseUrl');
     problems.push({ setting, problem });
   }
+  if (sources.env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && isElsewhere(baseUrl)) {
+    problems.push({
+      setting: 'NODE_TLS_REJECT_UNAUTHORIZED',
+      problem:
+        'must not be 0: the key would be sent to any server that claims to be the API. For a certificate of your own authority, set NODE_EXTRA_CA_CERTS',
+    });
+  }
   // The variable has one key; of several organizations, one that names a file has its own.
   const isInFile =
     keyFile !== undefined && (isListed || given(sources.env.SIGNALHOUSE_API_KEY) === undefined);
@@ -269,6 +276,12 @@ function readCredentials(sources: Sources, read: Read): Credentials {
     apiKey: typeof key === 'string' ? key : '',
     readKey: isInFile ? () => usable(readKey()) : undefined,
   };
+}
+
+/** Whether requests to an address leave this machine. */
+function isElsewhere(baseUrl: string | undefined): boolean {
+  const address = baseUrl?.trim() ?? '';
+  return URL.canParse(address) && !isLoopback(new URL(address).hostname);
 }
 
 /** A secret that was read again. */
@@ -340,10 +353,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
       : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
-  const warnings = [
-    ...takeRemoved(shared).map((warning) => `${file}: ${warning}`),
-    ...misspelledVariables(sources.env),
-  ];
+  const warnings = misspelledVariables(sources.env);
   const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);

@@ -141,14 +141,6 @@ const publish = section({
     .describe(
       'Permissions of the published files, octal: "0440" lets the group of the file read them (the directory must let it in too). Without write permission, DuckDB refuses to open them for writing.',
     ),
-  keep: z
-    .number('must be a whole number of days of at least 0')
-    .int('must be a whole number of days of at least 0')
-    .min(0, 'must be a whole number of days of at least 0')
-    .default(0)
-    .describe(
-      'How many earlier days of signals.duckdb are kept in snapshots/, for signalhouse diff; 0 keeps none, and removes those that are there.',
-    ),
   ...privacy,
   also: z
     .array(
@@ -300,7 +292,9 @@ const job = z.strictObject({
   ),
   timezone: text
     .default('UTC')
-    .describe('Time zone of the schedule; in the hour that a clock change repeats, a job runs once.'),
+    .describe(
+      'Time zone of the schedule. In the hour that a clock change repeats, a job runs once; one whose hours are * or */n runs as often as in any other hour.',
+    ),
   catchUp: z
     .boolean()
     .default(true)
@@ -463,12 +457,6 @@ const serve = section({
       'Header in which these proxies send the name of the user, instead of a login here; who is to write is in serve.users, without a password.',
     )
     .meta({ example: 'X-Forwarded-User' }),
-  report: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether /report shows the report, with titles of topics and conversations and names of companies and users.',
-    ),
   jobs: z
     .array(job)
     .prefault([nightly])
@@ -529,7 +517,7 @@ const retention = section({
       'Days after which the content and the personal fields of messages and people that the API deleted are dropped; 0 drops them at once, never keeps them.',
     ),
   messagesMonths: months.describe(
-    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse retention` says first what that would be.',
+    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse sync --dry-run` counts it first.',
   ),
   peopleMonths: months.describe(
     'Months without a sign of them (people.last_seen_at) after which people lose their personal fields, likewise; their messages then count for no company.',

@@ -1,5 +1,5 @@
 import { portions } from '../base/group-by.js';
-import type { Fingerprints } from './forget/fingerprints.js';
+import type { Forgotten } from './forget/forgotten.js';
 import { kindsOfColumns, type Policy } from './privacy/policy.js';
 import { identifier, literal } from './sql.js';
 import type { Session } from './store/session.js';
@@ -52,12 +52,12 @@ const leastAlike = 0.85;
 
 /**
  * Brings the rows of a file to the companies that they name, in temporary tables for the files to publish. Of two rows for
- * one company the first counts. What was forgotten is taken out of every text; a company that was forgotten is unknown here.
+ * one company the first counts. Forgotten addresses are taken out of every text.
  */
 export async function matchAttributes(
   session: Session,
   { file, columns, rows, problems }: AttributeFile,
-  forgotten: Fingerprints,
+  forgotten: Forgotten,
 ): Promise<PublishedAttributes> {
   await session.run(
     `CREATE OR REPLACE TEMP TABLE attribute_rows (row_number INTEGER, company_id VARCHAR, domain VARCHAR, cells VARCHAR[])`,

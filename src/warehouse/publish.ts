@@ -1,20 +1,18 @@
-import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
 import { firstOf } from '../base/units.js';
+import { readAttributes } from './attribute-file.js';
 import {
-  type AttributeFile,
   attributesSchema,
   dropMatched,
   matchAttributes,
   type PublishedAttributes,
   writeAttributes,
 } from './attributes.js';
-import type { Fingerprints } from './forget/fingerprints.js';
-import { keepPublished } from './kept-snapshots.js';
+import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
@@ -42,8 +40,6 @@ export interface Published {
   readonly unknownMembers: readonly string[];
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
-  /** What went wrong with keeping the file that was replaced (`publish.keep`); null when nothing did. */
-  readonly notKept: string | null;
 }
 
 /** What is published besides signals.duckdb, and what each file leaves out and masks. */
@@ -62,24 +58,19 @@ export interface PublishSettings {
   readonly publications: Publications;
   /** What some views show of the settings; their defaults when undefined. */
   readonly analysis: Analysis | undefined;
-  /** What people know of companies, read for each publication. */
-  readonly readAttributes: () => Promise<AttributeFile | null>;
-  /** How many earlier contents of signals.duckdb are kept. */
-  readonly publishKeep: number;
 }
 
 export const publishDefaults: PublishSettings = {
-  ...{ publishMode: 0o600, publications: onlyFullFile, publishKeep: 0 },
-  ...{ analysis: undefined, readAttributes: async () => null },
+  publishMode: 0o600,
+  publications: onlyFullFile,
+  analysis: undefined,
 };
 
 interface PublishParts extends PublishSettings {
   readonly dataDir: string;
   readonly viewsDir: string;
   readonly models: Models;
-  readonly forgotten: Fingerprints;
-  /** Whether the file that is replaced may be among those that are kept. */
-  readonly keepsReplaced: boolean;
+  readonly forgotten: Forgotten;
   /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
   readonly freeMemory: () => Promise<boolean>;
 }
@@ -127,7 +118,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   };
   let attributes: PublishedAttributes | null = null;
   try {
-    const file = await parts.readAttributes();
+    const file = await readAttributes(session, dataDir);
     attributes = file && (await matchAttributes(session, file, parts.forgotten));
     const withViews = { ...parts, attributes: attributes ?? undefined };
     const schema = () => [...attributesSchema(attributes), ...schemaOf(withViews)];
@@ -147,11 +138,17 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
       syncFile(temporary);
       chmodSync(temporary, mode);
     }
-    const replaced = replaceFiles(parts, outputs);
+    const removedLogs = replaceFiles(dataDir, outputs);
     const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
     return {
-      ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-      ...{ tables, userViews, attributes, unknownMembers, ...replaced },
+      path: published,
+      bytes: statSync(published).size,
+      ms: performance.now() - started,
+      tables,
+      userViews,
+      attributes,
+      unknownMembers,
+      removedLogs,
     };
   } catch (error) {
     outputs.forEach(remove);
@@ -176,8 +173,6 @@ function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }:
     : [...others, first, output(recovery, policyOf(onlyFullFile.main), 0o600)];
 }
 
-type Replaced = Pick<Published, 'removedLogs' | 'notKept'>;
-
 /**
  * Renames the finished files to their names, and removes those that are no longer published. Their names are written down
  * before, so that a kill in the middle leaves no file that nobody knows: the next publication removes it.
@@ -185,25 +180,16 @@ type Replaced = Pick<Published, 'removedLogs' | 'notKept'>;
  * The log of a program that opened a published file for writing goes before the file that it belongs to does: it must never
  * lie beside a new one. Returns the names of such logs.
  */
-function replaceFiles(
-  { dataDir, publishMode: mode, publishKeep, keepsReplaced, publications }: PublishParts,
-  outputs: readonly Output[],
-): Replaced {
+function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
   const { published, recovery } = filesOf(dataDir);
   const list = join(dataDir, 'published.json');
-  const { files: before, shows: shown } = readList(list);
+  const before = readList(list);
   const paths = outputs.map(({ path }) => path);
   const now = paths.filter((path) => path !== published && path !== recovery).map((path) => basename(path));
-  const shows = showsText(publications.main);
-  const isSame = shown === shows;
-  if (!isSame || now.some((name) => !before.includes(name)))
-    writeList(list, { files: [...new Set([...before, ...now])], shows: isSame ? shows : undefined });
+  if (now.some((name) => !before.includes(name))) writeList(list, [...new Set([...before, ...now])]);
   const logs = () => [...new Set([...paths.flatMap(logsOf), ...foreignLogs(dataDir)])];
   const removed = logs();
   for (const log of removed) rmSync(log, { force: true });
-  // What a file shows that has everything, it may show tomorrow; a masked one is kept beside files of the same settings only.
-  const isKeepable = shows === undefined || isSame;
-  const notKept = keepPublished(dataDir, isKeepable ? publishKeep : 0, keepsReplaced, mode);
   // The full one first: until it is there, an older one may be the only one to recover from.
   for (const { temporary, path } of outputs.toReversed()) moveFile(temporary, path);
   // A program that still has the old file open may have made another one meanwhile.
@@ -211,59 +197,35 @@ function replaceFiles(
   if (!paths.includes(recovery)) rmSync(recovery, { force: true });
   const stale = before.filter((name) => !now.includes(name));
   for (const name of stale) rmSync(join(dataDir, name), { force: true });
-  if (!isSame || stale.length > 0) writeList(list, { files: now, shows });
-  return { removedLogs: removed.map((log) => basename(log)), notKept };
-}
-
-/**
- * Stands for what signals.duckdb leaves out and masks; undefined for one with everything. The settings are compared as they
- * are written: another text may mean the same, and then only snapshots are kept that could have been.
- */
-function showsText(settings: PrivacySettings): string | undefined {
-  if (policyOf(settings).isFull) return undefined;
-  const { profile, exclude, mask } = settings;
-  const masks = Object.entries(mask).sort(([one], [other]) => (one < other ? -1 : 1));
-  const text = JSON.stringify([profile, [...exclude].sort(), masks]);
-  return createHash('sha256').update(text).digest('hex');
+  if (stale.length > 0) writeList(list, now);
+  return removed.map((log) => basename(log));
 }
 
 /** Logs beside published files: only a program that opened one for writing leaves them. */
 export function foreignLogs(dataDir: string): string[] {
   const { published, recovery } = filesOf(dataDir);
-  const others = readList(join(dataDir, 'published.json')).files.map((name) => join(dataDir, name));
+  const others = readList(join(dataDir, 'published.json')).map((name) => join(dataDir, name));
   return [published, recovery, ...others].flatMap(logsOf);
 }
 
-/** What published.json says. */
-interface PublishedList {
-  /** The files beside signals.duckdb that the last publication left. */
-  readonly files: readonly string[];
-  /** What signals.duckdb leaves out and masks (see `showsText`). */
-  readonly shows?: string | undefined;
+/** Writes published.json, or removes it when it names no file. */
+function writeList(list: string, files: readonly string[]): void {
+  if (files.length === 0) rmSync(list, { force: true });
+  else writeAtomicallySync(list, `${JSON.stringify({ files })}\n`, { mode: 0o600 });
 }
 
-/** Writes published.json, or removes it when it says nothing. */
-function writeList(list: string, content: PublishedList): void {
-  if (content.files.length === 0 && content.shows === undefined) rmSync(list, { force: true });
-  else writeAtomicallySync(list, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-}
-
-/** Only names that can be files of the data directory. */
-function readList(list: string): PublishedList {
+/** The files beside signals.duckdb that the last publication left; only names that can be files of the data directory. */
+function readList(list: string): string[] {
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(list, 'utf8'));
   } catch {
     // There is none, or this user may not read it.
-    return { files: [] };
+    return [];
   }
-  const { files, shows } = isObject(content) ? content : {};
-  return {
-    files: Array.isArray(files)
-      ? files.filter((name) => typeof name === 'string' && publishedFileName.test(name))
-      : [],
-    shows: typeof shows === 'string' ? shows : undefined,
-  };
+  const files = isObject(content) ? content.files : [];
+  if (!Array.isArray(files)) return [];
+  return files.filter((name) => typeof name === 'string' && publishedFileName.test(name));
 }
 
 interface Copied extends Pick<Published, 'tables' | 'userViews'> {

@@ -3,31 +3,28 @@ import { timeId } from '../base/clock.js';
 import type { EncryptionKey } from '../base/encryption.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import type { RowCounts } from './forget/apply.js';
-import { stripBatch, type TooOld } from './forget/batch.js';
-import type { Fingerprints } from './forget/fingerprints.js';
+import type { RowCounts } from './forget/documents.js';
+import { type Age, countExpired, expireOld } from './forget/expire.js';
 import {
-  type Age,
-  expireOld,
   type ForgetPlan,
+  type Found,
+  findEverywhere,
   planForget,
-  removeAll,
+  removeFound,
   type Selection,
 } from './forget/forget.js';
-import { collectPerson, type PersonData } from './forget/person-data.js';
+import type { Forgotten } from './forget/forgotten.js';
+import { collectPerson } from './forget/person-data.js';
 import {
   type AuditRecord,
   appendForgotten,
   type JournalLine,
-  learnedMark,
   type Request,
   type Step,
   steps,
-  storeFingerprints,
   storeRecord,
 } from './forget/records.js';
-import { stripJson } from './forget/strip.js';
-import { removeExpired } from './kept-snapshots.js';
+import { stripBatch, stripJson, type TooOld } from './forget/strip.js';
 import { append } from './load/append.js';
 import type { Batch, Counts, Merged } from './load/batch.js';
 import { merge } from './load/merge.js';
@@ -70,9 +67,9 @@ interface Parts extends Limits, PublishSettings {
   readonly viewsDir: string;
   readonly log: Log;
   /** What was forgotten. */
-  readonly forgotten: Fingerprints;
-  /** Whether batches of a process that was killed showed more of it, which may be stored in other rows. */
-  readonly hasLearned: boolean;
+  readonly forgotten: Forgotten;
+  /** Requests to forget that only the journal has: the warehouse was restored, or the program was killed. */
+  readonly unfinishedRequests: readonly JournalLine[];
   readonly release: () => void;
 }
 
@@ -99,8 +96,8 @@ export class Warehouse {
   #textsInLog = 0;
   /** Bytes of the write-ahead log. */
   readonly #foldAt: number;
-  /** Whether batches showed more of somebody who was forgotten, which may be stored in other rows. */
-  #hasLearned: boolean;
+  /** Requests to forget that are in their journal and not in the tables yet. */
+  #unfinished: readonly JournalLine[];
   /** How many sets, and how many characters of documents, were appended since the last merge. */
   #appended = { sets: 0, characters: 0 };
   /** Appends and merges, which take several transactions, wait for each other. */
@@ -110,7 +107,7 @@ export class Warehouse {
     private readonly session: Session,
     private readonly parts: Parts,
   ) {
-    this.#hasLearned = parts.hasLearned;
+    this.#unfinished = parts.unfinishedRequests;
     this.#foldAt = Math.min(foldAt, (bytesOf(parts.memoryLimit) ?? Infinity) / foldShare);
   }
 
@@ -149,11 +146,7 @@ export class Warehouse {
   /** Stores a batch as it came, without what is `tooOld`, in one transaction: no table shows it before the next merge. */
   async append(batch: Batch, tooOld?: TooOld): Promise<void> {
     const { answersBefore, forgotten } = this.parts;
-    const { batch: stripped, learned } = stripBatch(forgotten, batch, tooOld);
-    if (learned.length > 0) {
-      this.#hasLearned = true;
-      await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
-    }
+    const stripped = stripBatch(forgotten, batch, tooOld);
     await this.#inTurn(async () => {
       await this.#repeatably(() => append(this.session, stripped, answersBefore, this.#appended.sets));
       this.#appended.sets += batch.sets.length;
@@ -199,29 +192,20 @@ export class Warehouse {
 
   /**
    * Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. With `compactWhen`, compacts the live
-   * file before, where that is worth it: what is published is then as small, and is not written twice. The file that is
-   * replaced is kept, as `publish.keep` says, unless `keepReplaced` is false or it still has what is being forgotten.
+   * file before, where that is worth it: what is published is then as small, and is not written twice.
    */
-  async publish({
-    compactWhen,
-    keepReplaced = true,
-  }: Closing & { readonly keepReplaced?: boolean } = {}): Promise<Published> {
+  async publish({ compactWhen }: Closing = {}): Promise<Published> {
     await this.merge();
-    if (this.#hasLearned) await this.#removeForgotten();
-    const keepsReplaced = keepReplaced && (await this.pendingSteps()).length === 0;
     const limit = this.session.memoryLimit;
     // On one thread: each would take memory of its own.
     if (compactWhen && (await this.#compact(compactWhen))) await this.session.reopen(limit);
     const freeMemory = () => this.#freeMemory();
-    const published = await this.#onAllThreads(() =>
-      publish(this.session, { ...this.parts, keepsReplaced, freeMemory }),
-    );
+    const published = await this.#onAllThreads(() => publish(this.session, { ...this.parts, freeMemory }));
     for (const name of published.removedLogs)
       this.parts.log.warn(
         { name },
         `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
       );
-    if (published.notKept !== null) this.parts.log.warn(published.notKept);
     return published;
   }
 
@@ -238,35 +222,63 @@ export class Warehouse {
   }
 
   /** Collects everything that is held about a person (id or e-mail address); null where nothing is. Writes nothing. */
-  collectPerson(who: string): Promise<PersonData | null> {
+  collectPerson(who: string): ReturnType<typeof collectPerson> {
     return this.#repeatably(() => collectPerson(this.session, this.parts.models, this.parts.forgotten, who));
   }
 
   /**
-   * Removes what a plan names from every table, in one transaction. What has to follow (`pendingSteps`) is stored with it: a
-   * kill at any moment leaves either nothing done, or the rest to do for the next command.
+   * Removes what a plan found: from the files, by `cleanFiles`, and then from every table, in one transaction. The request is
+   * in its journal before, and what has to follow (`pendingSteps`) is stored with it: after a kill at any moment,
+   * `finishRequests` does the rest.
    */
-  async forget(plan: ForgetPlan, { requestedBy, reason }: Request, now: Date): Promise<RowCounts> {
+  async forget(
+    plan: ForgetPlan,
+    { requestedBy, reason }: Request,
+    now: Date,
+    cleanFiles: (found: Found) => Promise<unknown> = async () => undefined,
+  ): Promise<RowCounts> {
     const { dataDir, forgotten } = this.parts;
-    for (const row of plan.fingerprints) forgotten.add(row);
+    const { parts, found } = plan;
+    const added = forgotten.allOf(parts);
     const record: AuditRecord = {
-      ...{ id: timeId(now), at: now.toISOString(), action: 'forget', entityType: plan.type },
-      entities: plan.ids.length + plan.accounts + plan.inAdvance,
-      requestedBy: forgotten.redact(requestedBy),
-      reason: reason === null ? null : forgotten.redact(reason),
+      id: timeId(now),
+      at: now.toISOString(),
+      action: 'forget',
+      entityType: plan.type,
+      entities: plan.ids.length + plan.accounts.length,
+      requestedBy: found.forgotten.redact(requestedBy),
+      reason: reason === null ? null : found.forgotten.redact(reason),
       details: null,
     };
-    const line = { salt: forgotten.salt, record, fingerprints: plan.fingerprints };
+    const line = { salt: forgotten.salt, record, added };
     appendForgotten(dataDir, line);
-    return this.#forgetLine(line, plan.found);
+    forgotten.add(added);
+    this.#unfinished = [line];
+    await cleanFiles(found);
+    return this.#remove(found);
   }
 
-  /** Does what the journal of forgotten.journal has and the warehouse has not: it was restored, or the program was killed. */
-  async catchUp(missing: readonly JournalLine[]): Promise<void> {
-    for (const line of missing) {
-      this.parts.log.info({ id: line.record.id }, 'completing a request to forget');
-      await this.#forgetLine(line);
-    }
+  /** Completes requests to forget of a program that was killed, or of the time after a snapshot that was restored. */
+  async finishRequests(cleanFiles: (found: Found) => Promise<unknown>): Promise<void> {
+    if (this.#unfinished.length === 0) return;
+    const { models, forgotten, log } = this.parts;
+    log.info({ requests: this.#unfinished.length }, 'completing requests to forget');
+    const found = await this.#repeatably(() => findEverywhere(this.session, models, forgotten));
+    await cleanFiles(found);
+    await this.#remove(found);
+  }
+
+  async #remove(given: Found): Promise<RowCounts> {
+    const { models, forgotten } = this.parts;
+    let found: Found | undefined = given;
+    const held = await this.#repeatably(async () => {
+      // A file that was rewritten to free memory has other row ids: then everything is read again.
+      const fresh = found ?? (await findEverywhere(this.session, models, forgotten));
+      found = undefined;
+      return removeFound(this.session, models, fresh, this.#unfinished);
+    });
+    this.#unfinished = [];
+    return held;
   }
 
   /** What has to follow the transactions of `forget`, in this order. */
@@ -297,14 +309,14 @@ export class Warehouse {
     if (!known) await this.transaction((tx) => storeRecord(tx, record, []));
   }
 
-  /** What was forgotten, to recognize it in files. */
-  get forgotten(): Fingerprints {
-    return this.parts.forgotten;
-  }
-
   /** Rewrites the live file, so that no block of it has what was removed. */
   compactNow(): Promise<void> {
     return compactNow(this.session, this.parts.dataDir);
+  }
+
+  /** How many messages and people `expireOld` would concern. Writes nothing. */
+  countExpired(age: Age): Promise<{ readonly messages: number; readonly people: number }> {
+    return this.#repeatably(() => countExpired(this.session, age));
   }
 
   /** Drops content and personal fields of what is too old; returns the rows by table. */
@@ -323,32 +335,6 @@ export class Warehouse {
       peopleBefore: people?.getTime(),
       people: new Set(rows.map(({ id }) => id)),
     };
-  }
-
-  /**
-   * Removes kept snapshots that still have content of what is too old, and those up to a day that do not tell. Returns the
-   * days of those that were removed.
-   */
-  expireSnapshots(of: { readonly day: string; readonly age: Age }): Promise<string[]> {
-    return this.#repeatably(() => removeExpired(this.session, this.parts.dataDir, of));
-  }
-
-  #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<RowCounts> {
-    const { models, forgotten } = this.parts;
-    let fresh = found;
-    return this.#repeatably(() => {
-      const options = { record, pending: steps, added: fingerprints, found: fresh };
-      // A file that was rewritten to free memory has other row ids: then everything is read again.
-      fresh = undefined;
-      return removeAll(this.session, models, forgotten, options);
-    });
-  }
-
-  /** Searches every row for what batches showed. Where any has it, the steps of `forget` follow again (`pendingSteps`). */
-  async #removeForgotten(): Promise<void> {
-    const { models, forgotten } = this.parts;
-    await this.#repeatably(() => removeAll(this.session, models, forgotten, { pending: steps }));
-    this.#hasLearned = false;
   }
 
   /** Finds keys that are not unique, or null; there are none when all is well. */

@@ -124,6 +124,22 @@ it('a host of NO_PROXY is reached directly', async () => {
   }
 });
 
+it.each([' * ', 'other,*', 'corp.example.', '10.0.0.0/8'])(
+  'NO_PROXY=%j would be ignored, and is refused before anything is sent',
+  async (form) => {
+    const ran = await sync({ ...remote(), HTTPS_PROXY: proxyUrl(), NO_PROXY: form });
+    expect([ran.code, ran.stderr, asked]).toEqual([2, expect.stringContaining('is not supported'), []]);
+  },
+);
+
+it('a key is not sent where certificates are not checked, except to this machine', async () => {
+  const unchecked = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const ran = await sync({ ...remote(), HTTPS_PROXY: proxyUrl(), ...unchecked });
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('NODE_TLS_REJECT_UNAUTHORIZED')]);
+  expect(asked).toEqual([]);
+  expect(await sync({ SIGNALHOUSE_BASE_URL: direct(), ...unchecked })).toMatchObject({ code: 0 });
+});
+
 it('a proxy that refuses, does not answer or is misspelt is an error that names it without its password', async () => {
   const { origin } = new URL(proxyUrl());
   refusal = 407;

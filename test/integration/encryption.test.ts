@@ -136,27 +136,6 @@ describe('encrypted', () => {
     expect(await plain.differences()).toEqual([]);
   });
 
-  test('a restore is rehearsed on an encrypted copy, and only with the key', async () => {
-    const { pulling } = encrypted();
-    const { child, ended } = pulling.start(['verify', '--json']);
-    const found = new Set<string>();
-    const seen = new Set<string>();
-    while (child.exitCode === null) {
-      for (const path of filesIn(pulling.dataDir)) seen.add(path);
-      for (const path of readable(pulling.dataDir)) found.add(path);
-      await delay(20);
-    }
-    const { code, stdout, stderr } = await ended;
-    expect(`${code} ${stderr}`).toBe('0 ');
-    expect(JSON.parse(stdout)).toMatchObject({ differences: [] });
-    expect([...seen].some((path) => /\.spill-.*worker\.duckdb$/.test(path))).toBe(true);
-    expect([...found, ...readable(pulling.dataDir)]).toEqual([]);
-    const before = readFileSync(join(pulling.dataDir, 'verify.json'), 'utf8');
-    const other = { SIGNALHOUSE_ENCRYPTION_KEY_FILE: newKey(`${pulling.dataDir}.other`) };
-    expect(await pulling.run(['verify'], other)).toMatchObject({ code: 2, stdout: '' });
-    expect(readFileSync(join(pulling.dataDir, 'verify.json'), 'utf8')).toBe(before);
-  });
-
   test('sql, status, export, report, explain and the queue work with the key', async () => {
     const { pulling } = encrypted();
     const topic = await answer(pulling, anyTopic);

@@ -91,20 +91,6 @@ it('serve --test-notification sends one by each channel, and says which did not 
   for (const { stdout, stderr } of [sent, failed]) expect(stdout + stderr).not.toContain('SECRET');
 });
 
-it('without a channel it says what to set, and a password is never sent in the clear', async () => {
-  const pulling = Pulling.into(sandbox);
-  const { code, stderr } = await pulling.start(['serve', '--test-notification']).ended;
-  expect([code, stderr]).toEqual([2, expect.stringContaining('SIGNALHOUSE_WEBHOOK_URL')]);
-  const email = {
-    server: 'smtp://u@mail.example.com?ignoreTLS=true',
-    from: 'a@b.example',
-    to: ['c@d.example'],
-  };
-  pulling.set({ serve: { notify: { email } } });
-  const clear = await pulling.start(['serve'], { SIGNALHOUSE_SMTP_PASSWORD: secrets.password }).ended;
-  expect([clear.code, clear.stderr]).toEqual([2, expect.stringContaining('serve.notify.email.server')]);
-});
-
 it('a job that fails is told of by every channel, once, and the log tells no secret', async () => {
   const { pulling, env } = notified();
   const refused = await pulling.start(['serve', '--once'], { ...env, SIGNALHOUSE_API_KEY: 'svc_nobody' })

@@ -12,7 +12,6 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Row } from '../support/expected/row.js';
 import { runOn, townOfFile } from '../support/pulling.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
@@ -49,26 +48,7 @@ function tableOf(caption: string): string[][] {
   );
 }
 
-const words = (value: unknown) => (value === null ? 'none' : String(value).replaceAll('_', ' '));
-const texts = (all: readonly Row[]) => all.map((row) => Object.values(row).map(words));
-
 describe('the numbers of the report are those of the views', () => {
-  it('the backlog by priority', async () => {
-    const expected = await rows(
-      'SELECT priority, count(*) AS n FROM backlog GROUP BY ALL ORDER BY any_value(priority_rank)',
-    );
-    const shown = tableOf('Open topics by priority and state').map((row) => [row[0], row.at(-1)]);
-    expect(shown).toEqual(texts(expected));
-    expect(html).toContain(`<strong>${(await rows('FROM backlog')).length}</strong> open topics`);
-  });
-
-  it('what grew', async () => {
-    const expected = await rows(`SELECT messages_last_7_days, messages_7_days_before, momentum, companies
-      FROM backlog WHERE momentum > 0 ORDER BY momentum DESC, messages_last_7_days DESC, topic_id LIMIT 10`);
-    expect(expected.length).toBeGreaterThan(0);
-    expect(tableOf('Topics that grew most').map((row) => row.slice(2))).toEqual(texts(expected));
-  });
-
   it('who is waiting, and how long', async () => {
     const waiting = await rows('SELECT waiting_hours AS hours, is_vip FROM awaiting_reply');
     const between = (from: number, to: number) =>
@@ -229,18 +209,6 @@ describe('the assistant', () => {
     expect((await query('FROM range(500)', { max_rows: 500 })).text).toContain('500 rows.');
     expect((await query('FROM range(501)', { max_rows: 501 })).isError).toBe(true);
     expect((await query("SELECT repeat('x', 5000) AS x")).text).toMatch(/\| x{300}… \|.*max_cell/s);
-  });
-
-  it.each([
-    ['two statements', 'SELECT 1; SELECT 2', '2 statements'],
-    ['none', '-- nothing', ''],
-    ['another file', "FROM read_csv('/etc/passwd')", 'disabled by configuration'],
-    ['a setting', "SET memory_limit = '64GB'", 'no setting changes'],
-    ['what is not SQL', 'SELEKT 1', 'syntax'],
-  ])('refuses %s', async (_, sql, said) => {
-    const { isError, text } = await query(sql);
-    expect([sql, isError]).toEqual([sql, true]);
-    expect(text).toContain(said);
   });
 
   it('hands over what an error quotes as data, and no more than of an answer', async () => {

@@ -55,7 +55,7 @@ export async function runInProcess(
 
 async function load(): Promise<Program> {
   const of = (path: string) => import(fileURLToPath(new URL(`../../dist/cli/${path}`, import.meta.url)));
-  const [{ run }, { commands }] = await Promise.all([of('run.js'), of('commands/index.js')]);
+  const [{ run }, { commandGroups: commands }] = await Promise.all([of('run.js'), of('commands/index.js')]);
   return { run, commands };
 }
 

@@ -6,10 +6,10 @@ import { sections, table } from '../text/layout.js';
 
 const printConfig = command({
   name: 'print',
-  summary: 'Print every setting that is in force, and where it comes from; no secrets',
+  summary: 'Print every setting in force, and where it comes from',
   examples: [
-    ['signalhouse config print', 'Every setting: from the file, a variable, a flag or a default'],
-    ['signalhouse config print --json | jq ".settings[] | select(.from != \\"default\\")"', 'What you set'],
+    ['signalhouse config print', 'Of the file, a variable or a flag'],
+    ['signalhouse config print --json | jq .settings', 'For a program'],
   ],
   flags: {},
   async run(_flags, context) {
@@ -33,10 +33,10 @@ const printConfig = command({
 const checkConfig = command({
   name: 'check',
   usage: '<file>',
-  summary: 'Check a settings file by itself, for CI: each problem with its line (exit 2)',
+  summary: 'Check a settings file: each problem with its line (exit 2)',
   examples: [
-    ['signalhouse config check worker.yaml', 'Needs no key, and none of the files that it names'],
-    ['signalhouse config check worker.yaml --json | jq .problems', 'The problems, as JSON'],
+    ['signalhouse config check worker.yaml', 'Needs no key'],
+    ['signalhouse config check worker.yaml --json', 'The problems, as JSON'],
   ],
   flags: { file: text.describe('A settings file') },
   async run({ file }, context) {

@@ -8,12 +8,9 @@ export const encrypt = command({
   name: 'encrypt',
   summary: 'Encrypt the data directory, or change its key',
   examples: [
-    [
-      'openssl rand -base64 32 > key; chmod 600 key',
-      'Make a key; keep a copy, nothing opens the data without it',
-    ],
+    ['openssl rand -base64 32 > key; chmod 600 key', 'Make a key; keep a copy'],
     ['SIGNALHOUSE_ENCRYPTION_KEY_FILE=key signalhouse encrypt', 'Encrypt what is there'],
-    ['SIGNALHOUSE_ENCRYPTION_KEY_FILE=new signalhouse encrypt --old-key-file key', 'Change the key'],
+    ['signalhouse encrypt --old-key-file key', 'Change the key'],
     ['signalhouse encrypt --off --old-key-file key', 'Decrypt it'],
   ],
   flags: {

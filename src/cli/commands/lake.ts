@@ -52,10 +52,10 @@ const publish = command({
 
 const status = command({
   name: 'status',
-  summary: 'Show rows by table, the last publication, and whether the lake is behind',
+  summary: 'Show rows by table, and whether the lake is behind',
   examples: [
-    ['signalhouse lake status', 'What the lake has of this organization'],
-    ['signalhouse lake status --json | jq .behind', 'Whether the published file is newer than the lake'],
+    ['signalhouse lake status', 'Rows and the last publication'],
+    ['signalhouse lake status --json | jq .behind', 'Whether it is behind'],
   ],
   flags: {},
   async run(_flags, context) {

@@ -106,7 +106,7 @@ export async function tablesOf(session: Statements, database: string): Promise<T
 }
 
 /** The columns with text. */
-export function textsOf({ columns }: Pick<Table, 'columns'>): Table['columns'] {
+function textsOf({ columns }: Pick<Table, 'columns'>): Table['columns'] {
   return columns.filter(({ type }) => type === 'VARCHAR' || type === 'JSON');
 }
 

@@ -32,8 +32,6 @@ export function filesOf(dataDir: string) {
     published: join(dataDir, 'signals.duckdb'),
     // The full snapshot, when the published file leaves anything out.
     recovery: join(dataDir, 'recovery.duckdb'),
-    // Earlier contents of the published file (see kept-snapshots.ts).
-    snapshots: join(dataDir, 'snapshots'),
     pid: join(dataDir, 'worker.pid'),
     // The snapshot of a backup, until `restore` has copied everything else.
     restoring: join(dataDir, `${unfinished}restore`),
@@ -42,7 +40,7 @@ export function filesOf(dataDir: string) {
 
 /** What the worker keeps in a data directory, by its names; also what is beside a database while it is open. */
 const ofTheWorker =
-  /^(?:.+\.duckdb(?:\.wal)?|.+\.journal|publish\.salt|spending\.log|worker\.pid|(?:published|schedule|notify|notify-email|verify|proof)\.json)$/;
+  /^(?:.+\.duckdb(?:\.wal)?|.+\.journal|publish\.salt|spending\.log|worker\.pid|(?:published|schedule|notify|notify-email|proof)\.json)$/;
 
 /** Raises UsageError when a file that somebody names is one of the worker's: what replaces it, even on purpose, loses it. */
 export function refuseOfTheWorker(dataDir: string, path: string): void {

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { isDiskFull } from '../../base/atomic-file.js';
 import { firstLine, messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
+import { bytes } from '../../base/units.js';
 
 /**
  * DuckDB's Node API raises plain Errors: no code, no class, no errno, only text. This is the only place that reads that
@@ -51,6 +52,20 @@ export function freeBytes(path: string): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Throws StorageError when the disk has less room than `work`, which has changed nothing yet, needs in a data directory. */
+export function refuseWithoutRoom(
+  dataDir: string,
+  needed: number,
+  { work, hint }: { readonly work: string; readonly hint: string },
+): void {
+  const free = freeBytes(dataDir);
+  if (free === undefined || free >= needed) return;
+  throw new StorageError(
+    `${work} needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was changed`,
+    { hint },
+  );
 }
 
 /** DuckDB writes blocks of 256 KiB: with only a few of them left, a write failed because the disk is full. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
-import { Fingerprints } from '../forget/fingerprints.js';
+import { Forgotten } from '../forget/forgotten.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
 import { merge } from '../load/merge.js';
@@ -75,11 +75,12 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       if (!reading) await session.configure('threads', 1);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models);
-      const { forgotten, missing, hasLearned } = reading
-        ? { forgotten: new Fingerprints(''), missing: [], hasLearned: false }
+      const { forgotten, missing } = reading
+        ? { forgotten: new Forgotten(''), missing: [] }
         : await openForgotten(session, dataDir);
-      const warehouse = new Warehouse(session, {
-        ...{ ...publishDefaults, ...options, models, restored, migrated, log, forgotten, hasLearned },
+      return new Warehouse(session, {
+        ...{ ...publishDefaults, ...options, models, restored, migrated, log, forgotten },
+        unfinishedRequests: missing,
         answersBefore: await lastAnswer(session),
         writes: !reading,
         viewsDir: join(folder, 'views'),
@@ -88,8 +89,6 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           releaseClaim(dataDir);
         },
       });
-      await warehouse.catchUp(missing);
-      return warehouse;
     } catch (error) {
       await session.close().catch(() => undefined);
       if (!reading) removeHolder(dataDir);

@@ -66,7 +66,6 @@ export const someFacts = {
     { resource: 'companies', at: null, objectiveMinutes: 1440 },
     { resource: 'stories', at: '2026-11-20T03:10:00.000Z', objectiveMinutes: null },
   ],
-  verified: { at: '2026-11-18T03:05:00.000Z', seconds: 9, outcome: 'equal', problem: null, differences: [] },
   spending: { held: 37, limit: 120, windowMs: 60_000 },
   spent: {
     sliceMinutes: 10,

@@ -9,20 +9,14 @@ async function printed(
   width?: number,
 ): Promise<string[]> {
   let text = '';
-  const output = {
-    columns: width,
-    isPaging: false,
-    write: async (more: string) => {
-      text += more;
-      return true;
-    },
-    end: async () => undefined,
+  const write = (more: string) => {
+    text += more;
   };
   async function* each() {
     yield* rows;
   }
   const answer = { columns: columns.map((name) => ({ name, type: 'VARCHAR' })), rows: each() };
-  await printAnswer(answer, { format, limit: 100, output });
+  await printAnswer(answer, { format, limit: 100, columns: width, write });
   return text.split('\n');
 }
 

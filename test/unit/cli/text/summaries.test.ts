@@ -94,7 +94,7 @@ describe('the summary of a run', () => {
 describe('the summary of the status', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const status: StatusReport = {
-    ...{ holder: null, diskFreeBytes: null, publishedAt: null, contents: null, verified: null, jobs: null },
+    ...{ holder: null, diskFreeBytes: null, publishedAt: null, contents: null, jobs: null },
     files: { worker: null, published: null },
     spending: { held: 0, limit: 120, windowMs: 60_000 },
     spent: { slices: [], sliceMinutes: 10 },

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, test } from 'vitest';
@@ -165,19 +165,6 @@ test('a table, a view and one of another schema, by their names', async () => {
   ).toEqual([{ id: 't1', at: '2026-01-01 00:00:00+00', type: 'TIMESTAMP WITH TIME ZONE' }]);
   await expect(write('topics; DROP TABLE topics')).rejects.toThrow(UsageError);
   await expect(write('nowhere')).rejects.toMatchObject({ hint: expect.stringContaining('raw.documents') });
-});
-
-test('existing files are only replaced on request', async () => {
-  const out = join(emptyDir(), 'topics.csv');
-  writeFileSync(out, 'mine');
-  const how = { ...options, format: 'csv' as const, out };
-  await expect(exportQuery({ table: 'topics' }, how)).rejects.toMatchObject({
-    name: 'UsageError',
-    problems: [{ setting: out, problem: 'exists' }],
-  });
-  expect(readFileSync(out, 'utf8')).toBe('mine');
-  await exportQuery({ table: 'topics' }, { ...how, force: true });
-  expect(readFileSync(out, 'utf8')).toContain('t1');
 });
 
 test.each([
