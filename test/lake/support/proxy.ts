@@ -46,6 +46,7 @@ export async function ownCatalog(nessie: string, branch: string): Promise<OwnCat
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   server.unref();
+  server.on('connection', (socket) => socket.unref());
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     loseAnswerTo(request) {
