@@ -14,9 +14,17 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
  * small file that starts last leaves the other workers idle.
  */
 const longest = [
-  ...['lake/faults', 'lake/privacy', 'lake/kills', 'others/long-texts'],
-  ...['others/kills', 'others/cookbook', 'others/alerts'],
-  ...['simulation/plans', 'integration/serve', 'integration/forget', 'integration/large-items'],
+  'lake/faults',
+  'lake/privacy',
+  'lake/kills',
+  'others/long-texts',
+  'others/kills',
+  'others/cookbook',
+  'others/alerts',
+  'simulation/plans',
+  'integration/serve',
+  'integration/forget',
+  'integration/large-items',
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {

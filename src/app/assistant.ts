@@ -48,7 +48,9 @@ export async function serveAssistant(
 
   await serve(
     {
-      ...{ version, log, explain },
+      version,
+      log,
+      explain,
       recordRead: (tool, rows) => recordRead(setup, { by: tool, rows }),
       cookbook: await readFile(cookbook, 'utf8'),
       withSnapshot: (work) => withSnapshot(setup, work, { limits }),

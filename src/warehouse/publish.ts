@@ -146,7 +146,9 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
 function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }: PublishParts): Output[] {
   const { published, recovery } = filesOf(dataDir);
   const output = (path: string, policy: Policy, ofMode: number): Output => ({
-    ...{ path, policy, mode: ofMode },
+    path,
+    policy,
+    mode: ofMode,
     temporary: join(dataDir, `${unfinished}${basename(path, '.duckdb')}-${process.pid}.duckdb`),
   });
   const policy = policyOf(main);

@@ -228,7 +228,9 @@ async function run(
   const ended = () => new Error('DuckDB ended while it was created');
   try {
     await runTask<void, UserViewNote>('warehouse/user-views-process.js', task, {
-      ...{ onNote, ended, kill: kill.signal },
+      onNote,
+      ended,
+      kill: kill.signal,
     });
   } catch (error) {
     if (!results.some(({ file }) => file === current))

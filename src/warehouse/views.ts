@@ -81,7 +81,8 @@ export const ofSettings = {
     withRows(
       sql,
       serviceLevels.map(({ name, vip, priority, firstReplyHours, nextReplyHours }, index) => ({
-        ...{ position: String(index + 1), name: literal(name) },
+        position: String(index + 1),
+        name: literal(name),
         is_vip: vip === undefined ? 'NULL' : String(vip),
         topic_priorities: priority ? `[${priority.map(literal).join(', ')}]` : 'NULL',
         first_reply_hours: String(firstReplyHours ?? 'NULL'),

@@ -76,7 +76,8 @@ describe('sql', () => {
       [[''], 'is empty'],
     ] as const)
       expect(await sql([...args], { stdin: '' })).toMatchObject({
-        ...{ code: 2, stderr: expect.stringContaining(says) },
+        code: 2,
+        stderr: expect.stringContaining(says),
       });
   });
 

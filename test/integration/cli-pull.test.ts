@@ -138,8 +138,19 @@ describe('doctor', () => {
     const { checks } = JSON.parse(stdout);
     expect(checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([]);
     expect(checks.map(({ name }: { name: string }) => name)).toEqual([
-      ...['settings', 'data directory', 'disk', 'permissions', 'key', 'organization', 'clock', 'paging'],
-      ...['lock', 'warehouse', 'keys', 'owner', 'extensions'],
+      'settings',
+      'data directory',
+      'disk',
+      'permissions',
+      'key',
+      'organization',
+      'clock',
+      'paging',
+      'lock',
+      'warehouse',
+      'keys',
+      'owner',
+      'extensions',
     ]);
     expect(code).toBe(0);
   });

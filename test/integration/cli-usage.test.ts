@@ -85,8 +85,10 @@ describe('settings', () => {
     expect(stdout).toMatch(/SIGNALHOUSE_API_KEY +SIGNALHOUSE_API_KEY/);
     const json = await signalhouse([...args, '--json'], { cwd, env });
     expect(JSON.parse(json.stdout).settings).toContainEqual({
-      ...{ setting: 'api.baseUrl', value: 'https://***@api.example.com/v1?***' },
-      ...{ from: 'environment', source: 'SIGNALHOUSE_BASE_URL' },
+      setting: 'api.baseUrl',
+      value: 'https://***@api.example.com/v1?***',
+      from: 'environment',
+      source: 'SIGNALHOUSE_BASE_URL',
     });
     for (const text of [stdout, json.stdout])
       expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|hunter2`));

@@ -38,8 +38,21 @@ beforeAll(async () => {
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=api.example'],
-      ...['-addext', 'subjectAltName=DNS:api.example,IP:127.0.0.1', '-keyout', key, '-out', certificate],
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=api.example',
+      '-addext',
+      'subjectAltName=DNS:api.example,IP:127.0.0.1',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
     ],
     { stdio: 'ignore' },
   );
@@ -108,7 +121,8 @@ it('a webhook goes through the proxy as well', async () => {
   const pulling = Pulling.into(sandbox);
   asked.length = 0;
   const env = {
-    ...{ SIGNALHOUSE_WEBHOOK_URL: 'https://hooks.example/secret', HTTPS_PROXY: proxyUrl() },
+    SIGNALHOUSE_WEBHOOK_URL: 'https://hooks.example/secret',
+    HTTPS_PROXY: proxyUrl(),
     NODE_EXTRA_CA_CERTS: certificate,
   };
   const { stdout } = await pulling.start(['serve', '--test-notification'], env).ended;

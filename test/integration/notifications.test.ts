@@ -28,13 +28,28 @@ beforeAll(async () => {
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=mail.example'],
-      ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', certificate],
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=mail.example',
+      '-addext',
+      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
     ],
     { stdio: 'ignore' },
   );
   smtp = await mailServer(secrets.user, secrets.password, {
-    ...{ key: readFileSync(key), cert: readFileSync(certificate), allowInsecureAuth: false },
+    key: readFileSync(key),
+    cert: readFileSync(certificate),
+    allowInsecureAuth: false,
   });
   hook = await rawServer((response, { url, body }) => {
     posts.push([url.pathname, JSON.parse(body)]);
@@ -49,7 +64,8 @@ afterAll(async () => {
 function notified() {
   const email = {
     server: `smtp://${secrets.user}@localhost:${smtp.port}`,
-    ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
+    from: 'Signalhouse <signalhouse@example.com>',
+    to: ['kim@example.com'],
   };
   const settings = (webhookFormat: string, more: object = {}) => ({
     serve: { notify: { webhookFormat, email }, ...more },
@@ -109,8 +125,12 @@ it('a job that fails is told of by every channel, once, and the log tells no sec
 it('a digest goes to the people of its job and shows what its file shows; the next one begins where it ended', async () => {
   const { pulling, env, settings } = notified();
   const digest = {
-    ...{ name: 'weekly', run: 'digest', cron: '0 8 * * 1', file: 'signals-strict.duckdb' },
-    ...{ to: ['product@example.com'], webhook: true },
+    name: 'weekly',
+    run: 'digest',
+    cron: '0 8 * * 1',
+    file: 'signals-strict.duckdb',
+    to: ['product@example.com'],
+    webhook: true,
   };
   const publish = { also: [{ file: 'signals-strict.duckdb', profile: 'strict' }] };
   const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }, digest];

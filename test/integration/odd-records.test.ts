@@ -21,8 +21,18 @@ const rowsOf = <T>(pulling: Pulling<PlainApi>, sql: string) => pulling.rows<T>(s
 /** Names that mean something in JSON paths, SQL, regular expressions, file names or JavaScript, or are just long. */
 const oddNames = [
   ...`a"b a'b * . $ $.id 0 a.b a[0] [*] # -1 % ? \\ .. /a {{kinds}} $child é e\u0301 王`.split(' '),
-  ...['', ' ', '\n', '\u0000', 'x\u0000y', '\ud800', '\udfff', 'x'.repeat(3_000)],
-  ...['__proto__', 'constructor', 'toString', 'name; DROP TABLE topics'],
+  '',
+  ' ',
+  '\n',
+  '\u0000',
+  'x\u0000y',
+  '\ud800',
+  '\udfff',
+  'x'.repeat(3_000),
+  '__proto__',
+  'constructor',
+  'toString',
+  'name; DROP TABLE topics',
 ];
 
 /** The same value with fields of odd names in every object. */
@@ -65,17 +75,19 @@ function everything() {
     replyTo: plainMessage(2),
   });
   const record = {
-    ...{ changedAt: '2026-10-01T08:00:00.000Z', changedBy: 'user', operation: 'UPDATE' },
-    ...{ changes: { priority: 'high' }, previousValues: { priority: 'low' }, user: { id: 'u', name: 'Bo' } },
+    changedAt: '2026-10-01T08:00:00.000Z',
+    changedBy: 'user',
+    operation: 'UPDATE',
+    changes: { priority: 'high' },
+    previousValues: { priority: 'low' },
+    user: { id: 'u', name: 'Bo' },
   };
   const history = (nth: number) => ({
-    ...{
-      history: [{ id: uuid('h', nth), ...record }],
-      actions: [],
-      mergedInto: null,
-      merges: [],
-      totalCount: 1,
-    },
+    history: [{ id: uuid('h', nth), ...record }],
+    actions: [],
+    mergedInto: null,
+    merges: [],
+    totalCount: 1,
   });
   return {
     topics: [plainTopic(1, { totalGroupCount: 1, authors: [author], persons: [{ ...person, company }] })],
@@ -167,8 +179,14 @@ describe('ids', () => {
       );
     const rejected = await rejections();
     expect(rejected.map(({ endpoint }) => endpoint)).toEqual([
-      ...['authors', 'companies', 'company_identities', 'messages', 'people', 'person_identities'],
-      ...['topic_groups', 'topics'],
+      'authors',
+      'companies',
+      'company_identities',
+      'messages',
+      'people',
+      'person_identities',
+      'topic_groups',
+      'topics',
     ]);
     // Neither is taken for the other.
     expect(await rowsOf(pulling, 'SELECT id, author_id FROM messages WHERE author_id IS NOT NULL')).toEqual(
@@ -186,7 +204,12 @@ describe('ids', () => {
       ...`aB-1 Ab.1 AB-1 aB-12 aB-1-2 -1 1 11 --- -- é e\u0301 .. . ../companies a/b a?b a#b a%2Fb a%b a+b *`.split(
         ' ',
       ),
-      ...["a'b", 'a"b', 'a b', 'aB 1', ' aB-1', '1'.repeat(1_200)],
+      "a'b",
+      'a"b',
+      'a b',
+      'aB 1',
+      ' aB-1',
+      '1'.repeat(1_200),
     ];
     const idOf = (id: string) => ({
       id,

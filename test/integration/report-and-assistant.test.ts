@@ -246,7 +246,9 @@ describe('the assistant', () => {
 it('the assistant says what to do before the first sync, prints nothing else, and ends with its input', async () => {
   const dataDir = join(testFolder(), 'data');
   const initialize = {
-    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
   };
   const list = {
@@ -257,7 +259,8 @@ it('the assistant says what to do before the first sync, prints nothing else, an
   };
   const lines = [initialize, { jsonrpc: '2.0', method: 'notifications/initialized' }, list];
   const { status, stdout } = spawnSync(process.execPath, [program, 'mcp', '--data-dir', dataDir], {
-    ...{ env: { ...process.env, ...pulling.env }, encoding: 'utf8' },
+    env: { ...process.env, ...pulling.env },
+    encoding: 'utf8',
     input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
   });
   expect(status).toBe(0);

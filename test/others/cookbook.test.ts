@@ -180,7 +180,10 @@ const hasJava = ['javac', 'mvn'].every((command) => spawnSync(command, ['-versio
 test.skipIf(!hasJava)('JDBC gives the answers', () => {
   const version = '1.5.5.0';
   run('mvn', [
-    ...['--batch-mode', '--quiet', 'dependency:copy', `-Dartifact=org.duckdb:duckdb_jdbc:${version}`],
+    '--batch-mode',
+    '--quiet',
+    'dependency:copy',
+    `-Dartifact=org.duckdb:duckdb_jdbc:${version}`,
     `-DoutputDirectory=${dir}`,
   ]);
   const driver = join(dir, `duckdb_jdbc-${version}.jar`);

@@ -20,12 +20,13 @@ export const muchFacts: Facts = {
       const isPush = index % 3 === 1;
       return {
         ...night,
-        ...{ run_id: `20261120T${String(index).padStart(9, '0')}Z-4f2a`, command: isPush ? 'push' : 'sync' },
-        ...{
-          started_at: at(index * 8 + 2),
-          ended_at: at(index * 8 + (isPush ? 1.98 : 0.9 + (index % 5) / 5)),
-        },
-        ...{ outcome, requests: isPush ? index : 4_000 + index * 17, left_due: isPush ? null : 0 },
+        run_id: `20261120T${String(index).padStart(9, '0')}Z-4f2a`,
+        command: isPush ? 'push' : 'sync',
+        started_at: at(index * 8 + 2),
+        ended_at: at(index * 8 + (isPush ? 1.98 : 0.9 + (index % 5) / 5)),
+        outcome,
+        requests: isPush ? index : 4_000 + index * 17,
+        left_due: isPush ? null : 0,
         error: outcome === 'failed' ? `GET /topics?page=${index}: no answer within 30 s, 6 times` : null,
       };
     }),
@@ -56,7 +57,9 @@ export const muchSchedule: ScheduleView = {
   history: [
     {
       ...someRun,
-      ...{ outcome: 'failed', exitCode: 1, runIds: [] },
+      outcome: 'failed',
+      exitCode: 1,
+      runIds: [],
       message: `push: 3 applied; sync: ${'4,120 requests, 1,204 new and 322 changed rows, '.repeat(4)}the API has been unavailable for 30 min`,
     },
     ...someSchedule.history.slice(1),

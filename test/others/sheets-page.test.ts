@@ -166,7 +166,14 @@ it('is used by keyboard alone, on a phone, without a script', async () => {
     expect(stops.length).toBeLessThan(30);
   }
   expect(stops.slice(stops.indexOf('about'))).toEqual([
-    ...['about', 'priority', 'state', 'company', 'text', 'Download', 'file', 'Upload and preview'],
+    'about',
+    'priority',
+    'state',
+    'company',
+    'text',
+    'Download',
+    'file',
+    'Upload and preview',
   ]);
   const topic = [...sandbox.world.topics.values()].find(
     ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,

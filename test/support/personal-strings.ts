@@ -14,7 +14,11 @@ export function stringsOfPerson(world: World, personId: string): string[] {
   const messages = [...world.messages.values()].filter(({ authorId }) => isTheirs.has(authorId));
   const history = world.history.get(`person:${personId}`) ?? [];
   const own = [
-    ...[person.displayName, person.primaryEmail, person.avatarUrl, person.description, person.title],
+    person.displayName,
+    person.primaryEmail,
+    person.avatarUrl,
+    person.description,
+    person.title,
     ...Object.values(person.connections),
     ...authors.flatMap((one) => [one.displayName, one.sourceAuthorId, one.sourceAvatarUrl]),
     ...messages.flatMap((one) => [one.content, one.title, one.sourceUrl, one.sourceMessageId]),
@@ -55,7 +59,9 @@ export function stringsOfCompany(world: World, companyId: string): string[] {
   if (!company) throw new Error(`there is no company ${companyId}`);
   const history = world.history.get(`company:${companyId}`) ?? [];
   const own = [
-    ...[company.name, company.primaryDomain, company.logoUrl],
+    company.name,
+    company.primaryDomain,
+    company.logoUrl,
     ...Object.values(company.connections),
     ...company.identities.flatMap((one) => [one.platformId, one.platformUsername]),
     ...history.flatMap((one) => [...textsIn(one.changes), ...textsIn(one.previousValues)]),

@@ -161,7 +161,9 @@ describe('many organizations', () => {
 
   it('takes the file of one machine: what differs for one is in its own ConfigMap, without keys and folders', () => {
     const file = {
-      ...{ image: 'signalhouse:1', dataDir: '/srv/signals', sync: { recheck: 2 } },
+      image: 'signalhouse:1',
+      dataDir: '/srv/signals',
+      sync: { recheck: 2 },
       api: { baseUrl: 'https://api.example.com/v1', keyFile: '/etc/keys/all' },
       organizations: [
         { name: 'acme', api: { keyFile: '/etc/keys/acme' } },

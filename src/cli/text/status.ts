@@ -149,7 +149,11 @@ function runsText({ runs }: Contents): string {
       moment(run.started_at),
       run.command,
       run.outcome,
-      ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed],
+      run.exit_code,
+      run.requests,
+      run.rate_limited,
+      run.rows_new,
+      run.rows_changed,
     ]),
     wide,
   );

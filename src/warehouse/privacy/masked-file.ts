@@ -103,7 +103,10 @@ async function fillMasked(
       ),
     );
     return {
-      ...{ tables: filled.length, profile: policy.profile, masked, ...views },
+      tables: filled.length,
+      profile: policy.profile,
+      masked,
+      ...views,
       excluded: [...new Set(excluded), ...viewsExcluded],
     };
   } finally {

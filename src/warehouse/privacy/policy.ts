@@ -285,8 +285,11 @@ export function classesFile(): Classes {
 export function columnClasses(): readonly ColumnClass[] {
   return Object.entries(relations()).flatMap(([relation, columns]) =>
     Object.entries(columns).map(([column, kind]) => ({
-      ...{ name: `${relation}.${column}`, relation, column },
-      ...{ kind, class: classOf(kind) },
+      name: `${relation}.${column}`,
+      relation,
+      column,
+      kind,
+      class: classOf(kind),
     })),
   );
 }

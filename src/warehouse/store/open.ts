@@ -75,7 +75,13 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         ? { forgotten: new Forgotten(''), missing: [] }
         : await openForgotten(session, dataDir);
       return new Warehouse(session, {
-        ...{ ...publishDefaults, ...options, models, restored, migrated, log, forgotten },
+        ...publishDefaults,
+        ...options,
+        models,
+        restored,
+        migrated,
+        log,
+        forgotten,
         unfinishedRequests: missing,
         answersBefore: await lastAnswer(session),
         writes: !reading,

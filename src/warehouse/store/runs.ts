@@ -59,14 +59,19 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
        rate_limited = $limited, rows_new = $new, rows_changed = $changed, rows_removed = $removed,
        rejected = $rejected, left_due = $due, summary = $summary::JSON, error = $error WHERE run_id = $id`,
     {
-      ...{ id: runId, outcome: end.outcome, at: end.endedAt, code: end.exitCode, requests: end.requests },
-      ...{ limited: end.rateLimited, new: end.rowsNew, changed: end.rowsChanged, removed: end.rowsRemoved },
-      ...{
-        rejected: end.rejected,
-        due: end.leftDue,
-        summary: storable(JSON.stringify(end.summary)).text,
-        error: end.error,
-      },
+      id: runId,
+      outcome: end.outcome,
+      at: end.endedAt,
+      code: end.exitCode,
+      requests: end.requests,
+      limited: end.rateLimited,
+      new: end.rowsNew,
+      changed: end.rowsChanged,
+      removed: end.rowsRemoved,
+      rejected: end.rejected,
+      due: end.leftDue,
+      summary: storable(JSON.stringify(end.summary)).text,
+      error: end.error,
     },
   );
 }

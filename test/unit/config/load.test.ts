@@ -174,8 +174,12 @@ it('a variable whose name is like one of ours has no effect, and is told', () =>
     SIGNALHOUSE_API_KEYFILE: '/k',
     SIGNALHOUSE_DATA: '/d',
     // Of our own commands after a publication, and of Kubernetes.
-    ...{ SIGNALHOUSE_SETTINGS: 'x', SIGNALHOUSE_PUBLISHED: 'x', SIGNALHOUSE_FULL_SNAPSHOT: 'x' },
-    ...{ SIGNALHOUSE_SERVICE_HOST: 'x', SIGNALHOUSE_SERVICE_PORT_HTTP: 'x', SIGNALHOUSE_PORT: 'x' },
+    SIGNALHOUSE_SETTINGS: 'x',
+    SIGNALHOUSE_PUBLISHED: 'x',
+    SIGNALHOUSE_FULL_SNAPSHOT: 'x',
+    SIGNALHOUSE_SERVICE_HOST: 'x',
+    SIGNALHOUSE_SERVICE_PORT_HTTP: 'x',
+    SIGNALHOUSE_PORT: 'x',
     SIGNALHOUSE_PORT_8080_TCP_ADDR: 'x',
   };
   expect(loadConfig({ env }).warnings).toEqual([

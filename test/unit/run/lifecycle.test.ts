@@ -130,8 +130,15 @@ describe('runLifecycle', () => {
       afterBatch: async () => void trial.calls.push('after batch'),
     }));
     expect(trial.calls).toEqual([
-      ...['start', 'last parts', 'append', 'after batch', 'merge', 'after batch'],
-      ...['finish', 'trim', 'publish'],
+      'start',
+      'last parts',
+      'append',
+      'after batch',
+      'merge',
+      'after batch',
+      'finish',
+      'trim',
+      'publish',
     ]);
     expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
     expect(seen).toEqual(['/whoami', '/topics']);
@@ -158,9 +165,16 @@ describe('runLifecycle', () => {
       },
     }));
     expect(trial.calls).toEqual([
-      ...['start', 'append', 'merge', 'append', 'publish'],
+      'start',
+      'append',
+      'merge',
+      'append',
+      'publish',
       'nothing could be published; the run goes on, and tries again',
-      ...['append', 'finish', 'trim', 'publish'],
+      'append',
+      'finish',
+      'trim',
+      'publish',
     ]);
   });
 

@@ -52,7 +52,10 @@ describe('RunTally', () => {
     tally.merged(merged({ new: 0, known: 1, examples: [] }));
     expect(tally.rejected).toEqual({ new: 0, known: 1, examples: [] });
     const examples = Array.from({ length: 14 }, (_, index) => ({
-      ...{ endpoint: 'topics', id: `t${index}`, path: index === 0 ? '' : 'title', reason: 'is wrong' },
+      endpoint: 'topics',
+      id: `t${index}`,
+      path: index === 0 ? '' : 'title',
+      reason: 'is wrong',
     }));
     tally.merged(merged({ new: 14, known: 0, examples }));
     expect(tally.rejected).toMatchObject({ new: 14, known: 1 });

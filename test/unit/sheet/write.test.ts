@@ -32,7 +32,10 @@ const rows: Cell[][] = [
   ['t2', "'-5 °C & <b>\r\n\t_x0041_ \uFFFD 𝄞", 'high', true, long[1] ?? '', 0.1, 'high', true],
 ];
 const spec: SheetSpec = {
-  ...{ name: 'Topics', columns, rows, frozenColumns: 2 },
+  name: 'Topics',
+  columns,
+  rows,
+  frozenColumns: 2,
   howTo: ['How to use', 'Edit = save & push.'],
 };
 const keys = columns.map(({ key }) => key);
@@ -136,7 +139,10 @@ describe('a workbook for programs', () => {
     return { files: parts(out), written };
   }
   const one = (rows: TableSheet['rows'], more: Partial<TableSheet> = {}): TableSheet => ({
-    ...{ name: 'one', columns: [{ key: '=key', type: 'text' }], rows, exactText: true },
+    name: 'one',
+    columns: [{ key: '=key', type: 'text' }],
+    rows,
+    exactText: true,
     ...more,
   });
 
@@ -165,7 +171,11 @@ describe('a workbook for programs', () => {
     const { files } = await workbookOf(one(days, { columns: [{ key: 'day', type: 'date' }] }));
     const cells = [...(files['xl/worksheets/sheet1.xml'] ?? '').matchAll(/<(?:v|t)>([^<]*)</g)];
     expect(cells.map(([, text]) => text)).toEqual([
-      ...['day', '1899-12-31T00:00:00.000Z', '1900-02-28T00:00:00.000Z', '61', '2958465'],
+      'day',
+      '1899-12-31T00:00:00.000Z',
+      '1900-02-28T00:00:00.000Z',
+      '61',
+      '2958465',
     ]);
   });
 });

@@ -65,22 +65,31 @@ describe('who waits', () => {
       source_url: null,
     });
     expect(rows[3]).toMatchObject({
-      ...{ waiting_hours: 1.5, is_vip: false, last_name: null, topic_priority: null },
+      waiting_hours: 1.5,
+      is_vip: false,
+      last_name: null,
+      topic_priority: null,
     });
     const unanswered = await all('FROM unanswered_groups ORDER BY group_id');
     expect(unanswered.map(({ group_id }) => group_id)).toEqual(never);
     expect(unanswered[0]).toMatchObject({
-      ...{ opened_at: new Date(day(3)), waiting_hours: 72, messages: 1, people: 1, is_vip: false },
+      opened_at: new Date(day(3)),
+      waiting_hours: 72,
+      messages: 1,
+      people: 1,
+      is_vip: false,
     });
     expect(unanswered[3]).toMatchObject({
-      ...{
-        title: 'Title of noted',
-        topic_id: 't',
-        topic_title: 'Title of t',
-        waiting_hours: 48,
-        is_vip: true,
-      },
-      ...{ messages: 2, people: 2, companies: 2, internal_notes: 1, community_answers: 1 },
+      title: 'Title of noted',
+      topic_id: 't',
+      topic_title: 'Title of t',
+      waiting_hours: 48,
+      is_vip: true,
+      messages: 2,
+      people: 2,
+      companies: 2,
+      internal_notes: 1,
+      community_answers: 1,
       last_message_at: new Date(day(1)),
     });
   });

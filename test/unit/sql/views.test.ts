@@ -150,10 +150,16 @@ describe('who is who', () => {
     const roles = `SELECT person_id, company_id, CASE WHEN is_staff THEN 'staff' END AS staff, CASE WHEN is_bot THEN 'bot' END AS bot,
       CASE WHEN is_vip THEN 'vip' END AS vip, CASE WHEN is_company_vip THEN 'of a vip' END AS of_vip FROM person_roles`;
     expect(await lines(stand, `${roles} ORDER BY person_id`)).toEqual([
-      ...['ann | acme | - | - | - | of a vip', 'bob | beta | - | - | - | -', 'bot | - | - | bot | - | -'],
-      ...['colleague | us | staff | - | - | -', 'eve | - | - | - | - | -', 'has-left | - | - | - | - | -'],
-      ...['only-in-topic | acme | - | - | - | of a vip', 'staff | us | staff | - | - | -'],
-      ...['taken-over | beta | - | - | - | -', 'vip | acme | - | - | vip | of a vip'],
+      'ann | acme | - | - | - | of a vip',
+      'bob | beta | - | - | - | -',
+      'bot | - | - | bot | - | -',
+      'colleague | us | staff | - | - | -',
+      'eve | - | - | - | - | -',
+      'has-left | - | - | - | - | -',
+      'only-in-topic | acme | - | - | - | of a vip',
+      'staff | us | staff | - | - | -',
+      'taken-over | beta | - | - | - | -',
+      'vip | acme | - | - | vip | of a vip',
     ]);
   });
 
@@ -175,7 +181,9 @@ describe('who is who', () => {
     ]);
     const ofAccounts = "FROM author_people WHERE author_id SIMILAR TO 'a[0-9]' ORDER BY ALL";
     expect(await lines(stand, `SELECT author_id, person_id, display_name ${ofAccounts}`)).toEqual([
-      ...['a1 | ann | Name of ann', 'a2 | eve | Name of eve', 'a3 | - | A stranger'],
+      'a1 | ann | Name of ann',
+      'a2 | eve | Name of eve',
+      'a3 | - | A stranger',
     ]);
   });
 
@@ -194,8 +202,11 @@ describe('who is who', () => {
     const found = await lines(stand, senders);
     await stand.run("SET TimeZone = 'UTC'");
     expect(found).toEqual([
-      ...['g1 | 2026-03-02 | external | ann', 'g2 | 2026-03-09 | staff | staff'],
-      ...['g3 | 2026-03-09 | bot | bot', 'g4 | 2026-03-09 | staff | bob', 'g5 | 2026-03-09 | external | -'],
+      'g1 | 2026-03-02 | external | ann',
+      'g2 | 2026-03-09 | staff | staff',
+      'g3 | 2026-03-09 | bot | bot',
+      'g4 | 2026-03-09 | staff | bob',
+      'g5 | 2026-03-09 | external | -',
     ]);
   });
 });
@@ -203,7 +214,9 @@ describe('who is who', () => {
 describe('backlog', () => {
   test('has what is open, whatever else is not known', async () => {
     const closed = [
-      ...[{ deleted_at: day(1) }, { archived_at: day(1) }, { merged_into_id: 't' }],
+      { deleted_at: day(1) },
+      { archived_at: day(1) },
+      { merged_into_id: 't' },
       ...['superseded', 'archived'].map((graph_status) => ({ graph_status })),
       ...['completed', 'dismissed'].map((lifecycle_state) => ({ lifecycle_state })),
       { detail_unavailable_reason: 'archived_in_v1_to_v2_migration' },
@@ -267,12 +280,14 @@ describe('activity by week', () => {
     const counts = 'messages, people, companies, conversations, staff_messages, bot_messages';
     const ofTopics = `SELECT topic_id, week::VARCHAR AS week, ${counts} FROM topic_weekly_activity ORDER BY week`;
     expect(await lines(stand, ofTopics)).toEqual([
-      ...['t | 2026-03-02 | 2 | 2 | 1 | 1 | 1 | 1', 't | 2026-03-09 | 1 | 1 | 1 | 1 | 0 | 0'],
+      't | 2026-03-02 | 2 | 2 | 1 | 1 | 1 | 1',
+      't | 2026-03-09 | 1 | 1 | 1 | 1 | 0 | 0',
     ]);
     const ofCompanies = `SELECT company_id, name, week::VARCHAR AS week, messages, people, conversations
       FROM company_weekly_activity ORDER BY week, name`;
     expect(await lines(stand, ofCompanies)).toEqual([
-      ...['acme | Acme | 2026-03-02 | 3 | 2 | 2', 'beta | Beta | 2026-03-09 | 1 | 1 | 1'],
+      'acme | Acme | 2026-03-02 | 3 | 2 | 2',
+      'beta | Beta | 2026-03-09 | 1 | 1 | 1',
     ]);
   });
 });
@@ -299,11 +314,15 @@ describe('history', () => {
     ]);
     const states = 'history_id, from_state, to_state, days_in_from_state FROM lifecycle_transitions';
     expect(await lines(stand, `SELECT ${states} ORDER BY 1`)).toEqual([
-      ...['1 | - | open | -', '2 | open | in_progress | 10', '5 | in_progress | - | 3'],
+      '1 | - | open | -',
+      '2 | open | in_progress | 10',
+      '5 | in_progress | - | 3',
     ]);
     const priorities = 'history_id, from_priority, to_priority, direction FROM priority_transitions';
     expect(await lines(stand, `SELECT ${priorities} ORDER BY 1`)).toEqual([
-      ...['1 | - | default | -', '3 | default | very_high | raised', '5 | very_high | low | lowered'],
+      '1 | - | default | -',
+      '3 | default | very_high | raised',
+      '5 | very_high | low | lowered',
     ]);
   });
 

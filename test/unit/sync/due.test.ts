@@ -139,7 +139,9 @@ describe('due', () => {
         .filter(({ tries }) => tries > tried)
         .map(({ id, reason, days }) =>
           covered('topic_groups', id, {
-            ...{ fingerprint: known.get(id) ?? '', reason, fetchedAt: daysAgo(days) },
+            fingerprint: known.get(id) ?? '',
+            reason,
+            fetchedAt: daysAgo(days),
             error: reason.endsWith('contradicted') ? 'names less' : null,
           }),
         );
@@ -441,7 +443,9 @@ describe('ages of what was checked', () => {
 
   test('are explained', async () => {
     expect((await explainDue(warehouse, own, 'young', serving, now))[0]).toMatchObject({
-      ...{ isDue: false, maxAgeDays: 10, measured: null },
+      isDue: false,
+      maxAgeDays: 10,
+      measured: null,
     });
     await checks(400, 200);
     const [young] = await explainDue(warehouse, own, 'young', serving, now);

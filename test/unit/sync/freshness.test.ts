@@ -61,8 +61,15 @@ class SilentWorld {
         const fetchedAt = -this.random() * fullDays;
         const isStale = this.random() < 1 - Math.exp(rate * fetchedAt);
         return {
-          ...{ resource, entityId: `${resource} ${index}`, rate, isActive, weight: at, requests: 1 },
-          ...{ fetchedAt, shareOfAge: 0.5 + this.random() / 2, isStale },
+          resource,
+          entityId: `${resource} ${index}`,
+          rate,
+          isActive,
+          weight: at,
+          requests: 1,
+          fetchedAt,
+          shareOfAge: 0.5 + this.random() / 2,
+          isStale,
         };
       }),
     );
@@ -209,8 +216,13 @@ describe('the estimate', () => {
   });
 
   const stratum = (more: Partial<Stratum>): Stratum => ({
-    ...{ resource: 'a', stratum: 'under 7 days, quiet', population: 1_000, ageDays: 4 },
-    ...{ checks: 0, stale: 0, checkedDays: 4 },
+    resource: 'a',
+    stratum: 'under 7 days, quiet',
+    population: 1_000,
+    ageDays: 4,
+    checks: 0,
+    stale: 0,
+    checkedDays: 4,
     ...more,
   });
 
@@ -256,7 +268,11 @@ function contains(world: SilentWorld, resource?: string): boolean {
 describe('the checks', () => {
   const current = (resource: string, size: number) =>
     Array.from({ length: size }, (_, at) => ({
-      ...{ resource, entityId: `${resource} ${at}`, stratum: 'under 7 days, quiet', ageDays: 3, requests: 1 },
+      resource,
+      entityId: `${resource} ${at}`,
+      stratum: 'under 7 days, quiet',
+      ageDays: 3,
+      requests: 1,
     }));
 
   test('are equally likely within a stratum, and likelier in a small one', () => {

@@ -45,9 +45,14 @@ describe('on a terminal', () => {
   it('rows are vertical when the columns do not fit', async () => {
     expect(await printed(['a', 'b', 'c'], [['x', ['1', '2'], 3], row], 'auto', 67)).toEqual([
       `-[ RECORD 1 ]${'-'.repeat(47)}`,
-      ...['a | x', 'b | [ "1", "2" ]', 'c | 3'],
+      'a | x',
+      'b | [ "1", "2" ]',
+      'c | 3',
       `-[ RECORD 2 ]${'-'.repeat(47)}`,
-      ...[`a | ${row[0]}`, `b | ${row[1]}`, 'c | NULL', ''],
+      `a | ${row[0]}`,
+      `b | ${row[1]}`,
+      'c | NULL',
+      '',
     ]);
     expect(await printed(['a'.repeat(40)], [], 'auto', 30)).toEqual(['(0 rows)', '']);
   });

@@ -36,7 +36,13 @@ test('what an embedded object is follows from the member that holds it', () => {
   const { ofMember } = entities();
   const members = ['persons', 'employees', 'targetPerson', 'group', 'replyTo', 'identities', 'data', 'user'];
   expect(members.map((name) => ofMember.get(name))).toEqual([
-    ...['person', 'person', 'person', 'conversation', 'message', 'identity'],
-    ...[undefined, undefined],
+    'person',
+    'person',
+    'person',
+    'conversation',
+    'message',
+    'identity',
+    undefined,
+    undefined,
   ]);
 });

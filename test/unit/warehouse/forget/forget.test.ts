@@ -303,7 +303,12 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
   );
   await warehouse.refreshDerived();
   const reject = (endpoint: string, body: unknown, parentId: string | null = null) => ({
-    ...{ endpoint, parentId, id: null, path: 'id', reason: 'has no usable id', body: JSON.stringify(body) },
+    endpoint,
+    parentId,
+    id: null,
+    path: 'id',
+    reason: 'has no usable id',
+    body: JSON.stringify(body),
     seenAt: at(1),
   });
   const number = Number(ids.person);
@@ -325,7 +330,9 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
 
 test('an address that only an account has is found, and what it wrote is removed', async () => {
   const author = {
-    ...{ id: ids.author, sourceName: 'email', sourceAuthorId: 'Kim@Mail.example' },
+    id: ids.author,
+    sourceName: 'email',
+    sourceAuthorId: 'Kim@Mail.example',
     displayName: 'Quetzal Zanzibar',
   };
   await loadBatch(

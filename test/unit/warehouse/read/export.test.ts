@@ -37,7 +37,10 @@ const sql = 'SELECT id, title, keywords, synced_at FROM topics';
 test('CSV has a header, ISO times, lists as JSON, and quotes what needs it', async () => {
   const out = join(emptyDir(), 'topics.csv');
   expect(await exportQuery({ sql: `${sql};` }, { ...options, format: 'csv', out })).toMatchObject({
-    ...{ name: 'query', path: out, rows: 1, bytes: readFileSync(out).length },
+    name: 'query',
+    path: out,
+    rows: 1,
+    bytes: readFileSync(out).length,
   });
   expect(readFileSync(out, 'utf8')).toBe(
     'id,title,keywords,synced_at\n' +
@@ -93,7 +96,9 @@ test.each(['json', 'ndjson'] as const)('%s has what JSON has no number for as te
 
 test('JSON is one array, NDJSON one line per row', async () => {
   const row = {
-    ...{ id: 't1', title: 'Comma, "quote"\nand = line', keywords: ['a', 'b"c'] },
+    id: 't1',
+    title: 'Comma, "quote"\nand = line',
+    keywords: ['a', 'b"c'],
     synced_at: '2026-01-01T00:00:00.000000Z',
   };
   const json = join(emptyDir(), 'topics.json');

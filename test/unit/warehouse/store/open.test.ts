@@ -122,16 +122,18 @@ describe('opening', () => {
     const left = await first.startRun(run);
     const ended = await first.startRun({ ...run, startedAt: at(1) });
     await first.finishRun(ended, {
-      ...{
-        outcome: 'done',
-        endedAt: at(9),
-        exitCode: 0,
-        requests: 5,
-        rateLimited: 1,
-        rowsNew: 1,
-        rowsChanged: 2,
-      },
-      ...{ rowsRemoved: 3, rejected: 0, leftDue: null, summary: { a: [1] }, error: null },
+      outcome: 'done',
+      endedAt: at(9),
+      exitCode: 0,
+      requests: 5,
+      rateLimited: 1,
+      rowsNew: 1,
+      rowsChanged: 2,
+      rowsRemoved: 3,
+      rejected: 0,
+      leftDue: null,
+      summary: { a: [1] },
+      error: null,
     });
     await first.close();
     const second = await open(dir);

@@ -36,8 +36,14 @@ async function filled() {
 test('records older than their retention are removed, except those that the status needs', async () => {
   const warehouse = await filled();
   expect(await warehouse.trim(keep, now)).toEqual({
-    ...{ requests: 1, runs: 2, scans: 3, audits: 1, reads: 1, attempts: 1 },
-    ...{ rejected: 1_501, drift: 301 },
+    requests: 1,
+    runs: 2,
+    scans: 3,
+    audits: 1,
+    reads: 1,
+    attempts: 1,
+    rejected: 1_501,
+    drift: 301,
   });
   const left = async (sql: string) => (await warehouse.all<{ x: string }>(sql)).map(({ x }) => x);
   expect(await left('SELECT path AS x FROM ops.requests')).toEqual(['young']);
@@ -50,7 +56,14 @@ test('records older than their retention are removed, except those that the stat
   ]);
   expect(await left('SELECT id AS x FROM ops.changes')).toHaveLength(2);
   expect(await warehouse.trim(keep, now)).toEqual({
-    ...{ requests: 0, runs: 0, scans: 0, audits: 0, reads: 0, attempts: 0, rejected: 0, drift: 0 },
+    requests: 0,
+    runs: 0,
+    scans: 0,
+    audits: 0,
+    reads: 0,
+    attempts: 0,
+    rejected: 0,
+    drift: 0,
   });
   const rejected = await left(
     'SELECT left(id, 1) || count(*) AS x FROM ops.rejected_records GROUP BY left(id, 1) ORDER BY 1',
