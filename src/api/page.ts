@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Arrival } from '../base/clock.js';
 import { AnswerTooLargeError, ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import type { Settings } from '../config/schema.js';
 import type { Endpoint } from '../contract/endpoints.js';
 import type { Answer } from './attempt.js';
 import { sentText } from './json-text.js';
@@ -10,11 +11,7 @@ import { type AnyRequest, type CallOptions, type Contract, endpointOf, prepareRe
 /** The largest page that the API's document shows; fewer requests matter more than smaller answers. */
 export const usualPageSize = 100;
 
-export interface PagingSettings {
-  /** Name of the query parameter for the page number (not in the API's document). */
-  readonly pageParameter: string;
-  /** Name of the query parameter for the page size (not in the API's document). */
-  readonly limitParameter: string;
+export type PagingSettings = Settings['api']['paging'] & {
   /** The page size to request, `usualPageSize` by default; the server may grant another one. */
   readonly pageSize?: number | undefined;
   /**
@@ -26,7 +23,7 @@ export interface PagingSettings {
   readonly pagesAhead?: number | undefined;
   /** Fewer of them where they would have more bytes together, each being as large as the largest so far. */
   readonly maxBytesAhead?: number | undefined;
-}
+};
 
 /** The paging settings, and what a scan learned, so that the next one spends no requests on it. */
 export class PagingMemory {

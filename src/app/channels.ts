@@ -18,7 +18,7 @@ export interface Channel {
  */
 export function channelsOf(
   { config, readSecrets, clock = systemClock }: Access & Pick<ServeConfig, 'readSecrets'>,
-  wanted: { readonly webhook: boolean; readonly to: readonly string[] | null },
+  wanted: { readonly webhook: boolean; readonly to: string[] | null },
 ): Channel[] {
   const { webhookFormat: format, email: settings } = config.serve.notify;
   const { server } = settings;

@@ -14,12 +14,13 @@ import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
+import type { Tuning } from '../config/load.js';
 import { attributeTexts } from '../warehouse/attributes.js';
 import type { TooOld } from '../warehouse/forget/batch.js';
 import type { Age } from '../warehouse/forget/forget.js';
-import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
+import { Batcher } from '../warehouse/load/batcher.js';
 import { type Published, unknownMembersTexts } from '../warehouse/publish.js';
-import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';
+import { unlessStopped } from '../warehouse/store/compact.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import { leftOutTexts } from '../warehouse/user-views.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -30,11 +31,7 @@ import { type RequestCounts, RunTally, requestRecord } from './tally.js';
 export interface RunSettings {
   readonly publish?: { readonly keep: number };
   readonly retention: Retention;
-  readonly tuning?: {
-    readonly batch?: BatchLimits;
-    readonly compactWhen?: CompactWhen;
-    readonly publishEveryMinutes?: number;
-  };
+  readonly tuning?: Tuning;
 }
 
 /** What the caller of a run may ask for, whatever the run does. */

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Settings } from '../config/schema.js';
 import { type PublishedAttributes, withAttributes } from './attributes.js';
 import { literal } from './sql.js';
 import type { Session } from './store/session.js';
@@ -14,30 +15,7 @@ export interface ViewParts {
 }
 
 /** The settings of analysis, which some views show. */
-export interface Analysis {
-  readonly businessHours: BusinessHours;
-  readonly serviceLevels: readonly ServiceLevel[];
-  /** Ids of people by team. */
-  readonly teams: Readonly<Record<string, readonly string[]>>;
-}
-
-/** In how many working hours staff is to reply, and to what. */
-interface ServiceLevel {
-  readonly name: string;
-  readonly vip?: boolean | undefined;
-  readonly priority?: readonly string[] | undefined;
-  readonly firstReplyHours?: number | undefined;
-  readonly nextReplyHours?: number | undefined;
-}
-
-/** When an organization is at work. */
-interface BusinessHours {
-  readonly timezone: string;
-  readonly days: readonly ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[];
-  /** Such as `09:00`. */
-  readonly opens: string;
-  readonly closes: string;
-}
+export type Analysis = Settings['analysis'];
 
 /**
  * Creates the analysts' views in a snapshot: the database that is in use, which has every table. They are created in each
@@ -139,7 +117,10 @@ function withRows(sql: string, rows: readonly Readonly<Record<string, string>>[]
 const week = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
 /** The view with other hours than the default ones. */
-function withBusinessHours(sql: string, { timezone, days, opens, closes }: BusinessHours): string {
+function withBusinessHours(
+  sql: string,
+  { timezone, days, opens, closes }: Analysis['businessHours'],
+): string {
   const numbers = [...new Set(days)].map((day) => 1 + week.indexOf(day)).sort();
   const values = {
     timezone: literal(timezone),

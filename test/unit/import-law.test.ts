@@ -87,8 +87,9 @@ const crimes: [rule: string, module: string, text: string][] = [
     'src/push/crime-later.ts',
     `export const later = () => import('../sync/part.js');`,
   ],
-  ['sync-knows-its-tools', 'src/sync/crime-config.ts', `export * from '../config/part.js';`],
-  ['push-knows-its-tools', 'src/push/crime-config.ts', `export * from '../config/part.js';`],
+  ['settings-are-types', 'src/sync/crime-config.ts', `export * from '../config/part.js';`],
+  ['sync-knows-its-tools', 'src/sync/crime-report.ts', `export * from '../report/part.js';`],
+  ['push-knows-its-tools', 'src/push/crime-report.ts', `export * from '../report/part.js';`],
   ['prove-only-asks', 'src/prove/crime.ts', `export * from '../sync/part.js';`],
   ['assistant-only-reads', 'src/assistant/crime.ts', `export * from '../push/part.js';`],
   [

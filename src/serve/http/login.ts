@@ -5,16 +5,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
 import { isPassword } from '../../base/password.js';
+import type { Settings } from '../../config/schema.js';
 import { loginPage } from '../page/login.js';
 import type { Person, Visitor } from '../page/page.js';
 import { answerTo, HttpError, isPersonName, sendPage } from './guard.js';
 
-/** Who may look at the pages, in the shape of the settings. */
-export interface AccessSettings {
-  readonly users: readonly (Person & { readonly passwordHash?: string | undefined })[];
-  readonly proxies: readonly string[];
-  readonly userHeader: string | null;
-}
+/** Who may look at the pages. */
+export type AccessSettings = Pick<Settings['serve'], 'users' | 'proxies' | 'userHeader'>;
 
 declare module 'fastify' {
   interface FastifyRequest {

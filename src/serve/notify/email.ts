@@ -3,15 +3,10 @@ import type { Clock } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { counted } from '../../base/units.js';
+import type { Settings } from '../../config/schema.js';
 import { type Deliver, DeliveryError, delivering, type Message } from './deliver.js';
 
-/** How notifications are sent by e-mail, in the shape of the configuration. */
-export interface EmailSettings {
-  /** smtps://user@host:port, or smtp://… for STARTTLS, or that with ?ignoreTLS=true for no encryption. */
-  readonly server?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to: readonly string[];
-}
+export type EmailSettings = Settings['serve']['notify']['email'];
 
 export interface EmailOptions {
   readonly settings: EmailSettings & { readonly server: string };

@@ -1,26 +1,12 @@
 import { canonicalZone } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
-import { cronProblem, nextRun, type Timetable } from './cron.js';
+import type { Settings } from '../../config/schema.js';
+import { cronProblem, nextRun } from './cron.js';
 
-const jobKinds = ['sync', 'push', 'sync+push', 'export', 'digest', 'lake'] as const;
-export type JobKind = (typeof jobKinds)[number];
-
-export interface Job extends Timetable {
-  /** Its name in the settings, on the page, in metrics, and in POST /jobs/NAME/run. */
-  readonly name: string;
-  readonly run: JobKind;
-  /** Whether a missed run is run once after the next start; default true. */
-  readonly catchUp?: boolean | undefined;
-  readonly maxRequests?: number | undefined;
-  readonly maxMinutes?: number | undefined;
-  /** Of a digest: the published file that it reads, so that it shows no more than that. */
-  readonly file?: string | undefined;
-  /** Of a digest: to whom it goes by e-mail. */
-  readonly to?: readonly string[] | undefined;
-  /** Of a digest: whether it is posted to the webhook. */
-  readonly webhook?: boolean | undefined;
-}
+/** `name` is shown on the page and in metrics, and used in POST /jobs/NAME/run. */
+export type Job = Settings['serve']['jobs'][number];
+export type JobKind = Job['run'];
 
 /**
  * Everything that is wrong with the jobs, each named as `serve.jobs[0].cron`; empty when they can be scheduled. They may be

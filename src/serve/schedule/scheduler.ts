@@ -116,7 +116,7 @@ export class Scheduler {
       const handled = this.#handledDue(job);
       const missed = this.#agenda.begin(job, handled, now);
       if (missed === null) continue;
-      if (job.catchUp !== false) {
+      if (job.catchUp) {
         this.#announce(job, handled === null ? null : missed);
         this.#offer(job, 'catch-up', missed);
       }
@@ -210,8 +210,7 @@ export class Scheduler {
     this.#alarm.abort(reason);
     for (const { job, trigger } of this.#queue.clear(reason)) {
       const isDueTime = trigger === 'schedule' || trigger === 'catch-up';
-      const next =
-        isDueTime && job.catchUp === false ? 'it waits for its schedule' : 'it will run at the next start';
+      const next = isDueTime && !job.catchUp ? 'it waits for its schedule' : 'it will run at the next start';
       log.info({ job: job.name }, `${job.name} was waiting: ${next}`);
     }
     if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
@@ -252,7 +251,7 @@ export class Scheduler {
   #look(job: Job, now: number): void {
     const due = this.#agenda.take(job, now);
     if (due === null) this.#retryIfDue(job, now);
-    else if (due.isLate && job.catchUp === false) void this.#missedForGood(job, due.due);
+    else if (due.isLate && !job.catchUp) void this.#missedForGood(job, due.due);
     else this.#offer(job, due.isLate ? 'catch-up' : 'schedule', due.due);
   }
 

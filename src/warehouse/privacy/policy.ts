@@ -3,17 +3,12 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Problem } from '../../base/errors.js';
+import type { Settings } from '../../config/schema.js';
 import { classOf, type Kind, kinds, type PrivacyClass } from '../../contract/privacy.js';
 import { sqlDir } from '../sql.js';
 
 /** What a file leaves out and masks, as the settings say it: `publish`, one of `publish.also`, or the lake. */
-export interface PrivacySettings {
-  readonly profile: 'none' | 'analysts' | 'strict';
-  /** Schemas, tables, views and columns: `raw`, `messages`, `messages.metadata`. */
-  readonly exclude: readonly string[];
-  /** The method of each column: `people.primary_email` to `hash`. */
-  readonly mask: Readonly<Record<string, string>>;
-}
+export type PrivacySettings = Pick<Settings['publish'], 'profile' | 'exclude' | 'mask'>;
 
 /** What that means for every table and column. */
 export interface Policy {

@@ -15,7 +15,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../src/base/errors.js';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
-import { kindsOfColumns } from '../../../src/warehouse/privacy/policy.js';
+import { kindsOfColumns, type PrivacySettings } from '../../../src/warehouse/privacy/policy.js';
 import { openPublished } from '../../../src/warehouse/read/query.js';
 import { readFiles } from '../../../src/warehouse/read/status.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
@@ -205,7 +205,7 @@ describe('the log of a program that opened a published file for writing', () => 
 
   test('goes beside every published file', async () => {
     const dir = await ready();
-    const all = { profile: 'none', exclude: [], mask: {} } as const;
+    const all: PrivacySettings = { profile: 'none', exclude: [], mask: {} };
     const publications = { main: all, also: [{ ...all, file: 'more.duckdb' }] };
     const warehouse = await open(dir, { publications });
     const logs = ['more', 'signals'].map((name) => `${name}.duckdb.wal`);

@@ -103,6 +103,7 @@ const nightly: Job = {
   cron: '0 3 * * *',
   timezone: 'Europe/Berlin',
   run: 'sync',
+  catchUp: true,
 };
 
 describe('jobs of the settings', () => {

@@ -7,7 +7,7 @@ import type { Store } from '../../../../src/serve/store.js';
 import { SimulatedClock } from '../../../support/simulated-clock.js';
 
 export function job(name: string, cron: string, more: Partial<Job> = {}): Job {
-  return { name, cron, timezone: 'UTC', run: 'sync', ...more };
+  return { name, cron, timezone: 'UTC', run: 'sync', catchUp: true, ...more };
 }
 
 export const done = { outcome: 'done', exitCode: ExitCode.done, message: 'all of it' } as const;
