@@ -3,8 +3,6 @@ import { relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import type { Config } from '../config/load.js';
-import { reencryptImportCopies } from '../push/import/source.js';
-import { MergeJournal } from '../push/merge-journal.js';
 import { ChangeJournal } from '../push/queue.js';
 import { isEncrypted, keyFault } from '../warehouse/store/encryption.js';
 import { filesOf, logOf, openFile } from '../warehouse/store/engine.js';
@@ -39,9 +37,7 @@ export async function encryptDataDir(
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
-    for (const journal of [new ChangeJournal(config, log), new MergeJournal(config)])
-      journal.rewrite((line) => line, { encrypt: { old } });
-    reencryptImportCopies(config, old);
+    new ChangeJournal(config, log).rewrite((line) => line, { encrypt: { old } });
     return done;
   });
   // Now that the warehouse is closed: closing a handle on a file of it would free its lock.

@@ -8,7 +8,6 @@ import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
-import { MergeJournal, mergeJournalPath } from '../push/merge-journal.js';
 import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
@@ -79,8 +78,6 @@ export async function cleanFiles(
   const found: string[] = [];
   const changes = new ChangeJournal(folder, log).rewrite((line) => changeLine(forgotten, line), { dryRun });
   if (changes > 0) found.push(basename(journalPath(dataDir)));
-  const merges = new MergeJournal(folder).rewrite((line) => stripJson(forgotten, line), { dryRun });
-  if (merges > 0) found.push(basename(mergeJournalPath(dataDir)));
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
@@ -95,27 +92,28 @@ export async function cleanFiles(
     if (!dryRun) rmSync(path, { force: true });
   }
   // A database cannot be searched like a text: every kept snapshot may have it.
-  const kept = ['reports', 'snapshots', join('inbox', 'done'), join('inbox', 'rejected')];
+  const kept = ['reports', 'imports', 'snapshots', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {
     for (const path of filesUnder(join(dataDir, name))) {
       // It may have gone with the other one of its pair.
       if (!existsSync(path) || !(await holds(path, encryptionKey, forgotten))) continue;
       found.push(relative(dataDir, path));
       if (dryRun) continue;
-      // The copy of an import is two files: the sheet, and what became of its rows.
-      const pair = path.replace(/\.(json|file)$/, '');
-      for (const one of [path, `${pair}.json`, `${pair}.file`]) rmSync(one, { force: true });
+      // The preview of an import is three files: what it is, what it shows, and the sheet.
+      const id = path.replace(/\.(json|plan|file)$/, '');
+      for (const one of [path, `${id}.json`, `${id}.plan`, `${id}.file`]) rmSync(one, { force: true });
     }
   }
   return [...new Set(found)].sort();
 }
 
-/** A line of the journal of changes without what was forgotten; values of a company that was forgotten are null. */
+/** A line of the journal of changes without what was forgotten; values of a company or person that was forgotten are null. */
 function changeLine(forgotten: Fingerprints, line: string): string {
   const change = jsonOf(line);
   if (!isObject(change)) return stripJson(forgotten, line);
   const left: Record<string, unknown> = { ...change };
-  const isOfForgotten = change.entityType === 'company' && forgotten.has('company', change.entityId);
+  const type = change.entityType;
+  const isOfForgotten = (type === 'company' || type === 'person') && forgotten.has(type, change.entityId);
   if (isOfForgotten) {
     left.body = null;
     for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])
@@ -192,8 +190,8 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
 /** Files of text, whatever encoding they have. Any other file with bytes that are no text cannot be searched. */
 const textFiles: ReadonlySet<string> = new Set([
   ...['.json', '.ndjson', '.jsonl', '.csv', '.tsv', '.txt', '.html', '.htm', '.svg', '.md', '.xml', '.log'],
-  // The copy of an imported sheet.
-  '.file',
+  // The preview of an import, and its sheet.
+  ...['.plan', '.file'],
 ]);
 
 /** The first bytes of files that are compressed or encrypted: gzip, Zstandard, bzip2, xz, 7-Zip, PDF, old Office files. */

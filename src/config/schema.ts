@@ -492,6 +492,12 @@ const serve = section({
     .describe(
       'Whether /report shows the report, with titles of topics and conversations and names of companies and users.',
     ),
+  sendAfterConfirm: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether what is confirmed on a page is sent at once: a running sync ends at its next batch, and goes on after it. Otherwise it is queued, and waits for a job that sends changes.',
+    ),
   jobs: z
     .array(job)
     .prefault([nightly])

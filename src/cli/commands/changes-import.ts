@@ -51,9 +51,7 @@ export const importChanges = command({
     full,
     yes: toggle.describe('Do not ask; required where nobody can be asked'),
     skipInvalid: toggle.describe('Queue the valid rows even when others are wrong'),
-    ignoreTitles: toggle.describe(
-      'Take each row for that of its id, also where its title or name is that of another',
-    ),
+    ignoreTitles: toggle.describe('Match rows by id even if the title or name belongs to another'),
     followMerges: given
       .optional()
       .describe('If a topic was merged since the sheet was written, change what it was merged into'),
@@ -95,14 +93,14 @@ export const undo = command({
   usage: '<what..>',
   summary: 'Queue the reverse of changes that were applied, after a preview',
   examples: [
-    ['signalhouse changes undo topics.xlsx', 'Everything that the last import of a file changed'],
+    ['signalhouse changes undo topics.xlsx', 'Everything that a file changed, by its content'],
     ['signalhouse changes undo 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse push', 'Send the reverse changes'],
   ],
   flags: {
     what: z
       .array(z.coerce.string().pipe(text))
-      .describe('A file (its last import), the id of an import, or ids from `changes list`'),
+      .describe('A file (by its content), the id of an import, or ids from `changes list`'),
     by: text.optional().describe('Who requests the undo (default: the user at the terminal)'),
     reason,
     full,

@@ -5,12 +5,13 @@ import {
   type Change,
   type EntityType,
   type Field,
-  fieldsOf,
+  kinds,
   type Value,
   type Values,
 } from '../change.js';
 import { isSame } from '../compare.js';
 import { blockedReason, named, type StoredEntity } from '../stored.js';
+import { visible } from './cells.js';
 import type { ImportProblem } from './preview.js';
 import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.js';
 
@@ -24,7 +25,13 @@ export function blockedProblems(
   const problem = blockedReason(stored);
   const mergedInto = stored?.survivor ?? null;
   if (problem === null) return [];
-  return rows.map((row) => ({ row, column, value, problem, ...(mergedInto && { mergedInto }) }));
+  return rows.map((row) => ({
+    row,
+    column,
+    value: visible(value),
+    problem,
+    ...(mergedInto && { mergedInto }),
+  }));
 }
 
 /**
@@ -55,7 +62,7 @@ export function matchRows(
         return [name, isRepeated ? { ...edit, value: edit.text } : edit];
       }),
     );
-    const readAs = fieldsOf[entityType].flatMap(({ name, format }) => {
+    const readAs = kinds[entityType].fields.flatMap(({ name, format }) => {
       const edit = edits[name];
       return format && edit && edit.value !== edit.text ? [`${edit.header} was read as ${edit.value}`] : [];
     });
@@ -177,7 +184,9 @@ export function compareWithWarehouse(
   );
   const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
   return {
-    ...{ wanted, requested, base },
+    wanted,
+    requested,
+    base,
     baseFrom: isFromFile ? 'file' : 'warehouse',
     baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
   };

@@ -300,7 +300,7 @@ function strippedRow(
   // A short hash of a name is in there.
   if (table === 'ops.coverage' && isForgottenId(forgotten, row.entity_id)) set('counters', null);
   if (table === 'ops.changes') {
-    const isOfForgotten = forgotten.has('company', row.company_id);
+    const isOfForgotten = forgotten.has('company', row.company_id) || forgotten.has('person', row.person_id);
     if (isOfForgotten) {
       for (const field of ['wanted', 'base', 'remote_before', 'remote_after']) {
         const value = row[field] ?? null;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { fieldsOf } from '../../../../src/push/change.js';
+import { kinds } from '../../../../src/push/change.js';
 import { parseCell } from '../../../../src/push/import/cells.js';
 import { type Cell, noResult } from '../../../../src/sheet/grid.js';
 
-const field = (name: string) => [...fieldsOf.topic, ...fieldsOf.company].find((one) => one.name === name)!;
+const field = (name: string) =>
+  [...kinds.topic.fields, ...kinds.company.fields].find((one) => one.name === name)!;
 const parsed = (name: string, cell: Cell) => parseCell(field(name), cell);
 
 describe('a cell', () => {

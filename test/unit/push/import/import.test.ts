@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { groupedProblems } from '../../../../src/push/import/preview.js';
 import { fromSheet } from '../../../../src/push/import/source.js';
 import { textRow, workbook } from '../../sheet/support.js';
 import { importingOfFile, syncedAt } from './support.js';
@@ -187,20 +188,65 @@ it('rows about the same id are one change when they agree or add up', async () =
   expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
 });
 
-it('a new wish beside what met a conflict is queued together with that, which meets it again', async () => {
+it('the same list again meets the conflict that it met before, until a sheet shows that the other value was seen', async () => {
   await importing.run('topic_id,priority\nt2,high\n');
   importing.settle('t2', 'conflict', { remoteBefore: { priority: 'very_high' } });
   await importing.warehouse.run(`UPDATE topics SET priority = 'very_high' WHERE id = 't2'`);
   expect(await importing.outcomes('id,priority\nt2,high\n')).toEqual(['conflict']);
-  expect(await importing.outcomes('id,priority,state\nt2,high,completed\n')).toEqual(['queued']);
+  expect(await importing.outcomes('id,priority,base_priority\nt2,high,very_high\n')).toEqual(['queued']);
   await importing.warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't2'`);
   expect(importing.queue.all()).toMatchObject([
     { status: 'superseded' },
-    {
-      wanted: { priority: 'high', lifecycle_state: 'completed' },
-      base: { priority: 'default', lifecycle_state: 'open' },
-    },
+    { wanted: { priority: 'high' }, base: { priority: 'very_high' } },
   ]);
+});
+
+it('a later change of the same person takes its fields out of one that waits', async () => {
+  await importing.run('topic_id,priority,lifecycle_state\nt1,low,completed\n');
+  await importing.run('topic_id,priority\nt1,high\n');
+  expect(importing.queued).toEqual([
+    't1 {"lifecycle_state":"completed"} queued',
+    't1 {"priority":"high"} queued',
+  ]);
+  await importing.run('topic_id,priority,lifecycle_state\nt1,very_low,dismissed\n');
+  expect(importing.queued).toEqual([
+    't1 {"lifecycle_state":"completed"} superseded',
+    't1 {"priority":"high"} superseded',
+    't1 {"priority":"very_low","lifecycle_state":"dismissed"} queued',
+  ]);
+});
+
+it('a row of a text file with more cells than columns is refused: a comma has moved what follows it', async () => {
+  const list = 'topic_id,archived,archived_reason\nt1,TRUE,no customer, no revenue\nt2,TRUE,dup\n';
+  const { rows, problems } = await importing.run(list, true);
+  expect(rows.map(({ outcome }) => outcome)).toEqual(['invalid', 'queued']);
+  expect(problems[0]).toMatchObject({ row: 2, column: null });
+  expect(problems[0]?.problem).toMatch(/^has 1 cell more than the file has columns: put a text .* in quotes/);
+});
+
+it.each([
+  ['an invisible character', 't\u200b1'],
+  ['a hyphen that does not break', 'a\u2011b'],
+  ['a formula that keeps it a text', '"=""t1"""'],
+])('an id with %s is cleaned', async (_, id) => {
+  await importing.warehouse.run(
+    "INSERT INTO topics BY NAME SELECT 'a-b' AS id, 'low' AS priority WHERE NOT EXISTS (FROM topics WHERE id = 'a-b')",
+  );
+  expect(await importing.outcomes(`topic_id,priority\n${id},high\n`)).toEqual(['queued']);
+});
+
+it('what cannot be seen in a value is shown, and a value that cannot be set is told once for all its rows', async () => {
+  const [unseen] = (await importing.prepare('topic_id,priority\nx\u0000y,high\n')).problems;
+  expect(unseen?.problem).toContain('U+0000');
+  const list = 'topic_id,priority\nt1,done\nt2,hoch\nt3,hoch\nt4,P1\n';
+  const groups = groupedProblems((await importing.prepare(list)).problems);
+  expect(groups.map(({ rows, value, problem }) => [rows, value, problem])).toEqual([
+    [[2], 'done', 'is not a priority'],
+    [[3, 4], 'hoch', 'is not a priority; did you mean high?'],
+    [[5], 'P1', 'is not a priority; did you mean high?'],
+  ]);
+  const states = await importing.prepare('topic_id,lifecycle_state\nt1,closed\n');
+  expect(states.problems[0]?.problem).toBe('is not a lifecycle_state; did you mean completed?');
 });
 
 describe('--follow-merges', () => {
