@@ -163,6 +163,10 @@ function problemsOfOne(known: KnownPerson, now: RemotePerson): string[] {
   const who = nameOf(known);
   if (now.state === 'merged') return [`${who} was merged into ${now.into} already`];
   if (now.state === 'gone') return [`${who} is gone: the API answers 404`];
+  if (known.isDeleted || known.mergedIntoId !== null)
+    return [
+      `${who} was deleted when the published file was made, and is there again: run signalhouse sync first`,
+    ];
   return compared.flatMap(([field, label]) => {
     const [was, is] = [known[field] ?? null, now.values[field]];
     if (is === undefined || is === was) return [];

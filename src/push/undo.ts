@@ -285,7 +285,10 @@ function obstacleOf(
   const open = others.find(isOpen);
   if (open) {
     const next = open.status === 'queued' ? 'cancel it, or push it' : 'push it';
-    return { kind: 'blocked', reason: `change ${open.id} of the same field is ${open.status}: ${next} first` };
+    return {
+      kind: 'blocked',
+      reason: `change ${open.id} of the same field is ${open.status}: ${next} first`,
+    };
   }
   const later = others.find(
     (one) =>

@@ -46,7 +46,8 @@ export function textOf(cell: Cell | undefined): string | null {
 
 /** Characters that look like a hyphen, and those that nobody sees: what is copied from a web page or a chat has them. */
 const hyphens = /[\u2010\u2011\u2012\u2013\u2212\uFE63\uFF0D]/gu;
-const unseen = /[\p{Cf}\p{Cc}\p{Variation_Selector}\u00A0\u115F\u1160\u2000-\u200A\u202F\u205F\u3000\u3164]/gu;
+const unseen =
+  /[\p{Cf}\p{Cc}\p{Variation_Selector}\u00A0\u115F\u1160\u2000-\u200A\u202F\u205F\u3000\u3164]/gu;
 
 /**
  * The id in a cell: without what cannot be seen, with plain hyphens, and out of `="…"`, with which programs keep a spreadsheet

@@ -4,7 +4,7 @@ import { isSame } from '../compare.js';
 import { contradicts, isContested, isSamePerson } from '../contested.js';
 
 /** What a person wants of one topic or company. */
-export type Wish = Pick<Change, 'wanted' | 'requestedBy' | 'baseFrom' | 'baseAt'>;
+export type Wish = Pick<Change, 'wanted' | 'base' | 'requestedBy' | 'baseFrom' | 'baseAt'>;
 
 /** What happens to a wish, given the changes that are already in the queue. */
 export type QueueComparison =
@@ -48,7 +48,7 @@ export function importedBefore(
 
 /** Compares what a person wants with the changes of the same topic or company, oldest first. */
 export function compareWithQueue(wish: Wish, changes: readonly Change[]): QueueComparison {
-  const { wanted, requestedBy, baseFrom } = wish;
+  const { wanted, base, requestedBy, baseFrom } = wish;
   const open = changes.filter(isOpen);
   const names = Object.keys(wanted);
   const lastOpen = (name: string) => open.findLast((change) => name in change.wanted);
@@ -60,8 +60,11 @@ export function compareWithQueue(wish: Wish, changes: readonly Change[]): QueueC
   if (same) return { kind: 'duplicate', change: same };
   const isSameWish = (change: Change) =>
     names.every((name) => name in change.wanted && isSame(change.wanted[name], wanted[name]));
-  const unresolved = changes.findLast((one) => one.status === 'conflict' && !isContested(one) && isSameWish(one));
-  if (unresolved && baseFrom === 'warehouse') return { kind: 'conflict', change: unresolved };
+  const unresolved = changes.findLast(
+    (one) => one.status === 'conflict' && !isContested(one) && isSameWish(one),
+  );
+  const isSeen = names.every((name) => name in base && isSame(base[name], unresolved?.remoteBefore?.[name]));
+  if (unresolved && !(isSeen && baseFrom === 'file')) return { kind: 'conflict', change: unresolved };
   const repeats = changes.findLast((change) => isRepeated(wish, change));
   const rivals = changes.filter(
     (change) => (isOpen(change) || isContested(change)) && contradicts(change, wish),

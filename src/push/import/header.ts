@@ -171,7 +171,10 @@ function misspelled(entityType: SheetType, found: Found, hasProblems: boolean): 
   const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const guesses = extra.flatMap(({ header }) => {
     const guess = meantBy(header, entityType);
-    return guess === undefined || isEdited(guess) ? [] : [{ header, guess }];
+    // In a sheet of ours, what has no base column was not meant to be edited.
+    const isOurs = [...bases.values()].some((base) => base !== null);
+    const isOwn = guess === undefined || isEdited(guess) || (isOurs && !bases.get(guess));
+    return isOwn ? [] : [{ header, guess }];
   });
   if (edited.length === 0 && !hasProblems) {
     const parts = [
@@ -292,7 +295,12 @@ function meantBy(header: string, entityType: EntityType): string | undefined {
   if (otherColumns.has(folded(header))) return undefined;
   const names = kinds[entityType].fields.map(({ name }) => name);
   const bare = folded(withoutBrackets(header));
-  return names.find((name) => otherWords[name]?.includes(bare)) ?? closestMatch(header, names);
+  const exact = names.find((name) => otherWords[name]?.includes(bare));
+  if (exact !== undefined) return exact;
+  // Shorter words resemble too many others: `stage` is not `state`.
+  const words = names.flatMap((name) => (otherWords[name] ?? []).filter((word) => word.length >= 8));
+  const guess = closestMatch(header, [...names, ...words]);
+  return names.find((name) => name === guess || (guess !== undefined && otherWords[name]?.includes(guess)));
 }
 
 /** What errors say about where a header is. */

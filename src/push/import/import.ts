@@ -236,8 +236,7 @@ function outcomeOf(
     requestedReason: entity.reason ?? origin.requestedReason,
   };
   const comparison = compareWithQueue(change, changes);
-  if (comparison.kind !== 'queue')
-    return as(comparison.kind, earlierText(comparison), comparison.change);
+  if (comparison.kind !== 'queue') return as(comparison.kind, earlierText(comparison), comparison.change);
   const { supersedes } = comparison;
   const conflict = conflictOf(change, comparison);
   const outcome = conflict === undefined ? as('queued') : as('conflict', conflict);
@@ -338,7 +337,8 @@ export function enqueue(queue: Queue, { newChanges, isRefused, ...prepared }: Pr
   for (const [at, { change, rows, narrows, conflict }] of planned.entries()) {
     queue.update(narrows, (one) => narrowed(one, change.wanted));
     const changeId = added[at]?.id ?? null;
-    const outcome = conflict === undefined ? { changeId } : { changeId, outcome: 'conflict', text: conflict } as const;
+    const outcome =
+      conflict === undefined ? { changeId } : ({ changeId, outcome: 'conflict', text: conflict } as const);
     for (const row of rows) texts.set(row, outcome);
   }
   const waiting = contest(

@@ -11,7 +11,6 @@ import {
 } from '../change.js';
 import { isSame } from '../compare.js';
 import { blockedReason, named, type StoredEntity } from '../stored.js';
-import { visible } from './cells.js';
 import type { ImportProblem } from './preview.js';
 import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.js';
 
@@ -28,7 +27,7 @@ export function blockedProblems(
   return rows.map((row) => ({
     row,
     column,
-    value: visible(value),
+    value,
     problem,
     ...(mergedInto && { mergedInto }),
   }));

@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../change.js';
-import { idOf, parseBaseCell, parseCell, roundedProblem, textOf, textProblem } from './cells.js';
+import { idOf, parseBaseCell, parseCell, roundedProblem, textOf, textProblem, visible } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
 import type { ImportProblem } from './preview.js';
 
@@ -170,7 +170,9 @@ export function problemAt(
   problem: string,
   allowed?: readonly string[],
 ): ImportProblem {
-  return { row: number, column: header, value: textOf(cells[at]), problem, ...(allowed && { allowed }) };
+  const text = textOf(cells[at]);
+  const value = text === null ? null : visible(text);
+  return { row: number, column: header, value, problem, ...(allowed && { allowed }) };
 }
 
 /** A time as ISO 8601, also when a spreadsheet program has reformatted it; null for anything else. */

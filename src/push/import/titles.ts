@@ -4,7 +4,7 @@ import { maxCellChars, noResult } from '../../sheet/grid.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import { type EntityType, kinds } from '../change.js';
 import { rowsAbout, type Store, type StoredEntity } from '../stored.js';
-import { isFormulaError } from './cells.js';
+import { isFormulaError, textProblem, visible } from './cells.js';
 import type { Header } from './header.js';
 import type { ImportProblem } from './preview.js';
 import { isAsking, type ParsedRow } from './rows.js';
@@ -92,7 +92,8 @@ export async function wrongTitles(
     [title, survivor?.title ?? null].some((one) => one !== null && isSameTitle(text, one));
   const foreign = asked.flatMap(({ row, entity, own }) => {
     const { title } = row;
-    const saysSomething = title !== null && title !== noResult && !isFormulaError(title);
+    const saysSomething =
+      title !== null && title !== noResult && !isFormulaError(title) && textProblem(title) === null;
     // A title that was only edited, in a row that asks for nothing, changes nothing; that of another row shows that rows moved.
     if (
       saysSomething &&
@@ -142,6 +143,6 @@ export function isSameTitle(cell: string, title: string): boolean {
 }
 
 function shortened(text: string): string {
-  const letters = [...text.replace(/\s+/g, ' ')];
+  const letters = [...visible(text.replace(/\s+/g, ' '))];
   return letters.length <= 80 ? letters.join('') : `${letters.slice(0, 79).join('')}…`;
 }

@@ -63,7 +63,7 @@ it('the id or the name of the one who stays confirms it; a name that both have d
 
 describe('what the API has of a merge', () => {
   const notFound = (name: string) =>
-    new RejectedError('gone', { endpoint: name, method: 'GET', path: '/' }, 404);
+    new RejectedError('gone', { endpoint: name, method: 'GET', path: '/' }, 404, undefined, undefined);
   /** Reads the merge of 1 into 2 from an API that answers these people, and these histories. */
   async function read(people: Record<string, unknown>, histories: Record<string, unknown> = {}) {
     const call = async (name: string, { params }: { params: { personId: string } }) => {

@@ -45,7 +45,8 @@ describe('a cell', () => {
 
   it.each<[string, Cell, RegExp, boolean]>([
     ['priority', 'hihg', /^is not a priority; did you mean high\?$/, true],
-    ['priority', 'urgent', /^is not a priority$/, true],
+    ['priority', 'urgent', /^is not a priority; did you mean very_high\?$/, true],
+    ['priority', 'wichtig', /^is not a priority$/, true],
     ['priority', 3, /^is not a priority$/, true],
     ['priority', new Date('2026-03-04'), /^is not a priority$/, true],
     ['lifecycle_state', 'Unknown', /^can only be set by the service$/, true],

@@ -236,8 +236,8 @@ it.each([
 });
 
 it('what cannot be seen in a value is shown, and a value that cannot be set is told once for all its rows', async () => {
-  const [unseen] = (await importing.prepare('topic_id,priority\nx\u0000y,high\n')).problems;
-  expect(unseen?.problem).toContain('U+0000');
+  const [unseen] = (await importing.prepare('topic_id,lifecycle_state\nt1,clo\u200bsing\n')).problems;
+  expect(unseen?.value).toBe('clo<U+200B>sing');
   const list = 'topic_id,priority\nt1,done\nt2,hoch\nt3,hoch\nt4,P1\n';
   const groups = groupedProblems((await importing.prepare(list)).problems);
   expect(groups.map(({ rows, value, problem }) => [rows, value, problem])).toEqual([

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
 import { textRow, workbook } from '../../sheet/support.js';
 import { csv, importingOfFile } from './support.js';
