@@ -11,7 +11,7 @@ import { withWarehouse } from './worker.js';
 const publishEveryMs = 5 * 60_000;
 
 /** An outage is not waited out for longer: what is left goes out with the next push. */
-const maxMinutes = 10;
+const maxMinutes = 2;
 
 /**
  * Sends what was confirmed on the page at once (`serve.sendAfterConfirm`). The page shows the results from the queue, so that one
