@@ -9,13 +9,7 @@ import { firstOf, valueText } from '../base/units.js';
 import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
 import type { ImportOptions } from '../push/import/import.js';
-import {
-  groupedProblems,
-  type ImportReport,
-  type ImportRow,
-  type PreviewChange,
-  type ProblemGroup,
-} from '../push/import/preview.js';
+import type { ImportReport, ImportRow, PreviewChange, ProblemGroup } from '../push/import/preview.js';
 import { fromSheet } from '../push/import/source.js';
 import type { Preview } from '../push/previews.js';
 import { readQueue } from '../push/queue.js';
@@ -139,13 +133,13 @@ export function sheetsOf(
       const leftOut = undoLeftOut(plan.prepared);
       return { changes: plan.prepared.changes.map(shownChange), leftOut, leftOutCount: leftOut.length };
     }
-    const { rows, changes, problems, preview: totals, notes, refusal } = plan.prepared;
+    const { rows, changes, problems, problemGroups, preview: totals, notes, refusal } = plan.prepared;
     const { unchanged, duplicate, imported_before } = totals.rows;
     return {
       changes: changes.map(shownChange),
       notes,
       refusal,
-      leftOut: groupedProblems(problems).map(shownProblem),
+      leftOut: problemGroups.map(shownProblem),
       leftOutCount: totals.rows.invalid,
       conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
       quiet: { unchanged, duplicate, imported_before },
@@ -309,13 +303,13 @@ function importOptions(requestedBy: string): ImportOptions {
 }
 
 /** What of an import was not queued as a change of its own, and why. */
-function importLeftOut({ problems, rows, queued, conflicts }: ImportReport): LeftOut[] {
+function importLeftOut({ problemGroups, rows, queued, conflicts }: ImportReport): LeftOut[] {
   const own = new Set([...queued, ...conflicts]);
   const others = rows.filter(({ outcome, changeId }) => {
     const isOther = outcome === 'conflict' || outcome === 'imported_before' || outcome === 'duplicate';
     return isOther && !own.has(changeId ?? '');
   });
-  return [...groupedProblems(problems).map(shownProblem), ...others.map(shownRow)];
+  return [...problemGroups.map(shownProblem), ...others.map(shownRow)];
 }
 
 function undoLeftOut({ kept, notUndone }: Pick<UndoReport, 'kept' | 'notUndone'>): LeftOut[] {

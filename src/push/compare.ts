@@ -2,6 +2,7 @@ import { valueText } from '../base/units.js';
 import {
   archivedReason,
   type Change,
+  kinds,
   type Patch,
   type Reference,
   type Status,
@@ -120,7 +121,7 @@ export interface NotFound {
 }
 
 /** What becomes of a change that needs no request, and what it stores. */
-export interface Outcome {
+interface Outcome {
   readonly change: Change;
   readonly status: Status;
   readonly patch: Patch;
@@ -176,6 +177,25 @@ export function compare(
   }
   const send = sent.length > 0 ? { changes: sent, set: withAllConnections(set, values) } : null;
   return { ...about, decided, send, remote: values, document };
+}
+
+/** One request: the changes of one entity that are sent together, under the key of the first. */
+export interface Delivery extends Reference {
+  readonly key: string;
+  readonly body: string;
+  readonly changes: readonly Change[];
+  /** Sent by an earlier push, and in doubt since then. */
+  readonly again: boolean;
+  /** What the API had before it, as a whole; absent where only its item in a list was read. */
+  readonly document?: Comparison['document'];
+}
+
+/** The request for what a comparison sends; null when it sends nothing. */
+export function deliveryOf({ entityType, entityId, send, document }: Comparison): Delivery | null {
+  const key = send?.changes[0]?.idempotencyKey;
+  if (!send || key === undefined) return null;
+  const body = JSON.stringify(kinds[entityType].write.body(entityId, send.set));
+  return { entityType, entityId, key, body, changes: send.changes, again: false, document };
 }
 
 /** What a change stores that is in conflict: somebody else changed these of its fields, and the API has these values. */

@@ -3,8 +3,8 @@ import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { type EntityType, kinds, type Reference } from './change.js';
 import type { OnConflict } from './compare.js';
+import type { LatestTimes } from './latest-times.js';
 import type { Queue } from './queue.js';
-import type { LatestTimes } from './remote.js';
 import type { Store } from './stored.js';
 
 /** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */

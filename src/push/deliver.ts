@@ -5,8 +5,8 @@ import { jitteredMs } from '../api/retry.js';
 import { messageOf, OutdatedError, RejectedError, UnavailableError } from '../base/errors.js';
 import { valueText } from '../base/units.js';
 import { answerAbout, shows } from './answer.js';
-import { type Change, kinds, type Patch, type Reference, type Values, valuesIn } from './change.js';
-import { type Comparison, pick, unlike } from './compare.js';
+import { type Change, kinds, type Patch, type Values, valuesIn } from './change.js';
+import { type Delivery, pick, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import {
   appliedPatch,
@@ -18,25 +18,6 @@ import {
   settleSeen,
 } from './doubt.js';
 import { codeOf, readEntity, storeDocument } from './remote.js';
-
-/** One request: the changes of one entity that are sent together, under the key of the first. */
-export interface Delivery extends Reference {
-  readonly key: string;
-  readonly body: string;
-  readonly changes: readonly Change[];
-  /** Sent by an earlier push, and in doubt since then. */
-  readonly again: boolean;
-  /** What the API had before it, as a whole; absent where only its item in a list was read. */
-  readonly document?: Comparison['document'];
-}
-
-/** The request for what a comparison sends; null when it sends nothing. */
-export function deliveryOf({ entityType, entityId, send, document }: Comparison): Delivery | null {
-  const key = send?.changes[0]?.idempotencyKey;
-  if (!send || key === undefined) return null;
-  const body = JSON.stringify(kinds[entityType].write.body(entityId, send.set));
-  return { entityType, entityId, key, body, changes: send.changes, again: false, document };
-}
 
 /** What became of the attempts of a request so far. */
 export interface Sent {

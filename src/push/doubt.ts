@@ -4,9 +4,8 @@ import { isAboutOneRequest } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { millisecondsOf } from '../contract/fields.js';
 import { type Change, kinds, type Patch, updatedAt, type Values, valuesIn } from './change.js';
-import { conflictPatch, isAlike, isSame, type NotFound, pick, unlike } from './compare.js';
+import { conflictPatch, type Delivery, isAlike, isSame, type NotFound, pick, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
-import type { Delivery } from './deliver.js';
 import { readEntity } from './remote.js';
 
 /**
@@ -107,7 +106,7 @@ export function unsentPatch(): Patch {
 export const neverSent = { body: null, firstSentAt: null, sentAt: null } as const satisfies Patch;
 
 /** Why a request is in doubt, as the start of a sentence. */
-export const noAnswer = 'It was sent and got no answer';
+const noAnswer = 'It was sent and got no answer';
 
 /**
  * Reads the entity of a request in doubt, settles what that shows, and says whether the same request has to be sent again,

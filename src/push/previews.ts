@@ -65,7 +65,7 @@ const mostLeftOut = 500;
 /** How long a preview and its file are kept. */
 const maxAgeMs = 90 * 24 * 3_600_000;
 
-export function importsFolder(dataDir: string): string {
+function importsFolder(dataDir: string): string {
   return join(dataDir, 'imports');
 }
 

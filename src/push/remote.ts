@@ -3,20 +3,16 @@ import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { usualPageSize } from '../api/page.js';
 import { pagesOf } from '../api/paging.js';
-import type { Arrival } from '../base/clock.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { company } from '../contract/companies.js';
-import { millisecondsOf } from '../contract/fields.js';
 import { topic } from '../contract/topics.js';
 import { type Document, storable } from '../warehouse/load/batch.js';
-import { sqlFile } from '../warehouse/sql.js';
 import { idText } from './answer.js';
 import {
   type Change,
   connectionNames,
   type EntityType,
-  entityKey,
   kinds,
   type Reference,
   updatedAt,
@@ -27,7 +23,6 @@ import {
 import type { NotFound, Remote } from './compare.js';
 import { brokenText, idParameter, type PushContext } from './context.js';
 import { readMerge } from './merges.js';
-import { rowsAbout, type Store } from './stored.js';
 
 /** What reading needs; a preview, which stores nothing, has it as well. */
 export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'storedCounts' | 'circuitBreaker' | 'latest'> & {
@@ -40,52 +35,6 @@ export type Read = Remote | { readonly problem: Problem };
 export interface Problem {
   readonly code: 'not_read' | 'older_answer';
   readonly text: string;
-}
-
-const lastUpdatedSql = sqlFile('push/last_updated');
-
-/** The `Date` of an answer has whole seconds, and clocks differ a little. */
-const clockErrorMs = 5_000;
-
-/**
- * The latest time of the last change of each entity that the warehouse or this push has seen, where the API gives one (topics
- * have `updatedAt`). An answer with an earlier one comes from a server that lags behind, and compares nothing.
- */
-export class LatestTimes {
-  readonly #times = new Map<string, number>();
-
-  /** What the warehouse has seen of the entities of some changes. */
-  static async read(store: Store, changes: readonly Reference[]): Promise<LatestTimes> {
-    const latest = new LatestTimes();
-    const ids = new Set(changes.flatMap((one) => (one.entityType === 'topic' ? [one.entityId] : [])));
-    for (const { id, updated } of await rowsAbout<{ id: string; updated: number | null }>(
-      store,
-      lastUpdatedSql,
-      [...ids],
-    ))
-      if (updated !== null)
-        latest.#times.set(entityKey({ entityType: 'topic', entityId: id }), Number(updated));
-    return latest;
-  }
-
-  /** Compares the time of an answer with what was seen before, and remembers it. `unknown`: it has none, or one that orders nothing. */
-  compare(
-    about: Reference,
-    body: Readonly<Record<string, unknown>>,
-    arrivedAt: Arrival,
-  ): 'older' | 'as new' | 'unknown' {
-    const time = millisecondsOf(body.updatedAt);
-    // A time that is later than its own answer is no order.
-    if (Number.isNaN(time) || time > arrivedAt.at.getTime() + clockErrorMs) return 'unknown';
-    const key = entityKey(about);
-    const seen = this.#times.get(key) ?? time;
-    this.#times.set(key, Math.max(seen, time));
-    return time < seen ? 'older' : 'as new';
-  }
-
-  has(about: Reference): boolean {
-    return this.#times.has(entityKey(about));
-  }
 }
 
 /** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */

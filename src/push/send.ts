@@ -7,10 +7,20 @@ import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, type EntityType, entityKey, isOpen, kinds } from './change.js';
-import { beforeSending, type Comparison, compare, isAlike, isSame, pick, type Remote } from './compare.js';
+import {
+  beforeSending,
+  type Comparison,
+  compare,
+  type Delivery,
+  deliveryOf,
+  isAlike,
+  isSame,
+  pick,
+  type Remote,
+} from './compare.js';
 import { isSamePerson } from './contested.js';
 import { brokenText, type PushContext } from './context.js';
-import { type Delivered, type Delivery, deliver, deliveryOf, type Sent, untilOutage } from './deliver.js';
+import { type Delivered, deliver, type Sent, untilOutage } from './deliver.js';
 import { mustSendAgain, neverSent, unsentPatch } from './doubt.js';
 import { type Problem, type ReadContext, readEntity, readListed } from './remote.js';
 

@@ -1,12 +1,6 @@
 import { ago, count, counted, duration, firstOf } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
-import {
-  type ChangeKind,
-  groupedProblems,
-  type ImportReport,
-  type Preview,
-  type ProblemGroup,
-} from '../../push/import/preview.js';
+import type { ChangeKind, ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
 import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
 import {
@@ -34,7 +28,7 @@ export function importText(shown: ShownImport, isFull: boolean, followCommand: s
     ['Totals', kindsText(shown.preview.kinds)],
     ['In conflict', conflictsText(shown)],
     ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
-    ['Wrong rows', list(some(groupedProblems(shown.problems).map(problemText)))],
+    ['Wrong rows', list(some(shown.problemGroups.map(problemText)))],
     [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
     ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
     ['What next', 'outcome' in shown ? list(nextSteps(shown)) : null],

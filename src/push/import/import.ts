@@ -17,6 +17,7 @@ import { type Header, parseHeader } from './header.js';
 import { blockedProblems, compareWithWarehouse, followMerge, matchRows } from './match.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
+  groupedProblems,
   type ImportParts,
   type ImportProblem,
   type ImportReport,
@@ -127,6 +128,7 @@ export async function prepareImport(
   const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
   const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
   const newChanges = isRefused ? [] : found;
+  const sorted = inOrder(problems, header);
   return {
     ...origin,
     newChanges,
@@ -140,7 +142,8 @@ export async function prepareImport(
     },
     rows,
     changes: shown,
-    problems: inOrder(problems, header),
+    problems: sorted,
+    problemGroups: groupedProblems(sorted),
     notes: [
       ...notesOf(source, header, edits.entities, rows, shown),
       // Last, because there may be one for each row.

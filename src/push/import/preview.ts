@@ -109,6 +109,8 @@ export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   readonly preview: Preview;
   readonly changes: readonly PreviewChange[];
   readonly problems: readonly ImportProblem[];
+  /** The same, each value that cannot be set once. */
+  readonly problemGroups: readonly ProblemGroup[];
   /** Every row that is not blank, in the order of the file. */
   readonly rows: readonly ImportRow[];
   /** What the user should know, as sentences. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Change, type Values, valuesIn } from '../../../src/push/change.js';
-import { compare, type Remote, reconcile } from '../../../src/push/compare.js';
-import { deliveryOf } from '../../../src/push/deliver.js';
+import { compare, deliveryOf, type Remote, reconcile } from '../../../src/push/compare.js';
 
 describe('reconcile', () => {
   test('one field in conflict holds back the whole row, and is named in the verdict', () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { groupedProblems } from '../../../../src/push/import/preview.js';
 import { fromSheet } from '../../../../src/push/import/source.js';
 import { textRow, workbook } from '../../sheet/support.js';
 import { importingOfFile, syncedAt } from './support.js';
@@ -239,8 +238,8 @@ it('what cannot be seen in a value is shown, and a value that cannot be set is t
   const [unseen] = (await importing.prepare('topic_id,lifecycle_state\nt1,clo\u200bsing\n')).problems;
   expect(unseen?.value).toBe('clo<U+200B>sing');
   const list = 'topic_id,priority\nt1,done\nt2,hoch\nt3,hoch\nt4,P1\n';
-  const groups = groupedProblems((await importing.prepare(list)).problems);
-  expect(groups.map(({ rows, value, problem }) => [rows, value, problem])).toEqual([
+  const { problemGroups } = await importing.prepare(list);
+  expect(problemGroups.map(({ rows, value, problem }) => [rows, value, problem])).toEqual([
     [[2], 'done', 'is not a priority'],
     [[3, 4], 'hoch', 'is not a priority; did you mean high?'],
     [[5], 'P1', 'is not a priority; did you mean high?'],

@@ -126,8 +126,8 @@ test.each([
 test('an answer that is older than what is stored is no observation', async () => {
   const found = await checked(
     answered('topic', 't', second),
-    [doc('topic', 't', 1, { title: 'b', updatedAt: '2026-01-02T00:00:00Z' })],
-    [doc('topic', 't', second, { title: 'a', updatedAt: '2026-01-01T00:00:00Z' })],
+    [doc('topic', 't', 1, { title: 'b', updatedAt: '2025-12-31T12:00:00Z' })],
+    [doc('topic', 't', second, { title: 'a', updatedAt: '2025-12-31T11:00:00Z' })],
   );
   expect(found).toEqual([]);
 });
