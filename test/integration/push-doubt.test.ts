@@ -253,10 +253,10 @@ it('what a colleague set between reading and writing is told once the history sh
   expect(await pulling.sync()).toMatchObject({ code: 0 });
   await enqueue(pulling.dataDir, [raise]);
   const record = (at: string, from: string, to: string, user: object | null) => ({
-    ...{ id: `h${at}`, operation: 'UPDATE', changedAt: at, changedBy: 'user', user },
+    ...{ id: `h${at}${to}`, operation: 'UPDATE', changedAt: at, changedBy: 'user', user },
     ...{ changes: { priority: to }, previousValues: { priority: from } },
   });
-  const now = () => new Date().toISOString();
+  const after = (ms: number) => new Date(Date.now() + ms).toISOString();
   let history: unknown[] = [];
   api.at(`/topics/${uuid('t', 1)}/history`, () => ({
     body: { history, actions: [], mergedInto: null, merges: [], totalCount: history.length },
@@ -264,9 +264,9 @@ it('what a colleague set between reading and writing is told once the history sh
   api.at(
     `/topics/${uuid('t', 1)}`,
     ({ url, body }) => {
-      history = [record(now(), 'default', 'very_low', { id: 'u1', name: 'Colleague' })];
+      history = [record(after(0), 'default', 'very_low', { id: 'u1', name: 'Colleague' })];
       const answer = apply(url.pathname.slice('/v1'.length), JSON.parse(body));
-      history = [record(now(), 'very_low', 'high', null), ...history];
+      history = [record(after(1), 'very_low', 'high', null), ...history];
       return answer;
     },
     'PATCH',
@@ -294,16 +294,18 @@ it('an undo of a file goes by its bytes, and asks where several imports had a fi
   for (const file of [anna, ben]) await pulling.run(['changes', 'import', file, '--yes']);
   expect((await push(pulling)).report.applied).toBe(2);
   const undo = (name: string) => pulling.run(['changes', 'undo', name, '--dry-run', '--json']);
+  const refusal = async (name: string) => {
+    const { code, stderr } = await pulling.run(['changes', 'undo', name, '--dry-run']);
+    return `${code} ${stderr.replaceAll(/\s+/g, ' ')}`;
+  };
   for (const [file, topicNo] of [
     [anna, 1],
     [ben, 2],
   ] as const)
     expect(JSON.parse((await undo(file)).stdout).changes).toMatchObject([{ entityId: uuid('t', topicNo) }]);
-  const asked = await undo('list.csv');
-  expect(asked.code).toBe(2);
-  expect(asked.stderr.replaceAll(/\s+/g, ' ')).toContain('several imports had a file of this name');
+  expect(await refusal('list.csv')).toMatch(/^2 .*several imports had a file of this name/);
   writeFileSync(anna, 'topic_id,priority\nother,high\n');
-  expect((await undo(anna)).stderr.replaceAll(/\s+/g, ' ')).toContain('no import had this content');
+  expect(await refusal(anna)).toMatch(/^2 .*no import had this content/);
 });
 
 describe('an API that leaves archivedAt out', () => {
