@@ -252,8 +252,6 @@ export async function makeSheet(
 /** The source of changes that come over HTTP, in messages and in the queue. */
 const overHttp = 'HTTP';
 
-const howToFollow = 'send the same with POST /changes?followMerges=true';
-
 /**
  * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
  * a spreadsheet program. `exclusively` runs work while no job runs, and rejects when one does.
@@ -262,8 +260,8 @@ export function intakeOf(
   setup: Setup,
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>,
 ): Intake {
-  return async (sheet, by, followMerges) => {
-    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
+  return async (sheet, by) => {
+    const options = { requestedBy: by, dryRun: false };
     const from: ImportFrom =
       sheet.kind === 'csv'
         ? { bytes: sheet.bytes, name: overHttp }

@@ -133,7 +133,7 @@ export function sheetsOf(
       const leftOut = undoLeftOut(plan.prepared);
       return { changes: plan.prepared.changes.map(shownChange), leftOut, leftOutCount: leftOut.length };
     }
-    const { rows, changes, problems, problemGroups, preview: totals, notes, refusal } = plan.prepared;
+    const { rows, changes, problemGroups, preview: totals, notes, refusal } = plan.prepared;
     const { unchanged, duplicate, imported_before } = totals.rows;
     return {
       changes: changes.map(shownChange),
@@ -143,7 +143,6 @@ export function sheetsOf(
       leftOutCount: totals.rows.invalid,
       conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
       quiet: { unchanged, duplicate, imported_before },
-      canFollowMerges: !preview.followMerges && problems.some(({ mergedInto }) => mergedInto),
     };
   }
 
@@ -232,16 +231,10 @@ export function sheetsOf(
 
     async decide(id, decision, by) {
       const preview = previews.get(id);
-      if (preview?.state !== 'new') return id;
+      if (preview?.state !== 'new') return;
       if (preview.by !== by.name) throw new UsageError(`Only ${preview.by}, who sent it, decides about it.`);
-      if (decision === 'follow') {
-        const options = { ...importOptions(by.name), followMerges: true };
-        const renewed = await withImportParts(setup, (parts) => previews.renew(parts, preview, options));
-        return renewed.id;
-      }
       previews.set(id, { state: decision === 'confirm' ? 'confirmed' : 'cancelled' });
       if (decision === 'confirm') void carryOut({ ...preview, state: 'confirmed' });
-      return id;
     },
 
     async settle(changeIds, decision, by) {
@@ -264,7 +257,6 @@ export function sheetsOf(
         quiet: {},
         notes: [],
         refusal: null,
-        canFollowMerges: false,
         hasResult: false,
         isSentAtOnce: sender !== null,
       };
@@ -299,7 +291,7 @@ function idIn(seen: string): string {
 
 /** Rows that are wrong do not hold the others back: the preview has shown them. */
 function importOptions(requestedBy: string): ImportOptions {
-  return { requestedBy, skipInvalid: true, howToFollow: 'press the button for merged topics' };
+  return { requestedBy, skipInvalid: true };
 }
 
 /** What of an import was not queued as a change of its own, and why. */

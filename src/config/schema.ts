@@ -298,12 +298,6 @@ const push = section({
     .describe(
       'What to do when somebody else changed the same field: report it (exit 3), overwrite it, or skip the change.',
     ),
-  followMerges: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether every import, also of the drop folder, changes what a topic or company was merged into (--follow-merges).',
-    ),
 });
 
 const mailAddress = z

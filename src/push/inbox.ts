@@ -1,8 +1,7 @@
 import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, extname, join, parse, relative, resolve } from 'node:path';
+import { basename, dirname, extname, join, parse, relative } from 'node:path';
 import { makeFolder, moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
-import { shellWord } from '../base/command-line.js';
 import { messageOf, StoppedError, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
@@ -36,8 +35,6 @@ export interface InboxFile {
   /** Why the file as a whole was rejected or failed; null when that is not so. */
   readonly reason: string | null;
   readonly path: string;
-  /** The command that imports a rejected file with what its topics were merged into; null unless one was merged. */
-  readonly next: string | null;
 }
 
 interface ImportedFile {
@@ -132,11 +129,9 @@ export class Inbox {
   /** Makes a preview and confirms it at once: nobody sees it before. */
   async #queue(path: string, source: ImportSource): Promise<void> {
     const { queue, warehouse, settings, log } = this.parts;
-    const [rejected] = attempt(() => this.#freePaths('rejected', path, resultBeside)) ?? [path];
-    const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
     const folder = dirname(path);
     const requestedBy = folder === this.#inbox ? null : basename(folder);
-    const options = { requestedBy, howToFollow: `run ${command}` };
+    const options = { requestedBy };
     const { preview } = await this.#previews.addImport(
       { store: warehouse, queue, settings },
       source,
@@ -144,7 +139,7 @@ export class Inbox {
     );
     const report = this.#previews.queueImport(queue, preview);
     const imported = { path, source, report };
-    if (report.outcome === 'refused') return this.#rejectRows(imported, command);
+    if (report.outcome === 'refused') return this.#rejectRows(imported);
     this.#imported.push(imported);
     log.info({ file: this.#nameOf(path), queued: report.queued.length }, 'imported from the drop folder');
   }
@@ -168,7 +163,7 @@ export class Inbox {
 
   #report(path: string, outcome: InboxFile['outcome'], facts: Partial<InboxFile> = {}): void {
     const name = this.#nameOf(path);
-    const nothing = { queued: 0, problems: 0, reason: null, next: null };
+    const nothing = { queued: 0, problems: 0, reason: null };
     this.#files.set(path, { name, outcome, ...nothing, path, ...facts });
   }
 
@@ -193,15 +188,14 @@ export class Inbox {
     return to;
   }
 
-  /** Rejects a file with wrong rows, with the reasons in a copy; `command` imports it from there and follows merges. */
-  async #rejectRows(imported: ImportedFile, command: string): Promise<void> {
+  /** Rejects a file with wrong rows, with the reasons in a copy. */
+  async #rejectRows(imported: ImportedFile): Promise<void> {
     const { path, report } = imported;
     const to = await this.#handBack('rejected', imported);
     const problems = report.problems.length;
-    const next = report.problems.some(({ mergedInto }) => mergedInto) ? command : null;
-    this.#report(path, 'rejected', { problems, reason: report.refusal, path: to, next });
+    this.#report(path, 'rejected', { problems, reason: report.refusal, path: to });
     this.parts.log.warn(
-      { file: this.#nameOf(path), problems, ...(next && { next }) },
+      { file: this.#nameOf(path), problems },
       report.refusal ?? 'rejected from the drop folder: rows are wrong',
     );
   }

@@ -9,7 +9,7 @@ import type { Grid } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import { enqueue, type ImportOptions, type PreparedImport, prepareImport } from './import/import.js';
 import type { ImportParts, ImportReport, ImportRow } from './import/preview.js';
-import { fromSheet, type ImportSource } from './import/source.js';
+import type { ImportSource } from './import/source.js';
 import type { Queue } from './queue.js';
 import { enqueueUndo, type PreparedUndo, prepareUndo, type UndoOptions, type UndoReport } from './undo.js';
 
@@ -28,7 +28,6 @@ const previewSchema = z.object({
   /** Of a file: the sheet that was read, and whether its bytes are kept. */
   sheet: z.string().optional(),
   hash: z.string().nullable(),
-  followMerges: z.boolean(),
   /** `confirmed` is carried out, whatever happens to the process; the others say how it ended. */
   state: z.enum(['new', 'confirmed', 'done', 'cancelled', 'failed']),
   /** Rows, or changes of an undo, that were left out, and why. */
@@ -98,7 +97,7 @@ export class Previews {
     this.#savePlan(id, { kind: 'import', prepared, rows: prepared.rows, ...(!bytes && { grid }) });
     const preview = this.#new({ id, kind: 'import', name, by: prepared.requestedBy, hash, about: [] });
     return {
-      preview: this.#save({ ...preview, sheet, followMerges: options.followMerges ?? false }),
+      preview: this.#save({ ...preview, sheet }),
       prepared,
     };
   }
@@ -131,13 +130,6 @@ export class Previews {
     const id = randomUUID();
     const preview = this.#new({ id, kind: 'decision', name, by, hash: null, about: [...about] });
     return this.#save({ ...preview, state: 'confirmed' });
-  }
-
-  /** Makes another preview of the same file, with other options, in place of one that was not confirmed. */
-  async renew(parts: ImportParts, preview: Preview, options: ImportOptions): Promise<Preview> {
-    const { preview: renewed } = await this.addImport(parts, await this.#source(preview), options);
-    this.set(preview.id, { state: 'cancelled' });
-    return renewed;
   }
 
   /** What a preview shows. Raises UsageError when it is not kept any more. */
@@ -207,11 +199,6 @@ export class Previews {
     return this.#has(`${importId}.plan`) && this.get(importId)?.hash != null;
   }
 
-  async #source(preview: Preview): Promise<ImportSource> {
-    const { name, sheet } = preview;
-    return fromSheet({ bytes: this.#bytes(preview), name }, { sheet });
-  }
-
   #bytes({ id, name }: Preview): Uint8Array {
     const path = join(this.#folder, `${id}.file`);
     if (!existsSync(path))
@@ -233,7 +220,7 @@ export class Previews {
   }
 
   #new(given: Pick<Preview, 'id' | 'kind' | 'name' | 'by' | 'hash' | 'about'>): Preview {
-    const nothing = { followMerges: false, leftOut: [], leftOutCount: 0, problem: null };
+    const nothing = { leftOut: [], leftOutCount: 0, problem: null };
     return { ...given, ...nothing, at: iso(this.clock.now()), state: 'new' };
   }
 

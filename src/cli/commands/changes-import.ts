@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { ImportFrom } from '../../app/changes.js';
-import { shellWord } from '../../base/command-line.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
 import type { ImportReport } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
-import { type Context, command, given, text, toggle, wait } from '../command.js';
+import { type Context, command, text, toggle, wait } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUp } from '../setup.js';
 import { importHead, importText, undoOutcome, undoText } from '../text/queueing.js';
@@ -31,7 +30,6 @@ export const importChanges = command({
       'A decision as SQL',
     ],
     ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One sheet of a workbook with several'],
-    ['signalhouse changes import old.xlsx --follow-merges', 'Follow merges since the sheet was written'],
     ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
   flags: {
@@ -52,9 +50,6 @@ export const importChanges = command({
     yes: toggle.describe('Do not ask; required where nobody can be asked'),
     skipInvalid: toggle.describe('Queue the valid rows even when others are wrong'),
     ignoreTitles: toggle.describe('Match rows by id even if the title or name belongs to another'),
-    followMerges: given
-      .optional()
-      .describe('If a topic was merged since the sheet was written, change what it was merged into'),
     dryRun,
     wait,
   },
@@ -63,11 +58,7 @@ export const importChanges = command({
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
-    const source = sql === undefined ? [file || '-'] : ['--sql', sql];
-    const words = [...source, ...(sheet === undefined ? [] : ['--sheet', sheet])].map(shellWord);
-    // The import that follows merges.
-    const follow = ['signalhouse', 'changes', 'import', ...words, '--follow-merges'].join(' ');
-    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full, follow);
+    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full);
     return queueAfterPreview(context, yes, { whole, outcome: importHead }, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );

@@ -86,7 +86,6 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string 
 }
 
 export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
-export const followHeading = 'Merged: change what it was merged into instead';
 
 type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode'>;
 

@@ -2,7 +2,7 @@ import { ago, count, counted, duration, firstOf } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
 import type { ChangeKind, ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
-import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
+import { companiesText, decisionCommands, personText, previewTable } from './changes.js';
 import {
   type Fact,
   indent,
@@ -20,8 +20,8 @@ import {
 type ShownImport = PreparedImport | ImportReport;
 type ShownUndo = PreparedUndo | UndoReport;
 
-/** What an import would do, or what it did. `followCommand` is the import that follows merges. */
-export function importText(shown: ShownImport, isFull: boolean, followCommand: string): string {
+/** What an import would do, or what it did. */
+export function importText(shown: ShownImport, isFull: boolean): string {
   return sections([
     [importHead(shown), pairs(importFacts(shown))],
     ['Changes', previewTable(shown.changes, isFull)],
@@ -29,7 +29,6 @@ export function importText(shown: ShownImport, isFull: boolean, followCommand: s
     ['In conflict', conflictsText(shown)],
     ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
     ['Wrong rows', list(some(shown.problemGroups.map(problemText)))],
-    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
     ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
     ['What next', 'outcome' in shown ? list(nextSteps(shown)) : null],
   ]);

@@ -14,7 +14,7 @@ import {
   setOtherwise,
 } from './compare-with-queue.js';
 import { type Header, parseHeader } from './header.js';
-import { blockedProblems, compareWithWarehouse, followMerge, matchRows } from './match.js';
+import { blockedProblems, compareWithWarehouse, matchRows } from './match.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
   groupedProblems,
@@ -41,12 +41,8 @@ export interface ImportOptions {
   readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
-  /** Change what a topic or company was merged into, instead of refusing its row. By default the setting decides. */
-  readonly followMerges?: boolean | undefined;
   /** Match rows by their id even if the title is that of another. */
   readonly ignoreTitles?: boolean;
-  /** How this file is imported so that it follows merges, as the end of a sentence. */
-  readonly howToFollow?: string;
 }
 
 interface PlannedChange {
@@ -80,11 +76,10 @@ export async function prepareImport(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<PreparedImport> {
-  const { skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
-  const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
+  const { skipInvalid = false } = options;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const edits = await readEdits(store, source, header, options.ignoreTitles ?? false, isFollowing);
+  const edits = await readEdits(store, source, header, options.ignoreTitles ?? false);
 
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
@@ -106,9 +101,7 @@ export async function prepareImport(
   const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
   const said = new Set(asked.map(({ row }) => row));
   const moved = refusal === null ? [] : [...wrong.values()].filter(({ row }) => !said.has(row));
-  const problems = [...asked, ...moved].map((one) =>
-    one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
-  );
+  const problems = [...asked, ...moved];
   const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
   const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
   const rows = rowsOf(source, header, outcomes, problems, isRefused ? heldBack : null).map((row) => {
@@ -158,20 +151,19 @@ interface Edits {
   readonly entities: readonly EntityEdits[];
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
-  /** What happened to rows whose id was merged, and how titles and addresses were read, by row. */
+  /** How titles and addresses were read, by row. */
   readonly texts: ReadonlyMap<number, string>;
   /** The problem of each row whose title is not that of its id. */
   readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
   readonly problems: readonly ImportProblem[];
 }
 
-/** Reads every row, finds its id in the warehouse, and follows merges if that is wanted. */
+/** Reads every row, and finds its id in the warehouse. */
 async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
   ignoreTitles: boolean,
-  isFollowing: boolean,
 ): Promise<Edits> {
   const parsed = header.pair ? await parsePairs(store, header.pair, header, grid) : parseRows(header, grid);
   const { isKeyTitle, entityType } = header;
@@ -189,11 +181,9 @@ async function readEdits(
   const titles = ignoreTitles ? none : await wrongTitles(store, header, matched, stored);
   const rows = matched.map((row): ParsedRow => {
     const { id, problems } = row;
-    if (id === null) return row;
-    if (problems.length === 0) return isFollowing ? followMerge(row, stored) : row;
+    if (id === null || problems.length === 0) return row;
     // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-    const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked = blockedProblems(entity, header.id.header, id, [row.row]);
+    const blocked = blockedProblems(stored.get(id), header.id.header, id, [row.row]);
     const title = titles.get(row.row);
     return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
   });

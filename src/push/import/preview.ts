@@ -18,12 +18,10 @@ export interface ImportProblem {
   readonly value: string | null;
   readonly problem: string;
   readonly allowed?: readonly string[];
-  /** What the topic or company of the row was merged into: `--follow-merges` changes that. */
-  readonly mergedInto?: { readonly id: string; readonly title: string | null };
 }
 
 /** The same problem of several rows: a value that cannot be set is told once, with its suggestion. */
-export interface ProblemGroup extends Omit<ImportProblem, 'row' | 'mergedInto'> {
+export interface ProblemGroup extends Omit<ImportProblem, 'row'> {
   readonly rows: readonly number[];
 }
 
@@ -31,7 +29,7 @@ export interface ProblemGroup extends Omit<ImportProblem, 'row' | 'mergedInto'> 
 export function groupedProblems(problems: readonly ImportProblem[]): ProblemGroup[] {
   const same = groupBy(problems, ({ column, value, problem }) => JSON.stringify([column, value, problem]));
   return [...same.values()].map((group) => {
-    const { row: _, mergedInto: __, ...one } = group[0];
+    const { row: _, ...one } = group[0];
     return { ...one, rows: group.map(({ row }) => row) };
   });
 }
@@ -122,7 +120,6 @@ export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
 /** The settings of an import and of what its push costs, in the shape of the configuration. */
 export interface CostSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly push: { readonly followMerges?: boolean };
 }
 
 /** What an import or an undo works with. */

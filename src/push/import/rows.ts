@@ -36,7 +36,7 @@ export interface ParsedRow {
   /** Why, as the row says; null when it does not. */
   readonly reason: string | null;
   readonly problems: readonly RowProblem[];
-  /** How it was read, and what is changed instead of what it names. */
+  /** How it was read. */
   readonly texts: readonly string[];
 }
 

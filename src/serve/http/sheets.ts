@@ -26,8 +26,7 @@ export interface Sheets {
   upload(file: SheetFile, by: Person): Promise<string>;
   /** Prepares the undo of what was applied of a sheet, and returns the id of the undo. */
   undo(id: string, by: Person): Promise<string>;
-  /** Returns the id of the preview to show then: to follow merges makes another one. */
-  decide(id: string, decision: 'confirm' | 'cancel' | 'follow', by: Person): Promise<string>;
+  decide(id: string, decision: 'confirm' | 'cancel', by: Person): Promise<void>;
   /**
    * Sends changes that failed or met a conflict again, over the values that were found, or gives them up. Each is `id@revision`: one
    * that has changed since it was shown stays as it is.
@@ -92,12 +91,11 @@ export function sheetRoutes(
     const { id } = request.params;
     const action = field(request, 'action');
     if (action === 'undo') return reply.redirect(`${app.prefix}/sheets/${await sheets.undo(id, by)}`, 303);
-    let next = id;
     if (action === 'retry' || action === 'drop') await sheets.settle(fields(request, 'change'), action, by);
-    else if (action !== 'confirm' && action !== 'cancel' && action !== 'follow')
+    else if (action !== 'confirm' && action !== 'cancel')
       throw new HttpError(400, 'bad_request', 'The page has no such button.');
-    else next = await sheets.decide(id, action, by);
-    return reply.redirect(`${app.prefix}/sheets/${next}`, 303);
+    else await sheets.decide(id, action, by);
+    return reply.redirect(`${app.prefix}/sheets/${id}`, 303);
   });
 
   app.get<{ Params: { id: string } }>('/sheets/:id/result', async (request, reply) => {

@@ -62,8 +62,6 @@ export interface SheetDetails extends SheetLine {
   readonly notes: readonly string[];
   /** Why nothing of it can be queued; null when that is not so. */
   readonly refusal: string | null;
-  /** Rows of it are about something that was merged, and are left out until it follows merges. */
-  readonly canFollowMerges: boolean;
   readonly hasResult: boolean;
   /** Whether what is confirmed is sent at once, and does not wait for a job. */
   readonly isSentAtOnce: boolean;
@@ -242,8 +240,7 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
 
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
-  const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
-    sheet;
+  const { id, by, state, changes, conflicts, leftOutCount, refusal, isUndo, hasResult } = sheet;
   const button = (action: string, text: string) =>
     form(
       `${placeOf(content)}/${id}`,
@@ -256,9 +253,7 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
     const number = changes.length + conflicts.length;
     const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
-    return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${
-      canFollowMerges ? button('follow', 'Change what topics were merged into') : null
-    }${button('cancel', 'Cancel')}</div>`;
+    return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${button('cancel', 'Cancel')}</div>`;
   }
   const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult

@@ -159,7 +159,7 @@ describe('problems', () => {
       expect.stringMatching(/^2 archived perhaps is neither/),
       expect.stringMatching(/^3 topic_id nope is not a known id/),
       '4 topic_id gone was deleted (spam): the API no longer has it',
-      '5 topic_id merged was merged into Topic 1 (t1): change that topic instead, or import with --follow-merges',
+      '5 topic_id merged was merged into Topic 1 (t1): change that topic instead',
       '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
       '7 topic_id null is empty: the id is missing',
       expect.stringMatching(/^8 archived_reason why is only used when archived is TRUE/),
@@ -246,48 +246,4 @@ it('what cannot be seen in a value is shown, and a value that cannot be set is t
   ]);
   const states = await importing.prepare('topic_id,lifecycle_state\nt1,closed\n');
   expect(states.problems[0]?.problem).toBe('is not a lifecycle_state; did you mean completed?');
-});
-
-describe('--follow-merges', () => {
-  const follow = (text: string) => importing.prepare(text, false, true);
-
-  it('changes the survivor, compared with its own values in the warehouse', async () => {
-    const { problems, newChanges, notes } = await follow(
-      'topic_id,priority,base_priority,base_updated_at\nmerged,low,high,2026-01-01\n',
-    );
-    expect(problems).toEqual([]);
-    expect(newChanges.map(({ change }) => change)).toMatchObject([
-      { entityId: 't1', wanted: { priority: 'low' }, base: { priority: 'default' }, baseFrom: 'warehouse' },
-    ]);
-    expect(notes).toContain('Row 2: Merged (merged) was merged into Topic 1 (t1), which is changed instead.');
-  });
-
-  it('of a list without base columns, carries no old value of a merged topic onto its survivor', async () => {
-    const list = 'topic_id,priority,lifecycle_state,archived\nfolded,low,completed,no\n';
-    expect(await follow(list)).toMatchObject({
-      newChanges: [],
-      problems: [],
-      rows: [{ outcome: 'unchanged' }],
-      notes: [
-        'Row 2: Folded (folded) was merged into Topic 2 (t2); what it had itself (priority, lifecycle_state) is not carried over.',
-      ],
-    });
-    // The survivor's own row counts alone, and of the merged one only what was edited.
-    const edited = 'topic_id,priority,lifecycle_state\nfolded,low,in_progress\nt2,high,\n';
-    const { newChanges, notes } = await follow(edited);
-    expect(newChanges.map(({ change, rows }) => [change.entityId, change.wanted, rows])).toEqual([
-      ['t2', { priority: 'high', lifecycle_state: 'in_progress' }, [2, 3]],
-    ]);
-    expect(notes).toContain(
-      'Row 2: Folded (folded) was merged into Topic 2 (t2), which is changed instead; what it had itself (priority) is not carried over.',
-    );
-  });
-
-  it('refuses a value of which nobody knows whether it was edited', async () => {
-    const { problems } = await follow('topic_id,priority,archived\nunread,low,no\n');
-    expect(problems).toMatchObject([{ row: 2, column: 'archived', value: 'no' }]);
-    expect(problems[0]?.problem).toBe(
-      'may be old: it is not known what it was before unread was merged; empty the cell, or use the id t2',
-    );
-  });
 });

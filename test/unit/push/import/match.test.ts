@@ -67,7 +67,7 @@ describe('several such rows', () => {
   });
 
   it('count with --ignore-titles', async () => {
-    const prepared = await importing.prepare(shifted, false, false, { ignoreTitles: true });
+    const prepared = await importing.prepare(shifted, false, { ignoreTitles: true });
     expect(prepared).toMatchObject({ problems: [], refusal: null });
     expect(prepared.newChanges).toHaveLength(4);
   });
@@ -96,13 +96,12 @@ it.each([
   ['when it was that once, as the sync saw it', 't1,First title'],
   ['when it was that once, as the history says', 't2,"second  Title "'],
   ['when it is empty', 't1,'],
-  ['when it is that of what the topic was merged into', 'folded,Topic 2'],
   ['as a CSV file protects it', 'p1,"\'=sum of all fails"'],
   ['in another form of Unicode', `p2,${'Übergröße “café”'.normalize('NFD')}`],
   ['where it was the result of a formula', 'p1,#NAME?'],
   ['when it was cut to the length of a cell', `p6,${'long '.repeat(6553)}…`],
   ['when the warehouse has none', 'filed,anything'],
 ])('a title is that of its id %s', async (_, cells) => {
-  const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`, false, true);
+  const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`);
   expect(problems).toEqual([]);
 });
