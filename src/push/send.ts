@@ -28,6 +28,9 @@ import { type Problem, type ReadContext, readEntity, readListed } from './remote
  * Sends changes. Nothing is sent before it is stored as `sending`. `isMeant` limits a push to some of the changes.
  */
 export class Sender {
+  /** What was applied before, by entity. */
+  #applied: ReadonlyMap<string, readonly Change[]> = new Map();
+
   constructor(
     private readonly context: PushContext,
     private readonly attempts: AttemptLog,
@@ -63,6 +66,7 @@ export class Sender {
   /** Reads what the API has, settles the changes that need no request, and sends the others. */
   async sendQueued(entityType: EntityType): Promise<void> {
     const { observer, api, config } = this.context;
+    this.#applied = groupBy(this.context.queue.withStatus('applied'), entityKey);
     this.#supersedeCovered(entityType);
     this.#baseOnOwn(entityType);
     const queued = this.#queuedById(entityType);
@@ -81,7 +85,7 @@ export class Sender {
       await pool(some, concurrency, async ([id, changes]) => {
         const [first = [], ...later] = roundsOf(changes);
         if (!(await this.#sendEntity(first, listed.get(id), isFresh))) unread += 1;
-        for (const round of later) await this.#sendEntity(round);
+        for (const round of later) await this.#sendUnlessInDoubt(round);
         done += 1;
         observer.progress(done, queued.size);
       });
@@ -108,7 +112,13 @@ export class Sender {
       const beforeOutage = untilOutage(this.context);
       const isCurrentList = known !== undefined && isFresh();
       const isStillFresh = isCurrentList ? isFresh : freshFromNow(this.context);
-      const comparison = await readAndCompare(this.context, changes, isCurrentList ? known : undefined);
+      const applied = this.#applied.get(entityKey(first)) ?? [];
+      const comparison = await readAndCompare(
+        this.context,
+        changes,
+        isCurrentList ? known : undefined,
+        applied,
+      );
       if ('problem' in comparison) {
         const error = `It could not be compared with the API: ${comparison.problem.text}`;
         queue.update(changes, { errorCode: comparison.problem.code, error });
@@ -140,7 +150,13 @@ export class Sender {
       return;
     }
     // The API may not have released the old key.
-    for (const change of queue.move(refused, 'queued', unsentPatch)) await this.#sendEntity([change]);
+    for (const change of queue.move(refused, 'queued', unsentPatch)) await this.#sendUnlessInDoubt([change]);
+  }
+
+  /** Sends further changes of an entity, unless an earlier one of this push is in doubt: they wait for that. */
+  async #sendUnlessInDoubt(changes: readonly Change[]): Promise<void> {
+    const isOfSame = (one: Change) => changes.some((change) => entityKey(change) === entityKey(one));
+    if (!this.context.queue.withStatus('sending').some(isOfSame)) await this.#sendEntity(changes);
   }
 
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
@@ -158,10 +174,9 @@ export class Sender {
   /** What was queued while an earlier change of the same person was being sent could not know what that one would set. */
   #baseOnOwn(entityType: EntityType): void {
     const { queue } = this.context;
-    const done = groupBy(queue.withStatus('applied'), entityKey);
     for (const change of [...this.#queuedById(entityType).values()].flat()) {
       if (change.baseFrom === 'file') continue;
-      const own = (done.get(entityKey(change)) ?? []).filter(
+      const own = (this.#applied.get(entityKey(change)) ?? []).filter(
         ({ requestedBy, settledAt }) =>
           isSamePerson(requestedBy, change.requestedBy) && (settledAt ?? '') >= change.queuedAt,
       );
@@ -249,19 +264,21 @@ function roundsOf(changes: readonly Change[]): Change[][] {
   return rounds;
 }
 
-/** Compares queued changes of one entity with what the API has now; changes none of them. Reads it unless it is `known`. */
+/**
+ * Compares queued changes of one entity with what the API has now; changes none of them. Reads it unless it is `known`. `applied`:
+ * earlier changes of it.
+ */
 export async function readAndCompare(
-  context: ReadContext & Pick<PushContext, 'onConflict'> & { readonly queue?: PushContext['queue'] },
+  context: ReadContext & Pick<PushContext, 'onConflict'>,
   changes: readonly Change[],
   known?: Remote,
+  applied: readonly Change[] = [],
 ): Promise<Comparison | { readonly problem: Problem }> {
   const [first] = changes as [Change, ...Change[]];
   const read = known ?? (await readEntity(context, first));
   if ('problem' in read) return read;
   const { entityType, entityId } = first;
-  const applied = context.queue?.withStatus('applied') ?? [];
-  const own = applied.filter((one) => entityKey(one) === entityKey(first));
-  return compare({ entityType, entityId }, changes, read, context.onConflict, isContradictedBy(own));
+  return compare({ entityType, entityId }, changes, read, context.onConflict, isContradictedBy(applied));
 }
 
 /** For so long after we set a value, a server may still answer with the one from before. */
