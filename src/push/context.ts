@@ -1,4 +1,5 @@
 import { isAboutOneRequest, RejectedError } from '../base/errors.js';
+import type { Settings } from '../config/schema.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { type EntityType, kinds, type Reference } from './change.js';
@@ -7,11 +8,8 @@ import type { LatestTimes } from './latest-times.js';
 import type { Queue } from './queue.js';
 import type { Store } from './stored.js';
 
-/** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */
-export interface PushSettings extends RunSettings {
-  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly push: { readonly onConflict: OnConflict };
-}
+/** The settings that a push uses. */
+export type PushSettings = RunSettings & Pick<Settings, 'rateLimit' | 'push'>;
 
 export interface PushContext extends RunContext<PushSettings> {
   readonly queue: Queue;

@@ -2,6 +2,7 @@ import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
 import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
+import type { Settings } from '../../config/schema.js';
 import { type Change, type EntityType, entityTypes, kinds, type Value } from '../change.js';
 import { storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies } from '../facts.js';
@@ -117,10 +118,8 @@ export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   readonly exitCode: 0 | 3;
 }
 
-/** The settings of an import and of what its push costs, in the shape of the configuration. */
-export interface CostSettings {
-  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-}
+/** What its push costs depends on these settings. */
+export type CostSettings = Pick<Settings, 'rateLimit'>;
 
 /** What an import or an undo works with. */
 export interface ImportParts {
