@@ -274,6 +274,8 @@ function whenSent(
   if (state === 'confirmed')
     return html`<p>It is stored, and will be queued${isSentAtOnce ? ' and sent' : null} ${running === null ? 'in a moment' : html`when ${running.job} has ${isSentAtOnce ? 'stored what it is fetching, and made room' : 'ended'}: it has been running since ${times.at(running.since)}`}.</p>`;
   if (!waits) return null;
+  if (isSentAtOnce)
+    return html`<p>It is sent now. What cannot be sent yet goes out with the next push: each change below says why.</p>`;
   const senders = jobs.filter(({ run }) => run === 'push' || run === 'sync+push');
   const isSending = [running, ...schedule.waiting].some((one) =>
     senders.some(({ name }) => name === one?.job),
