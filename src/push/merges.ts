@@ -93,7 +93,7 @@ export function newMerge({ source, target }: Pair, request: MergeRequest, import
     wanted: { [mergedInto]: target.id },
     base: {},
     baseFrom: 'warehouse',
-    baseAt: source.syncedAt,
+    baseAt: null,
     requestedBy: request.requestedBy,
     requestedReason: request.requestedReason,
     source: 'merge-people',

@@ -217,7 +217,11 @@ describe('a sheet that is older than a merge or an archiving', () => {
     const refused = await pulling.run(['changes', 'import', 'old sheet.csv']);
     expect(refused.code).toBe(3);
     expect(flat(refused.stdout)).toContain(`was merged into ${survivor.title} (${survivor.id})`);
-    const report = await imported('old sheet.csv', '--skip-invalid', '--yes');
+    const { code, stdout } = await pulling.run([
+      ...['changes', 'import', 'old sheet.csv', '--skip-invalid', '--yes', '--json'],
+    ]);
+    expect(code).toBe(3);
+    const report = JSON.parse(stdout) as ImportReport;
     expect(report.changes).toMatchObject([
       { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
     ]);

@@ -63,7 +63,7 @@ it('merges one pair after --confirm, records who asked and why, and the next syn
   expect(sandbox.world.people.get(target)?.authorIds).toEqual(expect.arrayContaining(accounts));
   expect(
     await ask(
-      `SELECT action, requested_by, reason, outcome, entity_id, wanted->>'merged_into_id' AS target FROM audit JOIN ops.changes ON id = audit_id WHERE audit_id = '${done.report.id}'`,
+      `SELECT action, audit.requested_by, reason, outcome, entity_id, wanted->>'merged_into_id' AS target FROM audit JOIN ops.changes AS changes ON id = audit_id WHERE audit_id = '${done.report.id}'`,
     ),
   ).toEqual([
     {
