@@ -254,12 +254,6 @@ module.exports = {
       'The chart library takes 200 ms to load. Only report draws; import it where a report is made.',
     ),
     owned(
-      'postgres-only-in-lake',
-      'pg',
-      ['lake'],
-      'Only the lock of the lake speaks to PostgreSQL, and it is loaded where there is one.',
-    ),
-    owned(
       'mcp-only-in-assistant',
       '@modelcontextprotocol/[^/]+',
       ['assistant'],

@@ -20,7 +20,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY scripts/prepare.mjs ./scripts/
 RUN npm ci --omit=dev && npm cache clean --force
 
-# DuckDB's extensions for a lake or encryption, for machines that cannot reach extensions.duckdb.org; none by default:
+# DuckDB's extensions for a lake, for machines that cannot reach extensions.duckdb.org; none by default:
 #   docker build --build-arg DUCKDB_EXTENSIONS="httpfs avro iceberg" -t signalhouse .
 FROM ${BASE} AS extensions
 ARG DUCKDB_EXTENSIONS=""

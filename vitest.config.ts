@@ -14,9 +14,17 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
  * small file that starts last leaves the other workers idle.
  */
 const longest = [
-  ...['lake/faults', 'lake/organizations', 'lake/commands', 'others/long-texts'],
-  ...['others/kills', 'others/cookbook', 'others/alerts'],
-  ...['simulation/plans', 'integration/serve', 'integration/forget', 'integration/large-items'],
+  'lake/faults',
+  'lake/privacy',
+  'lake/kills',
+  'others/long-texts',
+  'others/kills',
+  'others/cookbook',
+  'others/alerts',
+  'simulation/plans',
+  'integration/serve',
+  'integration/forget',
+  'integration/large-items',
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -97,7 +105,7 @@ export default defineConfig({
         },
       },
       {
-        // Publishing to a lake, with a real object store, PostgreSQL and Iceberg catalog (scripts/lake-services.sh).
+        // Publishing to a lake, with a real object store and Iceberg catalog (scripts/lake-services.sh).
         extends: true,
         test: {
           name: 'lake',

@@ -93,7 +93,6 @@ async function figuresOf({ report, cpuSeconds }, sandbox, env, dataDir) {
     // Nothing is in flight while the lists are stored and what is due is looked up.
     idleSecondsAfterLists: (starts.find((start) => start > listsEnd) ?? listsEnd) - listsEnd,
     status429: stats.tooManyRequests,
-    mostInAnyWindow: stats.mostInAnyWindow,
     runSeconds: report.minutes * 60,
     cpuSeconds,
   };

@@ -1,6 +1,5 @@
-// What a publication to a lake costs, in both formats: the first one, one of a night in which 1 % of the messages changed and
-// 0.1 % are gone, one with nothing new, and one that compares every row. With real services on loopback
-// (scripts/lake-services.sh), which are stopped afterwards. --sizes are numbers of messages; 200,000 by default.
+// What a publication to a lake costs: the first one, one of a night in which 1 % of the messages changed and 0.1 % are gone, and
+// one with nothing new. With real services on loopback (scripts/lake-services.sh), which are stopped afterwards. --sizes are numbers of messages; 200,000 by default.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,8 +29,7 @@ export async function benchLake({ sizes }) {
       } finally {
         await sandbox.stop();
       }
-      for (const kind of ['iceberg', 'ducklake'])
-        rows.push(await measured(kind, messages, data.dir, folder, env));
+      rows.push(await measured(messages, data.dir, folder, env));
       rmSync(join(data.dir, 'data'), { recursive: true });
     }
     return rows;
@@ -41,43 +39,43 @@ export async function benchLake({ sizes }) {
   }
 }
 
-/** @param {string} kind @param {number} messages @param {string} dir @param {string} folder @param {Record<string, string | undefined>} env */
-async function measured(kind, messages, dir, folder, env) {
-  const catalog = kind === 'iceberg' ? env.LAKE_CATALOG : `${env.LAKE_POSTGRES}/ducklake`;
+/** @param {number} messages @param {string} dir @param {string} folder @param {Record<string, string | undefined>} env */
+async function measured(messages, dir, folder, env) {
   const settings = {
     duckdb: { extensionDirectory: env.LAKE_EXTENSIONS },
     lake: {
-      ...{ kind, catalog, namespace: `m${messages}_{org}` },
-      warehouse: kind === 'iceberg' ? env.LAKE_WAREHOUSE : 's3://ducklake/lake',
+      catalog: env.LAKE_CATALOG,
+      warehouse: env.LAKE_WAREHOUSE,
       s3: { endpoint: env.LAKE_S3, pathStyle: true },
     },
   };
-  const config = join(dir, `${kind}.yaml`);
+  const config = join(dir, 'lake.yaml');
   writeFileSync(config, JSON.stringify(settings));
-  const published = join(dir, 'data', 'signals.duckdb');
-  copyFileSync(published, `${published}.before`);
-  /** @param {string[]} more */
-  const seconds = (...more) => {
-    const printed = run(process.execPath, [main, 'lake', 'publish', '--json', ...more], {
-      ...{ AWS_ACCESS_KEY_ID: env.AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: env.AWS_SECRET_ACCESS_KEY },
-      ...{ SIGNALHOUSE_DATA_DIR: join(dir, 'data'), SIGNALHOUSE_CONFIG: config },
-    });
-    return JSON.parse(printed).seconds;
+  const variables = {
+    AWS_ACCESS_KEY_ID: env.AWS_ACCESS_KEY_ID,
+    AWS_SECRET_ACCESS_KEY: env.AWS_SECRET_ACCESS_KEY,
+    SIGNALHOUSE_DATA_DIR: join(dir, 'data'),
+    SIGNALHOUSE_CONFIG: config,
   };
-  const size = () => Number(run('du', ['-sm', join(folder, 's3', kind)]).split('\t', 1)[0]);
+  const seconds = () =>
+    JSON.parse(run(process.execPath, [main, 'lake', 'publish', '--json'], variables)).seconds;
+  const size = () => Number(run('du', ['-sm', join(folder, 's3')]).split('\t', 1)[0]);
   const before = size();
   const first = seconds();
   const firstMB = size() - before;
-  await aNight(published);
+  await aNight(join(dir, 'data', 'signals.duckdb'));
   const night = seconds();
-  const figures = {
-    ...{ format: kind, messages, 'first s': first, 'first MB': firstMB },
-    ...{ 'night s': night, 'night MB': size() - before - firstMB },
-    ...{ 'nothing new s': seconds(), 'compared s': seconds('--compare') },
+  const nightMB = size() - before - firstMB;
+  const nothing = seconds();
+  run(process.execPath, [main, 'lake', 'drop', '--yes'], variables);
+  return {
+    messages,
+    'first s': first,
+    'first MB': firstMB,
+    'night s': night,
+    'night MB': nightMB,
+    'nothing new s': nothing,
   };
-  renameSync(`${published}.before`, published);
-  rmSync(join(dir, 'data', 'lake.duckdb'), { force: true });
-  return figures;
 }
 
 /** Changes a copy of the published file, which then takes its place. @param {string} published */

@@ -1,7 +1,7 @@
 // A first pull of 1,000,000 messages, a day of changes and a run with nothing new, with the default settings: time, memory and
 // exit codes. Takes about an hour of CPU, so it runs only when it is named. BENCH_CGROUP names a memory cgroup (v1) with a
 // limit, in which the worker runs and the sandbox does not:
-//   mkdir /sys/fs/cgroup/memory/bench; echo 536870912 > /sys/fs/cgroup/memory/bench/memory.limit_in_bytes
+//   mkdir /sys/fs/cgroup/memory/bench; echo 1073741824 > /sys/fs/cgroup/memory/bench/memory.limit_in_bytes
 //   BENCH_CGROUP=/sys/fs/cgroup/memory/bench npm run bench -- large
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -218,7 +218,11 @@ const ownContents = {
   topic_groups: ({ data }) => data.map(ownConversation),
   topic_people: ({ data }) =>
     data.map((/** @type {Wire} */ { id, identities, isBot, messageCount, sources }) => ({
-      ...{ id, identities, isBot, messageCount, sources },
+      id,
+      identities,
+      isBot,
+      messageCount,
+      sources,
     })),
   // The weeks shift every Monday, although nobody wrote.
   company_activity: ({ weeklyActivity: _, ...own }) => own,

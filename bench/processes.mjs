@@ -46,8 +46,14 @@ export function limited(env, requests = unlimited, windowMs = 1_000) {
 
 /** The shape of a day on which nothing happens. */
 export const nothingNew = {
-  ...{ activeTopics: 0, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },
-  ...{ merges: 0, archives: 0, priorityChanges: 0 },
+  activeTopics: 0,
+  newTopics: 0,
+  edits: 0,
+  deletions: 0,
+  reactions: 0,
+  merges: 0,
+  archives: 0,
+  priorityChanges: 0,
 };
 
 /**

@@ -1,16 +1,13 @@
-// npm run bench [-- pull budget day memory large peers growth encryption lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
-// table and as JSON. --sizes are numbers of messages, for peers, growth, lake and fleet; for duplicates, a seed.
+// npm run bench [-- pull budget day large peers lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// table and as JSON. --sizes are numbers of messages, for peers, lake and fleet; for duplicates, a seed.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
 import { benchDuplicates } from './duplicates.mjs';
-import { benchEncryption } from './encryption.mjs';
 import { benchFleet } from './fleet.mjs';
-import { benchGrowth } from './growth.mjs';
 import { benchLake } from './lake.mjs';
 import { benchLarge } from './large.mjs';
-import { benchMemory } from './memory.mjs';
 import { benchPeers } from './peers.mjs';
 import { benchPull } from './pull.mjs';
 
@@ -19,13 +16,11 @@ import { benchPull } from './pull.mjs';
 /** @typedef {(options: {sizes: number[]}) => Promise<Figures | Rows>} Bench */
 
 /** @type {Record<string, Bench>} */
-const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
+const benches = { pull: benchPull, budget: benchBudget, day: benchDay };
 /** Run only when they are named. @type {Record<string, Bench>} */
 const long = {
   large: benchLarge,
   peers: benchPeers,
-  growth: benchGrowth,
-  encryption: benchEncryption,
   lake: benchLake,
   duplicates: benchDuplicates,
   fleet: benchFleet,

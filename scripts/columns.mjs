@@ -1,16 +1,7 @@
-// Writes sql/columns.json: what each column says about people, as the fields of the API (src/contract), the models and `columns`
-// of sql/privacy.yaml have it.
-//   node scripts/columns.mjs
-// It reads the built program (npm run build), and fails when it cannot tell the kind of a column.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { argv } from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parse } from 'yaml';
-import { readSchema } from './read-schema.mjs';
-
 /**
  * @typedef {import('../src/contract/privacy.js').Field} Field
  * @typedef {import('../src/warehouse/load/models.js').Models} Models
+ * @typedef {Awaited<ReturnType<typeof import('./read-schema.mjs').readSchema>>} Schema
  * @typedef {Record<string, Record<string, string>>} Kinds by relation and column
  *
  * What kinds are derived from.
@@ -33,11 +24,18 @@ import { readSchema } from './read-schema.mjs';
  * @property {boolean} isOfWorker whether it says what the worker did
  */
 
-const root = fileURLToPath(new URL('../', import.meta.url));
+/** What some columns say about people is not clear; the message names each of them. */
+export class UnclearColumns extends Error {
+  /** @param {readonly string[]} problems */
+  constructor(problems) {
+    super(`What columns say about people is not clear:\n${problems.join('\n')}`);
+  }
+}
 
 /**
- * The kind of every column of every table and view. Throws an error that names every column whose kind is not clear.
- * @param {Awaited<ReturnType<typeof readSchema>>} schema
+ * What each column of every table and view says about people, as the fields of the API (src/contract), the models and
+ * `columns` of sql/privacy.yaml have it. Throws an error that names every column whose kind is not clear.
+ * @param {Schema} schema
  * @param {Sources} sources
  * @returns {{ tables: Kinds, views: Kinds }}
  */
@@ -73,8 +71,7 @@ export function kindsOfColumns(schema, sources) {
       )
     )
       problems.push(`${name} is in sql/privacy.yaml, and there is no such table or column`);
-  if (problems.length > 0)
-    throw new Error(`What columns say about people is not clear:\n${problems.join('\n')}`);
+  if (problems.length > 0) throw new UnclearColumns(problems);
   const isTable = new Set(schema.relations.filter(({ of }) => of === 'tables').map(labelOf));
   const all = Object.entries(found);
   return {
@@ -129,7 +126,7 @@ function kindOf(column, type, { label, reads, documents, isOfWorker }, sources, 
 
 /**
  * Tables of versions come behind those whose rows they keep, and views behind what they read.
- * @param {Awaited<ReturnType<typeof readSchema>>} schema
+ * @param {Schema} schema
  * @param {Models} models
  * @returns {Relation[]}
  */
@@ -180,24 +177,4 @@ function pathsOf(fields, above = []) {
     const path = [...above, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
     return [{ path, kind }, ...pathsOf(inside, path)];
   });
-}
-
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  const built = (/** @type {string} */ path) => import(pathToFileURL(`${root}dist/${path}`).href);
-  const { kinds } = await built('contract/privacy.js');
-  const { documentFields, resources } = await built('contract/resources.js');
-  const { readModels } = await built('warehouse/load/models.js');
-  const sources = {
-    ...parse(readFileSync(`${root}sql/privacy.yaml`, 'utf8')),
-    kinds,
-    documents: documentFields(resources),
-    models: readModels(),
-  };
-  try {
-    const found = kindsOfColumns(await readSchema(), sources);
-    writeFileSync(`${root}sql/columns.json`, `${JSON.stringify(found, null, 2)}\n`);
-  } catch (error) {
-    console.error(/** @type {Error} */ (error).message);
-    process.exitCode = 1;
-  }
 }

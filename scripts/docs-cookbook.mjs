@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { argv, env, execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { table } from './markdown.mjs';
+import { table } from './generate.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const target = join(root, 'docs/cookbook.md');

@@ -1,17 +1,19 @@
-// Makes docs/pictures/sheet.png and result.png: a sheet that the built program wrote from a sandbox, with some cells edited,
-// and its result, as a laptop of 1366 pixels shows them. Needs LibreOffice (libreoffice-calc), pdftoppm (poppler-utils) and a font with the widths of
-// Calibri (fonts-crosextra-carlito).
-//   node scripts/docs-picture.mjs [folder]
+// Makes docs/pictures of what the built program makes of a sandbox.
+//   node scripts/docs-picture.mjs sheets [folder]: sheet.png and result.png, a sheet with some cells edited and its result, as a
+//     laptop of 1366 pixels shows them. Needs LibreOffice (libreoffice-calc), pdftoppm (poppler-utils) and a font with the
+//     widths of Calibri (fonts-crosextra-carlito)
+//   node scripts/docs-picture.mjs report [folder]: report.png, the top of the report. Needs Chromium (or CHROMIUM_PATH)
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { argv, execPath } from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { argv, env, execPath } from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
+import { chromium } from 'playwright-core';
 import { withSandboxData } from './docs-cookbook.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const target = argv[2] ?? join(root, 'docs/pictures');
+const [, , what, target = join(root, 'docs/pictures')] = argv;
 
 /** The window of a spreadsheet program on a laptop, without its toolbars. */
 const view = { width: 1366, height: 620, dpi: 96 };
@@ -31,7 +33,29 @@ const edits = [
 /** What somebody else sets before the push: the row of a topic, and its priority. */
 const rival = { row: 7, priority: 'very_low' };
 
-await withSandboxData(async (file, client) => {
+await withSandboxData(what === 'report' ? pictureReport : pictureSheets);
+
+/** @param {string} file */
+async function pictureReport(file) {
+  const out = join(dirname(file), 'report.html');
+  execFileSync(execPath, [join(root, 'dist/main.js'), 'report', '--out', out, '--data-dir', dirname(file)]);
+  const executablePath = env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  try {
+    // As wide as the page of a repository shows it.
+    const page = await browser.newPage({ viewport: { width: 1024, height: 830 }, colorScheme: 'light' });
+    await page.goto(pathToFileURL(out).href);
+    await page.screenshot({ path: join(target, 'report.png') });
+  } finally {
+    await browser.close();
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {Record<string, string | undefined>} client
+ */
+async function pictureSheets(file, client) {
   const dir = dirname(file);
   const sheet = join(dir, 'topics.xlsx');
   const done = join(dir, 'done.xlsx');
@@ -55,7 +79,7 @@ await withSandboxData(async (file, client) => {
   });
   run('push', '--result', done);
   picture(done, 'result.png');
-});
+}
 
 /**
  * Saves how the window of a spreadsheet program shows a workbook.

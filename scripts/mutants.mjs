@@ -23,8 +23,15 @@ const run = promisify(execFile);
 
 /** What the program and its simulation are made of. */
 const parts = [
-  ...['src', 'sql', 'config', 'scripts', 'test/simulation', 'test/support'],
-  ...['package.json', 'tsconfig.json', 'tsconfig.build.json'],
+  'src',
+  'sql',
+  'config',
+  'scripts',
+  'test/simulation',
+  'test/support',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
 ];
 
 const chosen = readdirSync(mutants)

@@ -81,7 +81,11 @@ function writeBill() {
       const [algorithm = '', hash = ''] = (integrity ?? '').split('-');
       const purl = `pkg:npm/${called.replace(/^@/, '%40')}@${of}`;
       return {
-        ...{ type: 'library', 'bom-ref': `${purl}#${path}`, name: called, version: of, purl },
+        type: 'library',
+        'bom-ref': `${purl}#${path}`,
+        name: called,
+        version: of,
+        purl,
         ...(terms && {
           licenses: [/ (OR|AND) /.test(terms) ? { expression: terms } : { license: { name: terms } }],
         }),
@@ -94,7 +98,10 @@ function writeBill() {
     },
   );
   const bill = {
-    ...{ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1, serialNumber: `urn:uuid:${randomUUID()}` },
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    serialNumber: `urn:uuid:${randomUUID()}`,
     metadata: { timestamp: new Date().toISOString(), component: { type: 'application', name, version } },
     components,
   };

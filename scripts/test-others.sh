@@ -22,13 +22,12 @@ command -v systemd-analyze >/dev/null || skipped+=('test/others/systemd.test.ts:
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || skipped+=('test/others/{page,report,sheets-page}.test.ts: chromium')
 command -v promtool >/dev/null || skipped+=('test/others/alerts.test.ts: prometheus')
 command -v restic >/dev/null || skipped+=('test/others/restic.test.ts: restic')
+python3 -c 'import ensurepip' 2>/dev/null || skipped+=('test/others/schemathesis.test.ts: python3-venv')
 python3 -c 'import ensurepip, sys; assert sys.version_info >= (3, 11)' 2>/dev/null ||
   skipped+=('Python and dbt in test/others/cookbook.test.ts: python3-venv, 3.11 or newer')
 command -v javac >/dev/null && command -v mvn >/dev/null ||
   skipped+=('JDBC in test/others/cookbook.test.ts: default-jdk-headless, maven')
 command -v soffice >/dev/null || skipped+=('LibreOffice in test/others/spreadsheets.test.ts: libreoffice-calc-nogui')
-python3 -c 'import ensurepip' 2>/dev/null || skipped+=('test/others/schemathesis.test.ts: python3-venv')
-python3 -c 'import openpyxl, pandas' 2>/dev/null || skipped+=('test/others/sheet-openpyxl.test.ts: python3-openpyxl, python3-pandas')
 
 npx vitest run --project others
 # The first time downloads about 500 MB.

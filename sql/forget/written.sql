@@ -1,6 +1,6 @@
--- What people wrote, or what was written in conversations: a message that quotes it repeats it.
---   $authors        ids of authors
---   $conversations  ids of conversations
-SELECT group_id AS conversation, content, title
+-- What people wrote, or what was written in conversations.
+--   $own  part and id of the accounts and conversations, as part:id
+SELECT unnest([title, content]) AS text
 FROM messages
-WHERE author_id IN (SELECT unnest($authors::VARCHAR[])) OR group_id IN (SELECT unnest($conversations::VARCHAR[]))
+WHERE concat('author:', author_id) IN (SELECT unnest($own::VARCHAR[]))
+  OR concat('conversation:', group_id) IN (SELECT unnest($own::VARCHAR[]))

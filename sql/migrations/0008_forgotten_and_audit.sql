@@ -2,18 +2,14 @@
 -- and exported what.
 
 CREATE TABLE ops.forgotten (
-  fingerprint VARCHAR,
+  hash VARCHAR,
   part VARCHAR,
-  words BIGINT,
-  prefix BIGINT,
   salt VARCHAR,
   audit_id VARCHAR
 );
-COMMENT ON TABLE ops.forgotten IS 'Salted fingerprints of the people, companies and conversations that were forgotten (signalhouse forget): with them, the next pull, a rebuild or a restored snapshot does not bring them back. Nothing personal is readable in it, but who has the file can find out whether a name that they know was forgotten. Key: fingerprint.';
-COMMENT ON COLUMN ops.forgotten.fingerprint IS 'Salted SHA-256 of an id, an account, a name or an address, shortened to 32 digits.';
-COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), identity (an account), source_id (an account or message in its source), email (of a person whose id is not known yet), name, text (an address, a link, a number), quote (what the person wrote, in its conversation), or line (the same elsewhere).';
-COMMENT ON COLUMN ops.forgotten.words IS 'How many words it has.';
-COMMENT ON COLUMN ops.forgotten.prefix IS 'Short salted hash of its first three words, by which most texts are passed over.';
+COMMENT ON TABLE ops.forgotten IS 'Salted hashes of the ids and e-mail addresses of people, companies and conversations that were forgotten (signalhouse forget): with them, the next pull, a rebuild or a restored snapshot does not bring them back. Nothing personal is readable in it, but who has the file can find out whether an address that they know was forgotten. Key: hash.';
+COMMENT ON COLUMN ops.forgotten.hash IS 'Salted SHA-256, shortened to 32 digits.';
+COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), account or source (an id in a source system, with and without the name of the system), email (of a person) or address (e-mail of a company).';
 COMMENT ON COLUMN ops.forgotten.salt IS 'The random salt of this warehouse, the same in all rows; also in forgotten.journal in the data directory.';
 COMMENT ON COLUMN ops.forgotten.audit_id IS 'The request (ops.audit.id) that added it.';
 
@@ -37,6 +33,6 @@ COMMENT ON COLUMN ops.audit.entity_type IS 'What was forgotten: person, company 
 COMMENT ON COLUMN ops.audit.entities IS 'How many of them. NULL where that is not counted.';
 COMMENT ON COLUMN ops.audit.requested_by IS 'Who asked for it: the user of the operating system, or what --by says.';
 COMMENT ON COLUMN ops.audit.reason IS 'Why, as --reason says. NULL when nothing was said.';
-COMMENT ON COLUMN ops.audit.details IS 'What it concerned, as JSON: rows by table that were changed, or the tables, the format and the file of an export. Nothing personal.';
-COMMENT ON COLUMN ops.audit.pending IS 'Steps that still have to be done: files, compact, publish, lake. NULL when all are done.';
+COMMENT ON COLUMN ops.audit.details IS 'What it concerned, as JSON: documents by kind and rows by other table that were changed, or the tables, the format and the file of an export. Nothing personal.';
+COMMENT ON COLUMN ops.audit.pending IS 'Steps that still have to be done: compact, publish, lake. NULL when all are done.';
 COMMENT ON COLUMN ops.audit.completed_at IS 'When the last step was done (UTC). NULL until then.';

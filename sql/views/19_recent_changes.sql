@@ -19,40 +19,11 @@ earlier AS (
   FROM last_run
   LEFT JOIN messages ON messages.run_id < last_run.run_id
 ),
-names AS (
-  SELECT 'topic' AS entity_type, id AS entity_id, title AS name FROM topics
-  UNION ALL
-  SELECT 'company', id, name FROM companies
-  UNION ALL
-  SELECT 'person', id, display_name FROM people
-),
-recorded AS (
-  SELECT
-    history.entity_type,
-    history.entity_id,
-    CASE history.operation WHEN 'INSERT' THEN 'created' WHEN 'DELETE' THEN 'deleted' ELSE 'updated' END AS change,
-    CASE
-      WHEN history.operation = 'UPDATE' THEN list_aggregate(
-        list_transform(
-          list_sort(map_keys(from_json(changes, '"MAP(VARCHAR, JSON)"'))),
-          lambda field: concat(
-            field, ': ',
-            coalesce(from_json(previous_values, '"MAP(VARCHAR, JSON)"')[field] ->> '$', 'nothing'), ' -> ',
-            coalesce(from_json(changes, '"MAP(VARCHAR, JSON)"')[field] ->> '$', 'nothing')
-          )
-        ),
-        'string_agg', ', '
-      )
-    END AS details,
-    history.changed_at,
-    coalesce(history.user_name, history.changed_by) AS changed_by
-  FROM history
-  JOIN last_run ON history.run_id >= last_run.run_id
-),
 written AS (
   SELECT
     'topic' AS entity_type,
     topic_groups.topic_id AS entity_id,
+    topics.title AS name,
     CASE
       WHEN messages.deleted_at >= coalesce(earlier.ended_at, '-infinity') THEN 'messages deleted'
       WHEN messages.edited_at >= coalesce(earlier.ended_at, '-infinity') THEN 'messages edited'
@@ -66,43 +37,39 @@ written AS (
   JOIN last_run ON messages.run_id >= last_run.run_id
   CROSS JOIN earlier
   JOIN topic_groups ON topic_groups.group_id = messages.group_id
+  LEFT JOIN topics ON topics.id = topic_groups.topic_id
   GROUP BY ALL
 ),
-gone AS (
-  SELECT 'topic' AS entity_type, id AS entity_id, deleted_at, deleted_reason, merged_into_id FROM topics
-  UNION ALL
-  SELECT 'company', id, deleted_at, deleted_reason, merged_into_id FROM companies
-  UNION ALL
-  SELECT 'person', id, deleted_at, deleted_reason, merged_into_id FROM people
-),
-found_gone AS (
+changed AS (
   SELECT
     entity_type,
     entity_id,
-    CASE WHEN merged_into_id IS NULL THEN 'gone' ELSE 'merged' END AS change,
-    coalesce('into ' || merged_into_id, deleted_reason) AS details,
-    deleted_at AS changed_at,
-    NULL AS changed_by
-  FROM gone
-  JOIN last_run ON gone.deleted_at >= last_run.started_at
-),
-changes AS (
-  SELECT * FROM recorded
-  UNION ALL
-  SELECT * FROM written
-  UNION ALL
-  SELECT * FROM found_gone
+    name,
+    CASE
+      WHEN source = 'tombstones' AND bool_or(field = 'merged_into_id') THEN 'merged'
+      WHEN source = 'tombstones' THEN 'gone'
+      WHEN bool_or(field = 'created_at') THEN 'created'
+      WHEN bool_or(field = 'deleted_at') THEN 'deleted'
+      ELSE 'updated'
+    END AS change,
+    CASE change
+      WHEN 'merged' THEN 'into ' || any_value(new_value) FILTER (field = 'merged_into_id')
+      WHEN 'gone' THEN any_value(new_value) FILTER (field = 'deleted_reason')
+      WHEN 'updated' THEN string_agg(
+        concat(field, ': ', coalesce(old_value, 'nothing'), ' -> ', coalesce(new_value, 'nothing')), ', ' ORDER BY field
+      )
+    END AS details,
+    changed_at,
+    changed_by
+  FROM field_changes
+  CROSS JOIN last_run
+  WHERE (source = 'history' AND field_changes.run_id >= last_run.run_id)
+    OR (source = 'tombstones' AND changed_at >= last_run.started_at)
+  GROUP BY entity_type, entity_id, name, source, history_id, changed_at, changed_by
 )
-SELECT
-  changes.entity_type,
-  changes.entity_id,
-  names.name,
-  changes.change,
-  changes.details,
-  changes.changed_at,
-  changes.changed_by
-FROM changes
-LEFT JOIN names ON names.entity_type = changes.entity_type AND names.entity_id = changes.entity_id;
+FROM changed
+UNION ALL
+FROM written;
 
 COMMENT ON VIEW recent_changes IS 'What changed since the run before the last sync? One row per recorded change that the last sync (and any push since) brought, per topic with messages that are new or changed, and per entity that the sync found deleted. After the first sync that is everything.';
 COMMENT ON COLUMN recent_changes.entity_type IS 'What changed: topic, company or person.';
@@ -111,4 +78,4 @@ COMMENT ON COLUMN recent_changes.name IS 'Its title or name. NULL when unknown.'
 COMMENT ON COLUMN recent_changes.change IS 'created, updated or deleted (recorded in its history), messages, messages edited, messages deleted or older messages (in its conversations; the last are those that were written before and fetched now, or that changed otherwise, as by a reaction), gone (deleted) or merged (found by the sync).';
 COMMENT ON COLUMN recent_changes.details IS 'For an update: each field with its value before and after. For messages: how many. For a merge: the target. For gone: the reason. NULL when there is nothing to add.';
 COMMENT ON COLUMN recent_changes.changed_at IS 'When it changed (UTC); for gone, when the sync found it.';
-COMMENT ON COLUMN recent_changes.changed_by IS 'Name of the user, else agent or system. NULL where it is not recorded.';
+COMMENT ON COLUMN recent_changes.changed_by IS 'Who requested the change here, else the name of the user, else agent or system. NULL where it is not recorded.';

@@ -36,7 +36,8 @@ const kinds = {
   connect_timeout: unreached,
   /** The name of the host has no address. */
   unknown_host: {
-    ...{ ...wrongPlace, isNotApplied: true },
+    ...wrongPlace,
+    isNotApplied: true,
     hint: 'Check the spelling of SIGNALHOUSE_BASE_URL, and whether this machine can look up host names.',
   },
   /** The server's certificate is not accepted. */
@@ -63,7 +64,9 @@ const kinds = {
   },
   /** 429. */
   limited: {
-    ...{ isTransient: true, isOutage: 'yes', isNotApplied: true },
+    isTransient: true,
+    isOutage: 'yes',
+    isNotApplied: true,
     hint: 'Other programs use the same key: lower rateLimit.requests, or run at another time.',
   },
   /** 5xx; also 408, which only an intermediary sends. */

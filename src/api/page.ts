@@ -220,8 +220,19 @@ const pagingObjects = ['meta', 'pagination', 'paging', 'pageInfo', 'page_info', 
 const countFields = ['totalCount', 'total', 'totalItems', 'total_count', 'totalResults', 'count'];
 const moreFields = ['hasMore', 'has_more', 'hasNext', 'has_next', 'hasNextPage', 'has_next_page'];
 const nextFields = [
-  ...['next', 'nextCursor', 'next_cursor', 'nextPage', 'next_page', 'nextPageToken', 'next_page_token'],
-  ...['nextToken', 'next_token', 'nextLink', 'nextUrl', 'next_url', '@odata.nextLink'],
+  'next',
+  'nextCursor',
+  'next_cursor',
+  'nextPage',
+  'next_page',
+  'nextPageToken',
+  'next_page_token',
+  'nextToken',
+  'next_token',
+  'nextLink',
+  'nextUrl',
+  'next_url',
+  '@odata.nextLink',
 ];
 
 /** What an answer says about the size of its list, in any of the usual ways. */

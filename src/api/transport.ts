@@ -3,6 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, fetch, Pool } from 'undici';
 import { messageOf, type Problem, sizeText, UsageError } from '../base/errors.js';
 import { isLoopback } from '../base/loopback.js';
+import { connectorWithin, shareOf } from './connect.js';
 import { AttemptFailure, type FailureKind } from './failure.js';
 import type { ApiKey } from './key.js';
 import { type HttpResponse, header } from './response.js';
@@ -177,7 +178,7 @@ function agentFor(origin: string, { connections, timeouts }: TransportOptions): 
   const limits = {
     connections,
     pipelining: 1,
-    connect: { timeout: connectMs },
+    connect: connectorWithin(connectMs),
     // The deadlines in `send` cover both, to the millisecond. An idle timeout never fires on a body that arrives byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -187,7 +188,7 @@ function agentFor(origin: string, { connections, timeouts }: TransportOptions): 
   return new EnvHttpProxyAgent({
     ...limits,
     // A proxy is connected to by these instead of `connect`.
-    proxyTls: { timeout: connectMs },
+    proxyTls: { timeout: connectMs, autoSelectFamilyAttemptTimeout: shareOf(connectMs, 2) },
     requestTls: { timeout: connectMs },
     clientFactory: (proxy, options) => proxyPool(proxy, options, connectMs),
   });
@@ -227,15 +228,33 @@ function proxyPool(proxy: URL, options: object, connectMs: number): Pool {
 const checkProxy =
   'Check HTTPS_PROXY and HTTP_PROXY, or list the host name of the API in NO_PROXY to connect without a proxy.';
 
-/** Throws a UsageError that names each variable whose value is not the address of a proxy; it may hold a password. */
+const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
+
+/** A host name or an address, with a port where only that is meant; `.example.com` and `*.example.com` are the same. */
+const noProxyEntry = /^(\*?\.)?[\w-]+(\.[\w-]+)*(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
+
+/**
+ * Throws a UsageError that names each variable whose value is not the address of a proxy, which may hold a password, and each
+ * entry of NO_PROXY in a form that would be ignored, so that the key would pass the proxy.
+ */
 function checkProxies(): void {
   const problems: Problem[] = [];
-  for (const setting of ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']) {
+  for (const setting of proxyVariables) {
     const value = process.env[setting] ?? '';
     if (value === '' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))) continue;
     problems.push({ setting, problem: 'is not the address of a proxy, such as http://proxy.example:3128' });
   }
-  if (problems.length > 0) throw new UsageError('The address of the proxy is not valid', problems);
+  const setting = process.env.no_proxy === undefined ? 'NO_PROXY' : 'no_proxy';
+  const direct = process.env[setting] ?? '';
+  const isProxied = proxyVariables.some((name) => (process.env[name] ?? '') !== '');
+  for (const entry of isProxied && direct !== '*' ? direct.split(/[,\s]+/) : []) {
+    if (entry === '' || noProxyEntry.test(entry)) continue;
+    problems.push({
+      setting,
+      problem: `${JSON.stringify(entry)} is not supported: list host names or addresses with commas between them (api.example.com, .example.com, 10.0.0.5, with :port for one port), or set it to * alone`,
+    });
+  }
+  if (problems.length > 0) throw new UsageError('The settings of the proxy are not valid', problems);
 }
 
 /**

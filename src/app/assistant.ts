@@ -6,7 +6,7 @@ import { count } from '../base/units.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { recordRead } from './audit.js';
 import { candidates, type Explanation, explainEntity } from './explain.js';
-import { assistantLimitsOf, type Setup } from './setup.js';
+import { readingLimitsOf, type Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
 
 /** Beside `src/` and beside `dist/`. */
@@ -28,7 +28,8 @@ export async function serveAssistant(
   textOf: (explanation: Explanation) => string,
 ): Promise<void> {
   const { config, log, programVersion: version } = setup;
-  const limits = assistantLimitsOf(config);
+  // Nobody reads its queries before they run.
+  const limits = { ...readingLimitsOf(config), spillLimit: '1GB' };
 
   async function explain(snapshot: Snapshot, kind: ExplainedKind, what: string): Promise<string> {
     const leftOut = await snapshot.leftOut();
@@ -47,7 +48,9 @@ export async function serveAssistant(
 
   await serve(
     {
-      ...{ version, log, explain },
+      version,
+      log,
+      explain,
       recordRead: (tool, rows) => recordRead(setup, { by: tool, rows }),
       cookbook: await readFile(cookbook, 'utf8'),
       withSnapshot: (work) => withSnapshot(setup, work, { limits }),

@@ -31,8 +31,14 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
   });
   if (asOf === null) return { outcome: 'done', exitCode: ExitCode.done, message: 'there are no data yet' };
   const message: Message = {
-    ...{ event: 'digest', kind: 'digest', subject: job.name, from: config.organization ?? 'Signalhouse' },
-    ...{ title, detail: text, html, since: iso(clock.now()) },
+    event: 'digest',
+    kind: 'digest',
+    subject: job.name,
+    from: config.organization ?? 'Signalhouse',
+    title,
+    detail: text,
+    html,
+    since: iso(clock.now()),
   };
   const sent: string[] = [];
   const failures: string[] = [];

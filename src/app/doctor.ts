@@ -21,7 +21,6 @@ import { bytes, counted, duration, firstOf } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
 import { journalPath } from '../push/queue.js';
 import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
-import { folderMode, keptSnapshots } from '../warehouse/kept-snapshots.js';
 import { foreignLogs } from '../warehouse/publish.js';
 import { openPublished } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
@@ -35,7 +34,15 @@ import { openWarehouse } from '../warehouse/store/open.js';
 import { refuseUnwritable } from '../warehouse/store/restore.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Access, connect, limitsOf, readingLimitsOf, type Setup, spendingLogPath } from './setup.js';
+import {
+  type Access,
+  connect,
+  limitsOf,
+  memoryProblem,
+  readingLimitsOf,
+  type Setup,
+  spendingLogPath,
+} from './setup.js';
 
 /** `signalhouse doctor`: what is wrong with the settings, the key, the machine and the warehouse. */
 
@@ -81,16 +88,20 @@ export async function examine(sources: Sources, programVersion: string): Promise
   const { checks, access } = settings(sources, programVersion);
   if (access === null) return checks;
   const { config } = access;
-  const folder = [...checkDataDir(config), ...checkPermissions(config), ...(await checkPublished(config))];
+  const folder = [
+    checkMemory(config),
+    ...checkDataDir(config.dataDir),
+    ...checkPermissions(config),
+    ...(await checkPublished(config)),
+  ];
   const { credentials } = access;
   const service = credentials
     ? await checkService({ ...access, credentials })
     : { checks: [], identity: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.identity, warehouse.organization, config.dataDir);
-  const { lake, encryptionKey, duckdb } = config;
-  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
-  if (encryptionKey !== undefined) uses.push('encryption');
+  const { lake, duckdb } = config;
+  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : ['lake'];
   const extensions = extensionsCheck(await inspectExtensions(duckdb.extensionDirectory), uses);
   return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
 }
@@ -107,10 +118,7 @@ function settings(sources: Sources, programVersion: string): { checks: Check[]; 
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
     const access = { config, credentials, ...logging([credentials.apiKey]) };
-    const files = [
-      ...keyFile('key file', config.api.keyFile),
-      ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
-    ];
+    const files = keyFile('key file', config.api.keyFile);
     const warnings = config.warnings.map((text) =>
       warn('settings', text, 'Remove or rename it in the settings file.'),
     );
@@ -139,25 +147,20 @@ function keyFile(name: string, path: string | undefined): Check[] {
 }
 
 /**
- * Whether other users can read anything in the data directory but the published files and the kept snapshots. Who may read
- * those must be able to pass the directory, too.
+ * Whether other users can read anything in the data directory but the published files. Who may read those must be able
+ * to pass the directory, too.
  */
 export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
   if (process.platform === 'win32' || !existsSync(dataDir)) return [];
   const mode = Number.parseInt(String(publish.mode), 8);
   const published = new Set(['signals.duckdb', ...publish.also.map(({ file }) => file)]);
-  const passing = folderMode(mode) & 0o077;
-  const kept = keptSnapshots(dataDir).map(({ path }) => relative(dataDir, path));
-  const allowed = new Map([
-    [basename(filesOf(dataDir).snapshots), passing],
-    ...[...published, ...kept].map((name) => [name, mode] as const),
-  ]);
+  const passing = ((mode & 0o040) === 0 ? 0 : 0o050) | ((mode & 0o004) === 0 ? 0 : 0o005);
   const open = [
     ...(isOpen(dataDir, passing) ? ['.'] : []),
     ...readdirSync(dataDir, { withFileTypes: true, recursive: true })
       .filter((one) => one.isFile() || one.isDirectory())
       .map((one) => relative(dataDir, join(one.parentPath, one.name)))
-      .filter((name) => isOpen(join(dataDir, name), allowed.get(name) ?? 0)),
+      .filter((name) => isOpen(join(dataDir, name), published.has(name) ? mode : 0)),
   ];
   if (open.length === 0)
     return [ok('permissions', 'nobody else can read the private files of the data directory')];
@@ -216,7 +219,13 @@ const scarce = 100 * 1024 ** 2;
 const low = 1024 ** 3;
 
 /** Whether the data directory is writable and has free space. */
-function checkDataDir({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
+function checkMemory(config: Config): Check {
+  const problem = memoryProblem(config);
+  if (problem) return failed('memory', problem, ExitCode.usage);
+  return ok('memory', `enough; DuckDB may use ${limitsOf(config).memoryLimit}`);
+}
+
+function checkDataDir(dataDir: string): Check[] {
   const there = existsSync(dataDir);
   const nearest = existing(dataDir);
   try {
@@ -228,29 +237,17 @@ function checkDataDir({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>)
   }
   return [
     ok('data directory', there ? `${dataDir} is writable` : `the first sync will create ${dataDir}`),
-    checkSpace(nearest, toKeep(dataDir, publish.keep)),
+    checkSpace(nearest),
   ];
 }
 
-/** The bytes that kept snapshots will take besides those that are there, as large as the published file is now. */
-function toKeep(dataDir: string, keep: number): number {
-  const size = statSync(filesOf(dataDir).published, { throwIfNoEntry: false })?.size ?? 0;
-  return size * Math.max(0, keep - keptSnapshots(dataDir).length);
-}
-
-function checkSpace(path: string, needed: number): Check {
+function checkSpace(path: string): Check {
   const { bavail, bsize } = statfsSync(path);
   const free = bavail * bsize;
   const text = `${bytes(free)} free`;
   const hint =
     'Every publish writes a whole new snapshot beside the old one: keep three times the size of the warehouse free.';
   if (free < scarce) return fail('disk', text, hint);
-  if (free - needed < scarce)
-    return warn(
-      'disk',
-      `${text}; publish.keep will take ${bytes(needed)}`,
-      'Lower publish.keep, or free space.',
-    );
   return free < low ? warn('disk', text, hint) : ok('disk', text);
 }
 
@@ -381,7 +378,7 @@ export function extensionsCheck(found: ExtensionStates, uses: readonly Extension
   const how = howToGet('*');
   if (isBlocking) return fail(name, text, how, ExitCode.usage);
   if (problems.length > 0) return warn(name, text, how);
-  if (uses.length === 0) return ok(name, `${text} (only a lake and encryption need them)`);
+  if (uses.length === 0) return ok(name, `${text} (only a lake needs them)`);
   if (wanted.length === 0) return ok(name, text);
   return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${how}`);
 }

@@ -118,7 +118,10 @@ export async function explainEntity(
   const { holder, publishedAt } = readFiles(config.dataDir);
   const { name, title, display_name: displayName } = row ?? {};
   return {
-    ...{ kind, id, publishedAt, holder },
+    kind,
+    id,
+    publishedAt,
+    holder,
     name: [name, title, displayName].find((text) => typeof text === 'string') ?? null,
     now: iso(now.getTime()),
     row,

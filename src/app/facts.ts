@@ -24,7 +24,6 @@ import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
 import { freeBytes } from '../warehouse/store/faults.js';
 import { readingLimitsOf, type Setup, spendingLogPath } from './setup.js';
 import { fileVersion, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
-import { verifiedStore } from './verify.js';
 
 /** The facts that only change with the published snapshot and the queue's journal. */
 type StoredFacts = Pick<Facts, 'contents' | 'queue'>;
@@ -80,7 +79,6 @@ async function completed(
     freshness: freshnessOf(setup, stored.contents),
     spending: spendingNow(setup),
     spent: recentRequests(setup, stored.contents?.spent ?? [], live),
-    verified: await verifiedStore(setup).load(),
   };
 }
 

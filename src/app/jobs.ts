@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Api } from '../api/client.js';
 import { makeFolder } from '../base/atomic-file.js';
-import { ExitCode, messageOf, StoppedError } from '../base/errors.js';
-import { leftDue, verifiedText } from '../base/facts.js';
+import { ExitCode } from '../base/errors.js';
+import { leftDue } from '../base/facts.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
@@ -13,14 +13,12 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { refuseVanished } from '../warehouse/store/lock.js';
 import { sendDigest } from './digest.js';
 import { exportEverything } from './export.js';
 import { lakeText, publishLake } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { afterFailures, type Followed, push, type SyncPushReport, sync, syncAndPush } from './runs.js';
-import type { Access, RunSignals, Setup } from './setup.js';
-import { verify, verifyIsDue } from './verify.js';
+import type { Access, RunSignals } from './setup.js';
 import { hasWarehouse } from './worker.js';
 
 /** Receives the row counts of runs, for metrics. */
@@ -37,20 +35,19 @@ export function jobRunner(
 ): RunJob {
   const { log } = access;
   return async (job, context) => {
-    refuseVanished(access.config.dataDir);
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
     const { maxRequests, maxMinutes } = job;
     const observe = (api: Api) => observed(context, new LoggedProgress(log, speedOf(api)));
     const options = { maxRequests, maxMinutes, ...signals, wait: true, observe };
     switch (job.run) {
       case 'sync':
-        return rehearsed(access, context, pulledResult(await sync(access, options), sink));
+        return pulledResult(await sync(access, options), sink);
       case 'push':
         if (!hasWarehouse(access.config.dataDir))
           return doneWith('there is no warehouse yet, so nothing is queued');
         return pushedResult(await push(access, options));
       case 'sync+push':
-        return rehearsed(access, context, bothResult(await syncAndPush(access, options), sink));
+        return bothResult(await syncAndPush(access, options), sink);
       case 'export':
         return exportTo(access, job, signals);
       case 'digest':
@@ -60,31 +57,6 @@ export function jobRunner(
         return doneWith(lakeText(await publishLake({ ...access, lake: access.readSecrets().lake }, signals)));
     }
   };
-}
-
-/**
- * Rehearses a restore after a run that has published, once a week: as a part of that run, so that two never need memory at
- * the same time, and people are notified of what it finds as of anything else that makes a run incomplete.
- */
-async function rehearsed(
-  setup: Setup,
-  { stop, progress }: RunContext,
-  result: JobResult,
-): Promise<JobResult> {
-  if (stop.aborted || result.outcome === 'failed' || !(await verifyIsDue(setup))) return result;
-  const phase = (name: string) => progress({ phase: name, done: 0, total: null });
-  let problem: string;
-  try {
-    const report = await verify(setup, { stop, progress: { phase } });
-    problem = verifiedText(report);
-    setup.log.info({ seconds: report.seconds }, `verify: ${problem}`);
-    if (report.outcome === 'equal') return result;
-  } catch (error) {
-    if (error instanceof StoppedError) return result;
-    problem = messageOf(error);
-  }
-  const message = `${result.message}; verify: ${problem}`;
-  return { ...result, outcome: 'incomplete', exitCode: ExitCode.incomplete, message };
 }
 
 function doneWith(message: string): JobResult {

@@ -4,9 +4,9 @@ import { ExitCode, LakeError, LockedError, SignalhouseError, UsageError } from '
 import { runTask } from '../base/processes.js';
 import { count } from '../base/units.js';
 import type { LakeSecrets } from '../config/secrets.js';
-import type { LakeNote, LakeTaskParts } from '../lake/open.js';
+import type { LakeNote } from '../lake/open.js';
 import type { LakeCommands, LakeTask } from '../lake/process.js';
-import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
+import type { LakeReport, TableChanges } from '../lake/publish.js';
 import { lakePlace } from '../lake/settings.js';
 import type { SyncReport } from '../sync/report.js';
 import { forgottenJournalPath } from '../warehouse/forget/records.js';
@@ -32,15 +32,30 @@ export interface LakeAccess extends Setup {
  * arguments nor its environment.
  */
 export function runOnLake<N extends keyof LakeCommands>(
-  access: LakeAccess,
+  { config, log, lake }: LakeAccess,
   command: N,
   { stop, kill }: Signals,
-  options: PublishOptions = {},
-): Promise<LakeResult<N>> {
-  const task: LakeTask = { command, options, parts: taskParts(access) };
-  return runTask<LakeResult<N>, LakeNote>('lake/process.js', task, {
-    ...{ stop, kill, stderr: 'inherit' },
-    onNote: ({ level, text }) => access.log[level](text),
+): Promise<Awaited<ReturnType<LakeCommands[N]>>> {
+  const place = lakePlace(config.lake);
+  if (place === null)
+    throw new UsageError('no lake is set', [], { hint: 'Set lake.catalog and lake.warehouse.' });
+  const { dataDir, memoryLimit, threads } = limitsOf(config);
+  const task: LakeTask = {
+    command,
+    parts: {
+      dataDir,
+      place,
+      secrets: lake,
+      extensionDirectory: config.duckdb.extensionDirectory,
+      analysis: config.analysis,
+      limits: { memoryLimit, threads },
+    },
+  };
+  return runTask<Awaited<ReturnType<LakeCommands[N]>>, LakeNote>('lake/process.js', task, {
+    stop,
+    kill,
+    stderr: 'inherit',
+    onNote: ({ level, text }) => log[level](text),
     ended: (how) =>
       new LakeError(`the process that writes the lake ${how} before it was done`, 'unknown', {
         hint: 'The lake has the publication whole or not at all: run signalhouse lake publish again. If it was ended for its memory, lower warehouse.memoryLimit or give it more.',
@@ -48,27 +63,17 @@ export function runOnLake<N extends keyof LakeCommands>(
   });
 }
 
-type LakeResult<N extends keyof LakeCommands> = Awaited<ReturnType<LakeCommands[N]>>;
-
 /** `lake publish`, alone, after a sync, or as a job, with what a request to forget has left to do there. */
-export async function publishLake(
-  access: LakeAccess,
-  signals: Signals,
-  options: PublishOptions = {},
-): Promise<LakeReport> {
-  const done = await runOnLake(access, 'publish', signals, options);
+export async function publishLake(access: LakeAccess, signals: Signals): Promise<LakeReport> {
+  const done = await runOnLake(access, 'publish', signals);
   await finishForgettingInLake(access, signals);
   return done;
 }
 
-/**
- * Makes the lake equal to the published file, every row compared, and removes its earlier snapshots where a writer can.
- * Returns what somebody else has to do, as a sentence; null when nothing is left.
- */
-export async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string | null> {
-  await runOnLake(access, 'publish', signals, { compare: true });
-  const { left } = await runOnLake(access, 'expire', signals);
-  return left;
+/** Makes the lake equal to the published file; returns what is left to do there, as a sentence. */
+export async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string> {
+  const { namespace } = await runOnLake(access, 'publish', signals);
+  return `Earlier snapshots of ${namespace} in the lake still have the rows: compact the tables (rewrite-all) and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`;
 }
 
 /**
@@ -85,8 +90,7 @@ async function finishForgettingInLake(access: LakeAccess, signals: Signals): Pro
   try {
     await withWarehouse(access, {}, async (warehouse) => {
       if (!(await warehouse.pendingSteps()).includes('lake')) return;
-      const left = await forgetInLake(access, signals);
-      if (left !== null) log.warn(left);
+      log.warn(await forgetInLake(access, signals));
       await warehouse.completeStep('lake', new Date(clock.now()));
     });
   } catch (error) {
@@ -97,7 +101,7 @@ async function finishForgettingInLake(access: LakeAccess, signals: Signals): Pro
   }
 }
 
-/** What became of the lake after a sync. One of the three is set. */
+/** The lake after a sync. One of the three is set. */
 export interface LakeAfterSync {
   readonly report: LakeReport | null;
   /** Why it failed. The local warehouse is published all the same. */
@@ -116,12 +120,13 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
   signals: Signals,
 ): Promise<R & { readonly lake: LakeAfterSync }> {
   const none = { report: null, failure: null, skipped: null };
-  const skipped = signals.stop?.aborted
-    ? 'the sync was stopped; the next publication includes it'
-    : report.published === null
-      ? 'the sync published nothing'
-      : null;
-  if (skipped !== null) return { ...report, lake: { ...none, skipped } };
+  if (signals.stop?.aborted)
+    return {
+      ...report,
+      lake: { ...none, skipped: 'the sync was stopped; the next publication includes it' },
+    };
+  if (report.published === null)
+    return { ...report, lake: { ...none, skipped: 'the sync published nothing' } };
   try {
     const done = await publishLake(access, signals);
     await recordRun(access, 'lake', ExitCode.done);
@@ -137,26 +142,9 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
 }
 
 /** What a publication did, in one line. */
-export function lakeText({ mode, namespace, tables, changed }: LakeReport): string {
+export function lakeText({ namespace, tables, views, changed }: LakeReport): string {
   if (!changed) return `${namespace} is up to date`;
-  const sum = (of: keyof TableChanges) => Object.values(tables).reduce((total, one) => total + one[of], 0);
-  const rows = `${count(sum('inserted'))} new, ${count(sum('updated'))} changed and ${count(sum('deleted'))} deleted rows`;
-  return `${namespace}: ${rows}${mode === 'compared' ? ' (every row was compared)' : ''}`;
-}
-
-function taskParts({ config, lake, programVersion }: LakeAccess): LakeTaskParts {
-  const place = lakePlace(config.lake);
-  if (place === null)
-    throw new UsageError('no lake is set', [], { hint: 'Set lake.catalog and lake.warehouse.' });
-  const { dataDir, memoryLimit, threads } = limitsOf(config);
-  return {
-    dataDir,
-    place,
-    secrets: lake,
-    extensionDirectory: config.duckdb.extensionDirectory,
-    profile: config.lake.profile,
-    limits: { memoryLimit, threads },
-    encryptionKey: config.encryptionKey?.forDuckDB ?? null,
-    programVersion,
-  };
+  const sum = (of: keyof TableChanges) =>
+    count(Object.values(tables).reduce((total, one) => total + one[of], 0));
+  return `${namespace}: ${sum('inserted')} new, ${sum('updated')} changed and ${sum('deleted')} deleted rows, ${count(views.length)} views replaced`;
 }

@@ -59,8 +59,14 @@ export async function recordRun(setup: Setup, command: Command, exitCode: ExitCo
     const code = isThis ? exitCode : known?.exitCode;
     const succeeded = isThis && exitCode === ExitCode.done ? iso(now) : (known?.lastSuccessAt ?? null);
     return {
-      ...{ name, run: name as Command, cron: '', timezone: 'UTC', nextAt: null, overdueSince: null },
-      ...{ last: code === undefined ? null : ended(name, code, now), lastSuccessAt: succeeded },
+      name,
+      run: name as Command,
+      cron: '',
+      timezone: 'UTC',
+      nextAt: null,
+      overdueSince: null,
+      last: code === undefined ? null : ended(name, code, now),
+      lastSuccessAt: succeeded,
     };
   });
   const schedule = { stopping: false, running: null, waiting: [], jobs, history: [] };

@@ -17,13 +17,13 @@ import { makeFolder, moveFile, privateMode, syncFile, whenFull } from '../base/a
 import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
-import { bytes, counted } from '../base/units.js';
+import { counted } from '../base/units.js';
 import type { Change, Status } from '../push/change.js';
 import { journalPath, readQueue } from '../push/queue.js';
 import { type Store, storedEntitiesOf } from '../push/stored.js';
 import { openForgotten } from '../warehouse/forget/records.js';
 import { createDataDir, filesOf, unfinished } from '../warehouse/store/engine.js';
-import { freeBytes } from '../warehouse/store/faults.js';
+import { refuseWithoutRoom } from '../warehouse/store/faults.js';
 import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../warehouse/store/restore.js';
 import { filesUnder, movedAsidePrefix } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
@@ -87,19 +87,25 @@ export async function restore(
       `inbox/ has ${counted(waiting, 'sheet')} that waited: the next push imports them. Delete what was imported after the backup`,
     );
   const report = {
-    ...{ from, to: dataDir, organization: found.organization, asOf: found.asOf, rows: found.rows },
+    from,
+    to: dataDir,
+    organization: found.organization,
+    asOf: found.asOf,
+    rows: found.rows,
     ageMinutes: Math.max(0, (clock.now() - Date.parse(found.asOf)) / 60_000),
-    ...{
-      changes: countBy(found.changes, ({ status }) => status),
-      mayHaveBeenSent: found.changes.filter(({ status }) => status === 'queued').length,
-      forgotten: found.forgotten,
-    },
-    ...{ files: found.files, notes },
+    changes: countBy(found.changes, ({ status }) => status),
+    mayHaveBeenSent: found.changes.filter(({ status }) => status === 'queued').length,
+    forgotten: found.forgotten,
+    files: found.files,
+    notes,
   };
   if (dryRun) return { ...report, outcome: 'preview', movedTo: null };
   await refuseHeld(dataDir, limitsOf(config), log);
   createDataDir(dataDir);
-  refuseWithoutRoom(dataDir, from, found);
+  refuseWithoutRoom(dataDir, neededBytes(from, found), {
+    work: 'restoring',
+    hint: 'Free some space, or restore into a directory on another disk (--data-dir).',
+  });
   const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   const { restoring, recovery } = filesOf(dataDir);
   try {
@@ -124,8 +130,7 @@ type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
 function readBackup({ config, log }: Setup, from: string, snapshot: string, scratch: string) {
   return withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
     if (!facts.isFull) return null;
-    const folder = { dataDir: from, encryptionKey: config.encryptionKey };
-    const changes = await readQueue(session, folder, log);
+    const changes = await readQueue(session, { dataDir: from }, log);
     const { missing } = await openForgotten(session, from);
     const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
     const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
@@ -267,13 +272,7 @@ function copyFile(from: string, to: string): void {
 }
 
 /** The snapshot is there three times for a moment: as it was copied, as the live file, and as the next publication. */
-function refuseWithoutRoom(dataDir: string, from: string, { snapshot, files }: Backup): void {
+function neededBytes(from: string, { snapshot, files }: Backup): number {
   const size = (path: string) => statSync(path).size;
-  const needed = size(snapshot) * 3 + files.reduce((sum, name) => sum + size(join(from, name)), 0);
-  const free = freeBytes(dataDir);
-  if (free === undefined || free >= needed) return;
-  throw new StorageError(
-    `restoring needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was changed`,
-    { hint: 'Free some space, or restore into a directory on another disk (--data-dir).' },
-  );
+  return size(snapshot) * 3 + files.reduce((sum, name) => sum + size(join(from, name)), 0);
 }

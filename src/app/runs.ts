@@ -18,11 +18,12 @@ import {
   runPush,
 } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
-import type { RunReport } from '../run/lifecycle.js';
+import { ageBy, confirmedNow, type RunReport } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
+import type { Age } from '../warehouse/forget/expire.js';
 import { fullestIn, openFull } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Organization } from '../warehouse/store/runs.js';
@@ -61,10 +62,26 @@ function withFollowers<R extends SyncReport | PushReport>(
   );
 }
 
-/** `signalhouse plan`: what a sync with these options would fetch. */
-export async function plan(access: Access, options: SyncOptions & ObservedOptions): Promise<PlanReport> {
+/** What a sync would do. */
+export interface Planned extends PlanReport {
+  /**
+   * What it would drop because it is too old (`retention`): how many messages lose their content, how many people their
+   * personal fields, and before when each is too old. Null when no answer of the service confirms the time.
+   */
+  readonly retention: { readonly before: Age; readonly messages: number; readonly people: number } | null;
+}
+
+/** `signalhouse plan`: what a sync with these options would fetch, and what retention would drop. */
+export async function plan(access: Access, options: SyncOptions & ObservedOptions): Promise<Planned> {
   selectResources(options.only);
-  return withWorker(access, options, (parts, display) => runPlan(parts, options, display));
+  return withWorker(access, options, async (parts, display) => {
+    const report = await runPlan(parts, options, display);
+    const { warehouse, clock, config } = parts;
+    const now = confirmedNow(clock, new Date(clock.now()));
+    if (now === null) return { ...report, retention: null };
+    const before = ageBy(config.retention, now);
+    return { ...report, retention: { before, ...(await warehouse.countExpired(before)) } };
+  });
 }
 
 /** `signalhouse push`. Throws only when there is nothing to report; all other failures are in the report. */
@@ -165,8 +182,7 @@ async function pushWithInbox(
 ) {
   const { warehouse, config, clock, log } = parts;
   const queue = await Queue.open(warehouse, config, clock, log);
-  const { dataDir } = config;
-  const inbox = new Inbox({ dataDir, queue, warehouse, settings: config, clock, log });
+  const inbox = new Inbox({ dataDir: config.dataDir, queue, warehouse, settings: config, clock, log });
   await inbox.importAll();
   try {
     const { conflicts } = inbox;

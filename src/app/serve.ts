@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Attempt } from '../api/attempt.js';
 import { iso, systemClock } from '../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../base/errors.js';
+import { isLoopback } from '../base/loopback.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
@@ -22,7 +23,6 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
-import { holdServed } from '../warehouse/store/lock.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
@@ -34,6 +34,7 @@ import { sendNow } from './send-now.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { type SendNow, sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
+import { refuseTooLittleMemory } from './worker.js';
 
 export { needsLogin } from '../serve/http/login.js';
 
@@ -60,22 +61,25 @@ export async function serve(
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
   const [first] = members;
+  refuseTooLittleMemory(first.config);
   const { config, log, programVersion: version } = first;
   const { host, allowedHosts } = config.serve;
   const port = given ?? config.serve.port;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
+  // It has titles of conversations and names of companies and users.
+  const showsReport = access !== undefined || isLoopback(host);
+  if (!showsReport)
+    log.warn({ host }, '/report is not shown: serve listens beyond this machine, without serve.users');
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
-    const all = await assembleAll(scope, members, signals, service);
+    const all = assembleAll(members, signals, service);
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
         ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
-        report: member.config.serve.report
-          ? reportSource(member, access !== undefined, organization?.base)
-          : undefined,
+        report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         ...(access && {
           sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
@@ -122,7 +126,7 @@ export async function serveOnce(
   signals: RunSignals,
 ): Promise<{ runs: OnceRecord[]; exitCode: ExitCode }> {
   return Scope.run(async (scope) => {
-    const all = await assembleAll(scope, members, signals, isList ? new ServiceMetrics() : undefined);
+    const all = assembleAll(members, signals, isList ? new ServiceMetrics() : undefined);
     const stop = () => {
       for (const { scheduler } of all) void scheduler.stop();
     };
@@ -146,12 +150,7 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-async function assembleAll(
-  scope: Scope,
-  members: Members,
-  signals: RunSignals,
-  service: ServiceMetrics | undefined,
-) {
+function assembleAll(members: Members, signals: RunSignals, service: ServiceMetrics | undefined) {
   const [first] = members;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = {
@@ -159,7 +158,7 @@ async function assembleAll(
     inTurn: oneAtATime(),
     service,
   };
-  const all = members.map((member) => {
+  return members.map((member) => {
     try {
       createDataDir(member.config.dataDir);
     } catch (error) {
@@ -169,9 +168,6 @@ async function assembleAll(
     }
     return assemble(member, signals, shared);
   });
-  const served = members.map(({ config: { dataDir }, log }) => ({ dataDir, log }));
-  scope.defer(await holdServed(served));
-  return all;
 }
 
 function assemble(

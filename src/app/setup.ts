@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Attempt } from '../api/attempt.js';
 import { Api, type ApiOptions } from '../api/client.js';
 import { type Clock, systemClock } from '../base/clock.js';
+import { UsageError } from '../base/errors.js';
 import { machineMemory } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';
-import { memoryBounds, sizeText } from '../warehouse/store/memory.js';
-import { readAttributes } from './attributes.js';
+import { autoLimit, isTooSmall } from '../warehouse/store/memory.js';
 
 /** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
 
@@ -43,20 +43,19 @@ export function spendingLogPath(dataDir: string): string {
 
 /**
  * A page of a list may take this part of the memory: each request in flight may hold one, as bytes and as text. With
- * 512 MB that is 16 MB.
+ * 1 GiB that is 32 MB.
  */
 const pageShare = 32;
 
 /**
  * The pages of a list that are requested at once may have this part of the memory, as bytes; as objects they take more than
- * 20 times that: 100 topics with 200 people each have 1.3 MB, and take 30 MB. That is 2 such pages with 512 MB, 4 with 1 GB.
+ * 20 times that: 100 topics with 200 people each have 1.3 MB, and take 30 MB. That is 4 such pages with 1 GiB.
  */
 const aheadShare = 200;
 
 /**
  * The memory of the machine for each request in flight. The answer of a company's conversations takes up to 20 MB until its
- * batch is stored: with 512 MB and 10 of them at once, the kernel killed the process. Four in flight use 120 requests a
- * minute up to answers that take 2 s.
+ * batch is stored. With 1 GiB, 8 are in flight, which use 120 requests a minute up to answers that take 4 s.
  */
 const memoryPerAnswer = 128_000_000;
 
@@ -100,47 +99,48 @@ export function connect(access: Access, { waits = true, maxMinutes, retry = {} }
   return client;
 }
 
-/** How the worker opens the warehouse: its directory, the limits of DuckDB, and the permissions of the published file. */
+/** How the worker opens the warehouse: its directory, the limits of DuckDB, and how it is published. */
 export function limitsOf(config: Config) {
-  const { warehouse, publish, analysis } = config;
-  const isAuto = warehouse.memoryLimit.toLowerCase() === 'auto';
+  const { publish, analysis, tuning } = config;
   return {
-    ...openingOf(config),
-    memoryLimit: isAuto ? autoLimit('worker', memoryOf(config)) : warehouse.memoryLimit,
+    ...readingLimitsOf(config),
+    threads: tuning.threads ?? workerThreads,
+    compactWhen: tuning.compactWhen,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
     analysis,
-    readAttributes: () => readAttributes(config.dataDir),
-    publishKeep: publish.keep,
   };
 }
 
-/** The limits of DuckDB for queries, which may need more memory than the worker. */
+/** Threads of DuckDB for the worker, which waits for requests nearly all the time: each needs memory of its own. */
+const workerThreads = 1;
+const readerThreads = 2;
+
+/** The directory and the limits of DuckDB, of a query as of the worker. */
 export function readingLimitsOf(config: Config) {
-  return { ...openingOf(config), memoryLimit: autoLimit('query') };
+  const { dataDir, warehouse, tuning } = config;
+  const isAuto = warehouse.memoryLimit.toLowerCase() === 'auto';
+  return {
+    dataDir,
+    threads: tuning.threads ?? readerThreads,
+    memoryLimit: isAuto ? autoLimit(memoryOf(config)) : warehouse.memoryLimit,
+  };
 }
 
-/** The same for the queries of an assistant, which nobody reads before they run. */
-export function assistantLimitsOf(config: Config) {
-  return { ...openingOf(config), memoryLimit: autoLimit('assistant'), spillLimit: '1GB' };
+/** The memory for one of the jobs that run at the same time in this process. */
+function memoryOf({ jobsAtOnce, tuning }: Config): number {
+  return (tuning.memory ?? machineMemory()) / jobsAtOnce;
 }
 
-/**
- * Threads of DuckDB for work on whole tables; a batch uses one. The worker waits for requests nearly all the time, and each
- * thread needs memory of its own.
- */
-const threads = 2;
-
-function openingOf({ dataDir, encryptionKey, duckdb, tuning }: Config) {
-  const { extensionDirectory } = duckdb;
-  return { dataDir, encryptionKey, extensionDirectory, threads: tuning.threads ?? threads };
-}
-
-function autoLimit(of: 'worker' | 'query' | 'assistant', memory = machineMemory()): string {
-  return sizeText(memoryBounds(memory)[of]);
-}
-
-/** The memory of the machine for one of the jobs that run at the same time in this process. */
-function memoryOf({ jobsAtOnce }: Config): number {
-  return machineMemory() / jobsAtOnce;
+/** What is wrong with the memory of this machine or container; undefined where there is enough. */
+export function memoryProblem({ tuning }: Pick<Config, 'tuning'>): UsageError | undefined {
+  const memory = tuning.memory ?? machineMemory();
+  if (!isTooSmall(memory)) return undefined;
+  return new UsageError(
+    `this machine or container has ${Math.floor(memory / 1024 ** 2)} MiB of memory, and Signalhouse needs 1 GiB`,
+    [],
+    {
+      hint: 'Give it 1 GiB or more: docker run --memory 1g, resources.limits.memory: 1Gi on Kubernetes, MemoryMax=1G with systemd.',
+    },
+  );
 }

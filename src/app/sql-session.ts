@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
+import { UsageError } from '../base/errors.js';
 import {
   allColumns,
   columnsOf,
-  definitionOf,
   firstSentence,
   type Relation,
   type RelationColumn,
@@ -51,17 +51,16 @@ export class SqlSession {
   }
 
   /**
-   * Opens the newest snapshot when there is one; with `always`, in any case. Returns whether it did. While the new file cannot
-   * be opened, the session stays on the one that it has.
+   * Opens the newest snapshot when another one was published. Returns whether it did. While the new file cannot be opened,
+   * the session stays on the one that it has.
    */
-  async refresh(always = false): Promise<boolean> {
+  async refresh(): Promise<boolean> {
     const version = snapshotVersion(this.#setup.config.dataDir);
-    if (!always && (version === null || version === this.#open.version)) return false;
+    if (version === null || version === this.#open.version) return false;
     const before = this.#open;
     try {
       this.#open = await opened(this.#setup);
-    } catch (error) {
-      if (always) throw error;
+    } catch {
       return false;
     }
     before.snapshot.close();
@@ -74,18 +73,13 @@ export class SqlSession {
     return relations.map(({ label, kind, comment }) => ({ label, kind, summary: firstSentence(comment) }));
   }
 
-  /** A table, view or macro by its name; undefined when there is none. */
-  async describe(wanted: string): Promise<DescribedRelation | undefined> {
+  /** A table, view or macro by its name. Raises UsageError when there is none. */
+  async describe(wanted: string): Promise<DescribedRelation> {
     const found = relationCalled(await relationsOf(this.snapshot), wanted);
-    if (!found) return undefined;
+    if (!found)
+      throw new UsageError(`There is no table, view or macro ${wanted}.`, [], { hint: '\\d lists them.' });
     const { label, kind, comment } = found;
     return { label, kind, comment, columns: await columnsOf(this.snapshot, found) };
-  }
-
-  /** The SQL that creates a table, view or macro; undefined when there is none. */
-  async definition(wanted: string): Promise<string | undefined> {
-    const found = relationCalled(await relationsOf(this.snapshot), wanted);
-    return found && definitionOf(this.snapshot, found);
   }
 
   /** Every table, view and macro by label, with the columns of tables and views. */

@@ -69,7 +69,10 @@ export async function organizationStatus(setup: Setup, organization: string): Pr
   const now = (setup.clock ?? systemClock).now();
   const memory = await scheduleOf(setup);
   const schedule: ScheduleView = {
-    ...{ stopping: false, running: null, waiting: [], history: memory?.history ?? [] },
+    stopping: false,
+    running: null,
+    waiting: [],
+    history: memory?.history ?? [],
     jobs: setup.config.serve.jobs.flatMap((job) => {
       const lastSuccessAt = memory?.jobs[job.name]?.lastSuccessAt ?? null;
       return memory ? { ...job, ...nextRun(job, memory, now), lastSuccessAt } : [];

@@ -8,7 +8,6 @@ import type { Config } from '../config/load.js';
 import { Queue } from '../push/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
-import { unlessStopped } from '../warehouse/store/compact.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
 import { storageFault } from '../warehouse/store/faults.js';
 import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
@@ -16,9 +15,15 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords } from './audit.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import { type Access, connect, limitsOf, type Setup, type Signals, spendingLogPath } from './setup.js';
-
-export { worthCompacting } from '../warehouse/store/compact.js';
+import {
+  type Access,
+  connect,
+  limitsOf,
+  memoryProblem,
+  type Setup,
+  type Signals,
+  spendingLogPath,
+} from './setup.js';
 
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every
@@ -52,6 +57,7 @@ export async function withWorker<T>(
   work: (parts: WorkerParts, display: ProgressDisplay) => Promise<T>,
 ): Promise<T> {
   const { config, log, programVersion } = access;
+  refuseTooLittleMemory(config);
   return Scope.run(async (scope) => {
     const unclaim = claimFolder(config.dataDir);
     const api = connect(access, options);
@@ -94,6 +100,7 @@ export async function withWarehouse<T>(
   options: WorkerOptions,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
+  refuseTooLittleMemory(setup.config);
   refuseWithoutWarehouse(setup.config.dataDir);
   return Scope.run((scope) => writing(scope, setup, options, work)).catch((error: unknown) => {
     throw storageFault(error, setup.config.dataDir);
@@ -108,20 +115,17 @@ async function writing<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
-  scope.defer(() => warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }));
+  // A command that is told to stop has no time to rewrite the file.
+  scope.defer(() => warehouse.close({ compacts: options.stop?.aborted !== true }));
   // A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal.
   if (warehouse.restored) await Queue.open(warehouse, config, clock, log);
   await moveRecords(warehouse, config.dataDir, log);
   await finishForgetting(warehouse, { config, clock, log });
-  const done = await work(warehouse);
-  // Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too.
-  if (!options.stop?.aborted && !warehouse.forgotten.isEmpty)
-    await finishForgetting(warehouse, { config, clock, log });
-  return done;
+  return work(warehouse);
 }
 
 /** Whether to wait for the process that holds the warehouse, and until when. */
-export function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
+function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
   return wait ? { ...(stop && { signal: stop }) } : undefined;
 }
 
@@ -129,6 +133,12 @@ export function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
 export function hasWarehouse(dataDir: string): boolean {
   const { worker, published, recovery } = filesOf(dataDir);
   return [worker, published, recovery].some((path) => existsSync(path));
+}
+
+/** Throws UsageError on a machine or in a container of less than 1 GiB. */
+export function refuseTooLittleMemory(config: Config): void {
+  const problem = memoryProblem(config);
+  if (problem) throw problem;
 }
 
 /** Throws StorageError when nothing was synced into the directory yet. */

@@ -22,13 +22,6 @@ export interface Facts {
   >;
   /** Logs that programs which opened a published file for writing left beside it; absent when there is none. */
   readonly foreignLogs?: readonly string[];
-  /** Earlier contents of the published file (`publish.keep`), the newest first; absent when there is none. */
-  readonly keptSnapshots?: readonly {
-    /** The day on which it was published, in UTC. */
-    readonly day: string;
-    readonly path: string;
-    readonly bytes: number;
-  }[];
   /** Free space of the disk with the data directory, for this user; null where that cannot be told. */
   readonly diskFreeBytes: number | null;
   /** When the snapshot that analysts read was published; null before the first time. */
@@ -42,38 +35,6 @@ export interface Facts {
   readonly spending: { readonly held: number; readonly limit: number; readonly windowMs: number };
   /** Requests of the last hours. */
   readonly spent: RecentRequests;
-  /** The last rehearsal of a restore; null before the first one. */
-  readonly verified: Verified | null;
-}
-
-/** How a restored and rebuilt copy of the published file compared with it (`signalhouse verify`). */
-export interface Verified {
-  readonly at: Iso;
-  readonly seconds: number;
-  /** `failed`: it could not be done, for the reason in `problem`. */
-  readonly outcome: 'equal' | 'different' | 'failed';
-  readonly problem: string | null;
-  readonly differences: readonly {
-    readonly table: string;
-    /** Rows that the copy does not have, and those that only it has. */
-    readonly missing: number;
-    readonly more: number;
-    /** Rows with the same key and other values. */
-    readonly different: number;
-  }[];
-}
-
-/** One line for people: what the last rehearsal found. */
-export function verifiedText({ outcome, problem, differences }: Omit<Verified, 'at' | 'seconds'>): string {
-  if (outcome === 'failed') return `it could not be done: ${problem}`;
-  if (outcome === 'equal') return 'a restored and rebuilt copy is equal to the published file';
-  const tables = differences.map(({ table, ...counts }) => {
-    const parts = Object.entries(counts).flatMap(([what, rows]) =>
-      rows > 0 ? `${counted(rows, 'row')} ${what}` : [],
-    );
-    return `${table} (${parts.join(', ')})`;
-  });
-  return `a restored and rebuilt copy differs from the published file in ${tables.join(', ')}`;
 }
 
 /** What the published snapshot says about itself: rows as the SQL in sql/status returns them, with their column names. */

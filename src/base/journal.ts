@@ -10,7 +10,6 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { privateMode, syncDirectory, whenFull, writeAll, writeAtomicallySync } from './atomic-file.js';
-import { type EncryptionKey, fromStoredLine, toStoredLine, withEitherKey } from './encryption.js';
 import { portions } from './group-by.js';
 import { jsonOf } from './json.js';
 
@@ -21,21 +20,19 @@ const linesAtOnce = 1_000;
 const cutOff = ' (cut off)';
 
 /**
- * A file that only grows: a line of JSON for each value, sealed where there is a key. A value is on the disk before anything is
+ * A file that only grows: a line of JSON for each value. A value is on the disk before anything is
  * reported or sent because of it. A kill can cut off the last line, which was never acknowledged and is skipped.
  */
 export class Journal {
-  constructor(
-    readonly path: string,
-    private readonly key?: EncryptionKey,
-  ) {}
+  constructor(readonly path: string) {}
 
   /** Appends values; they are on the disk when this returns. */
   append(values: readonly unknown[]): void {
-    for (const some of portions(values, linesAtOnce)) this.#appendLines(some.map((one) => this.#lineOf(one)));
+    for (const some of portions(values, linesAtOnce))
+      this.#appendLines(some.map((one) => JSON.stringify(one)));
   }
 
-  /** The values in their order; none where there is no file. Throws UsageError when another key sealed one. */
+  /** The values in their order; none where there is no file. */
   values<T>(): T[] {
     return this.lines().flatMap(({ value }) => (value === undefined ? [] : [value as T]));
   }
@@ -43,45 +40,29 @@ export class Journal {
   /** The lines with their numbers, but for those that were cut off; the value of one that cannot be read is undefined. */
   lines(): { readonly line: number; readonly value: unknown }[] {
     return this.#stored().flatMap(({ line, text, isCutOff }) => {
-      const value = this.#valueOf(text);
+      const value = jsonOf(text);
       return value === undefined && isCutOff ? [] : [{ line, value }];
     });
   }
 
-  #valueOf(line: string): unknown {
-    const text = fromStoredLine(line, this.key, this.path);
-    return text === undefined ? undefined : jsonOf(text);
-  }
-
   /** Replaces the file with these values. */
   replace(values: readonly unknown[]): void {
-    this.#replaceLines(values.map((one) => this.#lineOf(one)));
+    this.#replaceLines(values.map((one) => JSON.stringify(one)));
   }
 
   /**
-   * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. With `encrypt`, every line is written,
-   * with this journal's key: the key `old` seals it now, or none, or this one already. Call it while nothing else uses the
+   * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. Call it while nothing else uses the
    * journal.
    */
-  rewrite(
-    change: (line: string) => string,
-    { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
-  ): number {
-    const stored = this.#stored();
+  rewrite(change: (line: string) => string, { dryRun = false }: { readonly dryRun?: boolean } = {}): number {
     let changed = 0;
-    const lines = stored.flatMap(({ text, isCutOff }) => {
-      const plain = withEitherKey([encrypt?.old, this.key], (key) => fromStoredLine(text, key, this.path));
-      if (plain === undefined) return [];
-      const rewritten = change(plain);
-      if (rewritten !== plain) changed += 1;
-      return [`${toStoredLine(rewritten, this.key)}${isCutOff ? cutOff : ''}`];
+    const lines = this.#stored().map(({ text, isCutOff }) => {
+      const rewritten = change(text);
+      if (rewritten !== text) changed += 1;
+      return `${rewritten}${isCutOff ? cutOff : ''}`;
     });
-    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) this.#replaceLines(lines);
+    if (!dryRun && changed > 0) this.#replaceLines(lines);
     return changed;
-  }
-
-  #lineOf(value: unknown): string {
-    return toStoredLine(JSON.stringify(value), this.key);
   }
 
   /** The lines with their numbers, without what marks one that was cut off. */

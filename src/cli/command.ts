@@ -36,6 +36,12 @@ export interface Group {
   readonly examples: readonly (readonly [command: string, what: string])[];
 }
 
+/** What `--help` shows under one heading. */
+export interface CommandGroup {
+  readonly heading: string;
+  readonly commands: readonly (Command | Group)[];
+}
+
 export function isGroup(entry: Command | Group): entry is Group {
   return 'commands' in entry;
 }

@@ -1,7 +1,16 @@
 import type { Argv, PositionalOptions } from 'yargs';
 import yargs from 'yargs';
 import { UsageError } from '../base/errors.js';
-import { type Command, flagsOf, type Group, isGroup, optionOf, positionalsOf } from './command.js';
+import {
+  type Command,
+  type CommandGroup,
+  flagsOf,
+  type Group,
+  isGroup,
+  optionOf,
+  positionalsOf,
+} from './command.js';
+import { commandList, exampleList, helpColumns, withIndents } from './help.js';
 
 /** A parsed command line: text to print (help, version), or a command with its raw arguments. */
 export type Parsed = { readonly text: string } | Chosen;
@@ -11,7 +20,6 @@ interface Chosen {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-const columns = 80;
 /** A flag with a value. */
 const word = { type: 'string', requiresArg: true } as const;
 /** The flags that every command has; the first ones have a value. */
@@ -21,50 +29,55 @@ const globalFlags = [...globalWords, 'json', 'help', 'version'];
 /** Parses a command line. Throws UsageError when it is not valid, with the command that was probably meant. */
 export async function parse(
   argv: readonly string[],
-  commands: readonly (Command | Group)[],
+  groups: readonly CommandGroup[],
   version: string,
 ): Promise<Parsed> {
   refuseKey(argv);
+  const commands = groups.flatMap((group) => group.commands);
   const complaints: string[] = [];
   let chosen: Chosen | undefined;
   let output = '';
   const choose = (one: Chosen) => {
     chosen = one;
   };
-  const parser = commands.reduce((y, entry) => add(y, entry, choose), base(version));
+  const parser = commands.reduce((y, entry) => add(y, entry, entry.name, choose), base(groups, version));
   parser.fail(
     (message, error) => void complaints.push(message ?? error?.message ?? 'The command is not valid.'),
   );
   await parser.parseAsync(withComments(argv), {}, (_error: unknown, _args: unknown, text: string) => {
     output = text;
   });
-  if (output !== '') return { text: output };
+  if (output !== '') return { text: withIndents(output) };
   if (complaints.length > 0 || chosen === undefined) throw misunderstood(complaints, argv, commands);
   return { command: chosen.command, args: withWords(chosen, argv, commands) };
 }
 
-/** Adds a command to yargs, or a group with its commands. */
-function add(y: Argv, entry: Command | Group, choose: (chosen: Chosen) => void): Argv {
+/** Adds a command to yargs, or a group with its commands. `path` is how it is called: `changes import`. */
+function add(y: Argv, entry: Command | Group, path: string, choose: (chosen: Chosen) => void): Argv {
   if (isGroup(entry)) {
     const names = entry.commands.map(({ name }) => name).join(', ');
     return y.command({
       command: entry.name,
-      describe: entry.summary,
+      // Shown in the usage text, where each has one line.
+      describe: false,
       builder: (own) =>
         entry.commands
-          .reduce((inner, command) => add(inner, command, choose), own)
+          .reduce((inner, command) => add(inner, command, `${path} ${command.name}`, choose), own)
+          .usage(
+            usageOf(`${path} <command>`, entry.summary, commandList([{ ...entry, heading: 'Commands' }])),
+          )
           .demandCommand(1, `Name a command: ${names}.`)
           .recommendCommands()
           .group(globalFlags, 'Global options:')
-          .example(entry.examples.map(([line, what]) => [line, what]))
-          .epilogue(''),
+          .epilogue(exampleList(entry.examples)),
       handler: () => undefined,
     });
   }
   return y.command({
     command: entry.usage === undefined ? entry.name : `${entry.name} ${entry.usage}`,
-    describe: entry.summary,
-    builder: (own) => build(own, entry),
+    describe: false,
+    builder: (own) =>
+      build(own, entry).usage(usageOf(entry.usage ? `${path} ${entry.usage}` : path, entry.summary)),
     handler: (args) => choose({ command: entry, args }),
   });
 }
@@ -94,14 +107,22 @@ function withWords(
   return filled;
 }
 
-function base(version: string): Argv {
+function usageOf(line: string, ...paragraphs: readonly string[]): string {
+  return [`$0 ${line}`, ...paragraphs].join('\n\n');
+}
+
+function base(groups: readonly CommandGroup[], version: string): Argv {
   return (
     yargs()
       .scriptName('signalhouse')
       // Our own texts are English, and the messages of yargs are recognized by their words.
       .locale('en')
       .usage(
-        '$0 <command> [options]\n\nKeeps a DuckDB warehouse in sync with a Product-Signals organization.',
+        usageOf(
+          '<command> [options]',
+          'Keeps a DuckDB warehouse in sync with a Product-Signals organization.',
+          commandList(groups),
+        ),
       )
       // One spelling for each flag: --max-requests, not --maxRequests as well.
       .parserConfiguration({
@@ -113,13 +134,14 @@ function base(version: string): Argv {
       .option('data-dir', { ...word, describe: 'Data directory (overrides SIGNALHOUSE_DATA_DIR)' })
       .option('organization', { ...word, describe: 'Which organization of the settings file' })
       .option('json', { type: 'boolean', describe: 'Print the result as one JSON document' })
-      .example([
-        ['signalhouse demo', 'Try it, without an API key or a network'],
-        ['signalhouse doctor', 'Check the settings, the key and the machine'],
-        ['signalhouse sync', 'Pull everything that is due'],
-        ['signalhouse sql "SELECT count(*) FROM topics"', 'Query the warehouse'],
-      ])
-      .epilogue('Settings: config/default.yaml. Exit codes and files: README.md.')
+      .epilogue(
+        `${exampleList([
+          ['signalhouse demo', 'Try it, without an API key or a network'],
+          ['signalhouse doctor', 'Check the settings, the key and the machine'],
+          ['signalhouse sync', 'Pull everything that is due'],
+          ['signalhouse sql "SELECT count(*) FROM topics"', 'Query the warehouse'],
+        ])}\n\nSettings: config/default.yaml. Exit codes and files: README.md.`,
+      )
       .strict()
       .recommendCommands()
       .demandCommand(1, 'Name a command.')
@@ -128,7 +150,7 @@ function base(version: string): Argv {
       .alias('h', 'help')
       .showHelpOnFail(false)
       .exitProcess(false)
-      .wrap(columns)
+      .wrap(helpColumns)
   );
 }
 
@@ -140,7 +162,7 @@ function build(own: Argv, command: Command): Argv {
   const flags = flagsOf(command);
   for (const name of flags) own.option(name, optionOf(command, name));
   own.group(flags, 'Options:').group(globalFlags, 'Global options:');
-  return own.example(command.examples.map(([line, what]) => [line, what])).epilogue('');
+  return own.epilogue(exampleList(command.examples));
 }
 
 /** A key in argv is visible to every process of the machine and stays in the shell's history. */

@@ -1,6 +1,6 @@
 import { ExitCode, messageOf, problemText, SignalhouseError, UsageError } from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
-import { type Command, type Context, type Group, readFlags } from './command.js';
+import { type CommandGroup, type Context, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
 import { programVersion } from './setup.js';
@@ -12,12 +12,12 @@ import { printable, wrap } from './text/layout.js';
  */
 export async function run(
   argv: readonly string[],
-  commands: readonly (Command | Group)[],
+  groups: readonly CommandGroup[],
   tuning?: Tuning,
 ): Promise<ExitCode> {
   surviveClosedPipes();
   try {
-    const parsed = await parse(argv, commands, programVersion());
+    const parsed = await parse(argv, groups, programVersion());
     if ('text' in parsed) {
       print(parsed.text);
       return ExitCode.done;

@@ -102,7 +102,8 @@ async function withLog<L extends { readonly config: Config }>(
   const progress =
     pretty && isOne ? new (await import('./progress.js')).TerminalProgress(process.stderr) : undefined;
   const made = createLog({
-    ...{ level: config.log.level, pretty },
+    level: config.log.level,
+    pretty,
     secrets,
     around: progress && ((write) => progress.around(write)),
   });

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { closestMatch } from '../base/closest.js';
-import type { EncryptionKey } from '../base/encryption.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { isLoopback } from '../base/loopback.js';
 import {
   type Checks,
   checkedSettings,
@@ -17,7 +17,6 @@ import {
   settingsIn,
   settingsOf,
 } from './organizations.js';
-import { takeRemoved } from './removed.js';
 import type { Settings } from './schema.js';
 import {
   allSecretVariables,
@@ -27,7 +26,6 @@ import {
   lakeVariables,
   type Place,
   readApiKey,
-  readEncryptionKey,
   type ServeSecrets,
   secretsIn,
   serveVariables,
@@ -39,7 +37,6 @@ export const variables = {
   SIGNALHOUSE_BASE_URL: ['api', 'baseUrl'],
   SIGNALHOUSE_API_KEY_FILE: ['api', 'keyFile'],
   SIGNALHOUSE_DATA_DIR: ['dataDir'],
-  SIGNALHOUSE_ENCRYPTION_KEY_FILE: ['encryption', 'keyFile'],
   SIGNALHOUSE_RATE_LIMIT_REQUESTS: ['rateLimit', 'requests'],
   SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: ['rateLimit', 'windowMs'],
   SIGNALHOUSE_LOG_LEVEL: ['log', 'level'],
@@ -59,6 +56,8 @@ export interface Tuning {
   readonly maxItemBytes?: number;
   /** When a batch is committed. */
   readonly batch?: Readonly<Record<'megabytes' | 'answers' | 'seconds', number>>;
+  /** The memory of the machine or container, in bytes. */
+  readonly memory?: number;
   /** Threads of DuckDB. */
   readonly threads?: number;
   /** How long after a publication a run that is not at its end publishes again. */
@@ -82,11 +81,9 @@ export interface Sources extends Checks, Place {
 export interface Config extends Settings {
   /** Absolute. */
   readonly dataDir: string;
-  /** Read from the file `encryption.keyFile`. */
-  readonly encryptionKey: EncryptionKey | undefined;
   /** The settings file, absolute; undefined where there is none. */
   readonly settingsFile: string | undefined;
-  /** Settings of the file that no longer exist, and what replaces each; variables that look like ours and have no effect. */
+  /** Variables that look like ours and have no effect. */
   readonly warnings: readonly string[];
   readonly tuning: Tuning;
   /** Its name in the list of the file; null where the file has no list. */
@@ -255,6 +252,13 @@ function readCredentials(sources: Sources, read: Read): Credentials {
     const setting = baseUrl === undefined ? 'SIGNALHOUSE_BASE_URL' : named('api.baseUrl');
     problems.push({ setting, problem });
   }
+  if (sources.env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && isElsewhere(baseUrl)) {
+    problems.push({
+      setting: 'NODE_TLS_REJECT_UNAUTHORIZED',
+      problem:
+        'must not be 0: the key would be sent to any server that claims to be the API. For a certificate of your own authority, set NODE_EXTRA_CA_CERTS',
+    });
+  }
   // The variable has one key; of several organizations, one that names a file has its own.
   const isInFile =
     keyFile !== undefined && (isListed || given(sources.env.SIGNALHOUSE_API_KEY) === undefined);
@@ -269,6 +273,12 @@ function readCredentials(sources: Sources, read: Read): Credentials {
     apiKey: typeof key === 'string' ? key : '',
     readKey: isInFile ? () => usable(readKey()) : undefined,
   };
+}
+
+/** Whether requests to an address leave this machine. */
+function isElsewhere(baseUrl: string | undefined): boolean {
+  const address = baseUrl?.trim() ?? '';
+  return URL.canParse(address) && !isLoopback(new URL(address).hostname);
 }
 
 /** A secret that was read again. */
@@ -340,10 +350,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
       : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
-  const warnings = [
-    ...takeRemoved(shared).map((warning) => `${file}: ${warning}`),
-    ...misspelledVariables(sources.env),
-  ];
+  const warnings = misspelledVariables(sources.env);
   const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);
@@ -371,16 +378,11 @@ function readConfig(sources: Sources, withFiles = true): Read {
   };
   const { data, problems: found } = checkedSettings(values, named, sources);
   problems.push(...found);
-  const keyFile = data?.encryption.keyFile ?? null;
-  const key =
-    keyFile === null || !withFiles
-      ? undefined
-      : readEncryptionKey(resolve(cwd, keyFile), named('encryption.keyFile'));
-  if (key && 'problem' in key) problems.push(key);
-  const encryptionKey = key && 'problem' in key ? undefined : key;
   const config = data && {
     ...withAbsolutePaths(data, cwd),
-    ...{ encryptionKey, warnings, tuning: sources.tuning ?? {}, organization: organization?.name ?? null },
+    warnings,
+    tuning: sources.tuning ?? {},
+    organization: organization?.name ?? null,
     jobsAtOnce: Math.min(data.serve.parallel, sources.together ?? 1),
     settingsFile: path,
   };

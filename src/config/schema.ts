@@ -49,7 +49,7 @@ const warehouse = section({
     .regex(/^(auto|\d+(\.\d+)?\s?([KMGT]i?B))$/i, 'must be auto or a size such as 128MB or 2GB')
     .default('auto')
     .describe(
-      'Memory limit of DuckDB, such as 512MB. auto follows the memory of the machine or container: a quarter of it up to 1 GB, 256 MB up to 4 GB, then a sixteenth; at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
+      'Memory limit of DuckDB, such as 512MB. auto is 40 % of the memory of the machine or container, at most 2 GB; jobs of several organizations at the same time share it. What does not fit is spilled to the data directory.',
     ),
 });
 
@@ -58,7 +58,7 @@ const duckdb = section({
     .nullable()
     .default(null)
     .describe(
-      "Directory with DuckDB's extensions (NAME.duckdb_extension), for a machine that cannot reach extensions.duckdb.org. Needed for a lake and for encryption; docs/lake.md says how to get them.",
+      "Directory with DuckDB's extensions (NAME.duckdb_extension), for a machine that cannot reach extensions.duckdb.org. Needed for a lake; docs/lake.md says how to get them.",
     ),
 });
 
@@ -141,14 +141,6 @@ const publish = section({
     .describe(
       'Permissions of the published files, octal: "0440" lets the group of the file read them (the directory must let it in too). Without write permission, DuckDB refuses to open them for writing.',
     ),
-  keep: z
-    .number('must be a whole number of days of at least 0')
-    .int('must be a whole number of days of at least 0')
-    .min(0, 'must be a whole number of days of at least 0')
-    .default(0)
-    .describe(
-      'How many earlier days of signals.duckdb are kept in snapshots/, for signalhouse diff; 0 keeps none, and removes those that are there.',
-    ),
   ...privacy,
   also: z
     .array(
@@ -178,37 +170,14 @@ const publish = section({
 });
 
 const lake = section({
-  kind: z
-    .enum(['iceberg', 'ducklake'])
-    .default('iceberg')
-    .describe('Table format: iceberg (a REST catalog) or ducklake (a PostgreSQL database).'),
   catalog: text
     .optional()
-    .describe(
-      'Address of the catalog: of the Iceberg REST catalog (https://…), or of the PostgreSQL database of DuckLake (postgres://user@host/database). Without it there is no lake.',
-    )
+    .describe('Address of the Iceberg REST catalog. Without it there is no lake.')
     .meta({ example: 'https://catalog.example.com/iceberg' }),
-  warehouse: text
-    .optional()
-    .describe(
-      "iceberg: the catalog's name of the warehouse; ducklake: where files are written, s3://bucket/path.",
-    )
-    .meta({ example: 'signals' }),
-  namespace: text
-    .regex(/^[\w{}-]+$/, 'may have letters, digits, _ and -, and {org} for the id of the organization')
-    .default('signals_{org}')
-    .describe(
-      'Namespace (schema) of the tables; {org} is the id of the organization. Without {org} all organizations share it, which needs lockUrl.',
-    ),
-  lockUrl: text
-    .optional()
-    .describe(
-      'A PostgreSQL database (postgres://user@host/database) whose advisory lock lets one worker publish at a time. Required for a shared namespace.',
-    )
-    .meta({ example: 'postgres://signals@postgres.example.com/signals' }),
+  warehouse: text.optional().describe("The catalog's name of the warehouse.").meta({ example: 'signals' }),
   oauth2Server: text
     .optional()
-    .describe("Where the Iceberg catalog's clients get tokens; without it, v1/oauth/tokens of the catalog.")
+    .describe("Where the catalog's clients get tokens; without it, v1/oauth/tokens of the catalog.")
     .meta({ example: 'https://login.example.com/oauth2/token' }),
   oauth2Scope: text
     .optional()
@@ -229,7 +198,7 @@ const lake = section({
     'What the lake leaves out and masks of the published file: none, analysts or strict.',
   ),
 }).describe(
-  'Where signalhouse lake publishes the tables of the published file. Secrets come from variables or files. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the keys of the object store; SIGNALHOUSE_LAKE_TOKEN (or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET) is for the Iceberg catalog; SIGNALHOUSE_LAKE_USER and SIGNALHOUSE_LAKE_PASSWORD are for PostgreSQL. Each has a variable with _FILE at its end that names a file instead.',
+  'Where signalhouse lake publishes the tables and views of the published file: each organization to a namespace of its own, signals_ID. Secrets come from variables or files. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the keys of the object store; SIGNALHOUSE_LAKE_TOKEN (or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET) is for the catalog. Each has a variable with _FILE at its end that names a file instead.',
 );
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
@@ -317,7 +286,9 @@ const job = z.strictObject({
   ),
   timezone: text
     .default('UTC')
-    .describe('Time zone of the schedule; in the hour that a clock change repeats, a job runs once.'),
+    .describe(
+      'Time zone of the schedule. In the hour that a clock change repeats, a job runs once; one whose hours are * or */n runs as often as in any other hour.',
+    ),
   catchUp: z
     .boolean()
     .default(true)
@@ -480,12 +451,6 @@ const serve = section({
       'Header in which these proxies send the name of the user, instead of a login here; who is to write is in serve.users, without a password.',
     )
     .meta({ example: 'X-Forwarded-User' }),
-  report: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether /report shows the report, with titles of topics and conversations and names of companies and users.',
-    ),
   sendAfterConfirm: z
     .boolean()
     .default(true)
@@ -552,21 +517,12 @@ const retention = section({
       'Days after which the content and the personal fields of messages and people that the API deleted are dropped; 0 drops them at once, never keeps them.',
     ),
   messagesMonths: months.describe(
-    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse retention` says first what that would be.',
+    'Months after which messages lose their content, also those that the API still has; never keeps it. Their rows, times, authors and counts stay. What comes again is dropped on arrival. `signalhouse sync --dry-run` counts it first.',
   ),
   peopleMonths: months.describe(
     'Months without a sign of them (people.last_seen_at) after which people lose their personal fields, likewise; their messages then count for no company.',
   ),
 }).describe('The worker trims its own records at the end of each sync and push.');
-
-const encryption = section({
-  keyFile: text
-    .nullable()
-    .default(null)
-    .describe(
-      'A file that holds the key that encrypts the data directory, for example a mounted secret; without it, nothing is encrypted.',
-    ),
-}).describe('Encryption of the data directory; see docs/privacy.md.');
 
 const log = section({
   level: z
@@ -592,7 +548,6 @@ export const settings = z.strictObject({
   push,
   serve,
   retention,
-  encryption,
   log,
 });
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EncryptionKey } from '../base/encryption.js';
 import type { Problem } from '../base/errors.js';
 import { keyAddressProblem } from '../base/loopback.js';
 
@@ -16,16 +15,16 @@ export const serveVariables = {
   smtpPassword: 'SIGNALHOUSE_SMTP_PASSWORD',
 } as const;
 
-/** The variables of the lake's secrets, which have files in the same way; lake/settings.ts describes each. */
+/** The variables of the lake's secrets, which have files in the same way. */
 export const lakeVariables = {
+  /** The keys of the object store; without them, the Iceberg catalog hands out its own. */
   keyId: 'AWS_ACCESS_KEY_ID',
   secretKey: 'AWS_SECRET_ACCESS_KEY',
   sessionToken: 'AWS_SESSION_TOKEN',
+  /** For the Iceberg catalog: a bearer token, or the client of an OAuth 2 server. */
   token: 'SIGNALHOUSE_LAKE_TOKEN',
   clientId: 'SIGNALHOUSE_LAKE_CLIENT_ID',
   clientSecret: 'SIGNALHOUSE_LAKE_CLIENT_SECRET',
-  user: 'SIGNALHOUSE_LAKE_USER',
-  password: 'SIGNALHOUSE_LAKE_PASSWORD',
 } as const;
 
 export const secretVariables = [...Object.values(serveVariables), ...Object.values(lakeVariables)];
@@ -127,20 +126,6 @@ export function readApiKey(place: Place, file: string | undefined, setting: stri
   if (problem === undefined) return key;
   if (direct !== undefined) return { setting: 'SIGNALHOUSE_API_KEY', problem };
   return { setting, problem: `${file}: ${problem}` };
-}
-
-/** AES-256 has 32 bytes; `openssl rand -base64 32` makes 44 characters. */
-const shortestEncryptionKey = 32;
-
-/** Reads the key that encrypts the data directory. Never quotes it. */
-export function readEncryptionKey(path: string, setting: string): EncryptionKey | Problem {
-  const text = textIn(path, setting);
-  if (typeof text !== 'string') return text;
-  if (/^[\x21-\x7e]*$/.test(text) && text.length >= shortestEncryptionKey) return new EncryptionKey(text);
-  return {
-    setting,
-    problem: `${path}: the key must be one line of at least ${shortestEncryptionKey} printable characters without spaces (openssl rand -base64 32 makes a good one)`,
-  };
 }
 
 /** The variable that a secret comes from, or the file that it names; null when it is not set. Never the secret itself. */

@@ -7,27 +7,17 @@ import type { LakePlace } from './settings.js';
  * it does not know keeps its text, and the hint says where to look.
  */
 
-/** What a publication does about an error. */
-type Recovery = 'retry' | 'unknown' | 'give up';
-
 interface Rule {
   /** What DuckDB says. */
   readonly text: RegExp;
-  readonly recovery: Recovery;
-  message(place: LakePlace, found: RegExpExecArray): string;
-  readonly hint: string | ((place: LakePlace, found: RegExpExecArray) => string);
+  /** What a publication does about it. */
+  readonly recovery: 'retry' | 'unknown' | 'give up';
+  message(place: LakePlace): string;
+  readonly hint: string;
 }
 
-const store = ({ s3, warehouse, kind }: LakePlace) =>
-  `the object store${s3.endpoint === undefined ? '' : ` at ${s3.endpoint}`} (${kind === 'iceberg' ? `warehouse ${warehouse}` : warehouse})`;
-
-const catalogOf = ({ catalog }: LakePlace) => `the catalog at ${withoutLogin(catalog)}`;
-
-/** Whether an address that could not be reached is that of the catalog. */
-const isCatalog = ({ kind, catalog }: LakePlace, [, first, second]: RegExpExecArray) => {
-  const address = (first ?? second ?? '').replace(/^(\w+:\/\/[^/]*).*$/, '$1');
-  return kind === 'iceberg' && catalog.startsWith(address);
-};
+const store = ({ s3, warehouse }: LakePlace) =>
+  `the object store${s3.endpoint === undefined ? '' : ` at ${s3.endpoint}`} (warehouse ${warehouse})`;
 
 /** In the order in which they are tried. */
 const rules: readonly Rule[] = [
@@ -35,39 +25,13 @@ const rules: readonly Rule[] = [
     text: /NoSuchBucket|bucket does not exist/i,
     recovery: 'give up',
     message: (place) => `the bucket does not exist in ${store(place)}`,
-    hint: 'Create the bucket, or correct lake.warehouse (ducklake) or the location of the warehouse in the catalog (iceberg).',
+    hint: 'Create the bucket, or correct the location of the warehouse in the catalog.',
   },
   {
-    text: /transaction conflict|conflict on commit|TransactionContext Error: Failed to commit|CommitFailed|HTTP 409|Conflict_409|could not serialize access|deadlock detected|another transaction has|failed to commit.*(?:conflict|concurrent)|requirement failed|duplicate key value violates unique constraint|Failed to initialize DuckLake.*already exists/i,
+    text: /transaction conflict|conflict on commit|TransactionContext Error: Failed to commit|CommitFailed|HTTP 409|Conflict_409|requirement failed/i,
     recovery: 'retry',
-    message: ({ catalog }) =>
-      `another publication changed the lake at ${withoutLogin(catalog)} at the same time`,
-    hint: 'Run the command again. Where several workers share a namespace, set lake.lockUrl.',
-  },
-  {
-    text: /password authentication failed|no password supplied|role "[^"]*" does not exist|pg_hba\.conf|permission denied for/i,
-    recovery: 'give up',
-    message: (place) => `${catalogOf(place)} refuses the user or the password`,
-    hint: 'Check SIGNALHOUSE_LAKE_USER and SIGNALHOUSE_LAKE_PASSWORD (or their files), or the user in lake.catalog.',
-  },
-  {
-    text: /database "([^"]*)" does not exist/i,
-    recovery: 'give up',
-    message: (place, [, name]) => `${catalogOf(place)} has no database ${name}`,
-    hint: 'Create the database, or correct lake.catalog.',
-  },
-  {
-    text: /creating a new DuckLake is explicitly disabled/i,
-    recovery: 'give up',
-    message: (place) => `there is no lake in ${catalogOf(place)} yet`,
-    hint: 'Run signalhouse lake init, or signalhouse lake publish.',
-  },
-  {
-    text: /DATA_PATH parameter "([^"]*)" does not match existing data path in the catalog "([^"]*)"/i,
-    recovery: 'give up',
-    message: (place, [, given, existing]) =>
-      `${catalogOf(place)} keeps its files in ${existing}, and lake.warehouse is ${given}`,
-    hint: (_place, [, , existing]) => `Set lake.warehouse to ${existing}, or use another database.`,
+    message: ({ catalog }) => `another publication changed the lake at ${catalog} at the same time`,
+    hint: 'Run the command again.',
   },
   {
     text: /InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|HTTP (?:code )?403|Forbidden|UnsupportedAlgorithm|HTTP (?:code )?401|Unauthorized/i,
@@ -80,34 +44,19 @@ const rules: readonly Rule[] = [
     recovery: 'give up',
     message: (place) =>
       `${store(place)} does not have what the catalog names: the bucket or a file is missing`,
-    hint: 'Check that the bucket exists and that lake.s3 names the store that the catalog uses. A file that somebody removed is only in a backup: run signalhouse lake drop, then publish again.',
+    hint: 'Check that the bucket exists and that lake.s3 names the store that the catalog uses. Only a backup has a file that was removed: run signalhouse lake drop, then publish again.',
   },
   {
-    text: /connection to server at "[^"]*"[^:]*(?:failed)?: (.*)|could not translate host name|Unable to connect to Postgres/i,
+    text: /Could not (?:connect to server|resolve hostname)|(?:Connection|Timeout|Failed to read|Server sent)[^']*error for HTTP \w+ to '/i,
     recovery: 'unknown',
-    message: (place, [, reason]) =>
-      `${catalogOf(place)} cannot be reached${reason === undefined ? '' : `: ${reason}`}`,
-    hint: 'Check lake.catalog and that PostgreSQL is running, then run the command again.',
-  },
-  {
-    text: /server closed the connection|SSL connection has been closed|terminating connection|no connection to the server|connection (?:not open|reset)/i,
-    recovery: 'unknown',
-    message: (place) => `${catalogOf(place)} closed the connection`,
-    hint: 'Check that PostgreSQL is running, then run the command again.',
-  },
-  {
-    text: /Could not (?:connect to server|resolve hostname)[^']*'([^']*)'|(?:Connection|Timeout|Failed to read|Server sent)[^']*error for HTTP \w+ to '([^']*)'/i,
-    recovery: 'unknown',
-    message: (place, found) =>
-      `${isCatalog(place, found) ? catalogOf(place) : store(place)} cannot be reached`,
-    hint: (place, found) =>
-      `Check ${isCatalog(place, found) ? 'lake.catalog' : 'lake.s3.endpoint'} and that it is running, then run the command again.`,
+    // Whether the catalog answers is checked before.
+    message: (place) => `${store(place)} or the catalog at ${place.catalog} cannot be reached`,
+    hint: 'Check lake.s3.endpoint and lake.catalog, and that both are running, then run the command again.',
   },
   {
     text: /HTTP (?:code )?5\d\d|ServiceUnavailable|InternalServerError|SlowDown/i,
     recovery: 'unknown',
-    message: ({ catalog }) =>
-      `the services of the lake at ${withoutLogin(catalog)} answer with an error of their own`,
+    message: ({ catalog }) => `the services of the lake at ${catalog} answer with an error of their own`,
     hint: 'Look into the log of the catalog and of the object store, then run the command again.',
   },
 ];
@@ -117,14 +66,11 @@ export function lakeFault(error: unknown, place: LakePlace, secrets: readonly st
   if (error instanceof LakeError) return error;
   const cause = causeOf(error);
   if (cause instanceof SignalhouseError) return cause;
-  const text = withoutSecrets(messageOf(cause), secrets);
-  for (const { text: pattern, recovery, message, hint } of rules) {
-    const found = pattern.exec(text);
-    if (!found) continue;
-    const what = typeof hint === 'string' ? hint : hint(place, found);
-    return new LakeError(message(place, found), recovery, { hint: what, cause: new Error(text) });
-  }
-  return new LakeError(`the lake at ${withoutLogin(place.catalog)}: ${firstLine(text)}`, 'give up', {
+  const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), messageOf(cause));
+  const rule = rules.find((one) => one.text.test(text));
+  if (rule)
+    return new LakeError(rule.message(place), rule.recovery, { hint: rule.hint, cause: new Error(text) });
+  return new LakeError(`the lake at ${place.catalog}: ${firstLine(text)}`, 'give up', {
     hint: 'The local warehouse is not affected. docs/lake.md says what the catalogs and object stores need.',
     cause: new Error(text),
   });
@@ -138,14 +84,4 @@ function causeOf(error: unknown): unknown {
   if (error instanceof StorageError && (outOfMemory(error) || /No space left/.test(messageOf(error.cause))))
     return error;
   return error instanceof StorageError && error.cause instanceof Error ? error.cause : error;
-}
-
-/** A text without secrets, and without passwords of PostgreSQL addresses, which DuckDB quotes. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
-  return known.replaceAll(/password=('[^']*'|\S+)/gi, 'password=***');
-}
-
-export function withoutLogin(address: string): string {
-  return address.replace(/\/\/[^/?#]*@/, '//');
 }

@@ -1,38 +1,33 @@
-import { createHash } from 'node:crypto';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../base/clock.js';
-import { EncryptionKey } from '../base/encryption.js';
-import { LakeError, messageOf, type SignalhouseError } from '../base/errors.js';
+import { LakeError, type SignalhouseError, StorageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { backoffMs, retrying } from '../base/retry.js';
 import { Scope } from '../base/scope.js';
-import { saltOf, useSalt } from '../warehouse/privacy/masks.js';
-import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
+import type { Settings } from '../config/schema.js';
+import type { LakeSecrets } from '../config/secrets.js';
 import { fullestIn, refuseLog } from '../warehouse/read/query.js';
-import { identifier, literal } from '../warehouse/sql.js';
-import { keyFault } from '../warehouse/store/encryption.js';
-import { attaching, type Limits, openInstance } from '../warehouse/store/engine.js';
+import { identifier } from '../warehouse/sql.js';
+import { attaching as attachingFile, type Limits, openInstance } from '../warehouse/store/engine.js';
 import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
 import { PrivateFolder } from '../warehouse/store/private-folder.js';
 import { Session, type Statements } from '../warehouse/store/session.js';
-import { type Catalog, catalogOf, lake, refuseAccess } from './catalog.js';
-import { lakeFault, withoutLogin, withoutSecrets } from './errors.js';
-import { attachMarker } from './marker.js';
-import { type LakePlace, type LakeSecrets, namespaceOf, secretTexts, withLogin } from './settings.js';
-import { identityOf, readSnapshot, type Snapshot, snapshotName } from './source.js';
+import { attaching, lake, refuseAccess } from './catalog.js';
+import { lakeFault } from './errors.js';
+import { RestCatalog } from './rest.js';
+import { type LakePlace, namespaceOf, secretTexts } from './settings.js';
+
+/** The name by which the published file is attached: that of the file, which users' views may name. */
+export const snapshotName = 'signals';
 
 export interface LakeParts {
   readonly dataDir: string;
   readonly place: LakePlace;
   readonly secrets: LakeSecrets;
   readonly extensionDirectory: string | null;
-  /** The key of the data directory, as text: it is sent to another process. */
-  readonly encryptionKey: string | null;
-  /** What is left out and masked. */
-  readonly profile: PrivacySettings['profile'];
+  /** What some views show of the settings. */
+  readonly analysis: Settings['analysis'];
   readonly limits: Limits;
-  readonly programVersion: string;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Rolls back what is not committed yet. */
   readonly stop: AbortSignal;
@@ -48,114 +43,109 @@ export interface LakeNote {
 }
 
 export interface LakeAbout {
-  readonly kind: LakePlace['kind'];
   readonly namespace: string;
-  readonly organization: Snapshot['organization'];
+  readonly organization: { readonly id: string; readonly name: string | null };
+}
+
+/** What a lake is compared with: the published file. */
+export interface SnapshotFacts {
+  /** The last run that is in it. */
+  readonly runId: string;
+  /** The greatest number of a migration. */
+  readonly schemaVersion: number;
 }
 
 /** The lake and the published file, attached to one database in memory. */
-export interface OpenLake {
+export interface OpenLake extends LakeAbout {
   readonly parts: LakeParts;
   readonly session: Session;
-  readonly catalog: Catalog;
-  readonly snapshot: Snapshot;
-  readonly namespace: string;
-  readonly org: string;
-  readonly about: LakeAbout;
+  readonly rest: RestCatalog;
+  readonly snapshot: SnapshotFacts;
+  /** Where a masked copy of the published file may be for a while. */
+  readonly scratchFile: string;
   /** Attaches the lake again, without anything that was kept of its catalog. */
   reattach(): Promise<void>;
   /** The error as the lake's own. */
   fault(error: unknown): SignalhouseError;
 }
 
-/**
- * Opens the lake for `work` and closes it afterwards. `writes` creates the catalog where it is missing, and keeps other
- * publications of this data directory out.
- */
-export async function withLake<T>(
-  parts: LakeParts,
-  { writes }: { readonly writes: boolean },
-  work: (open: OpenLake) => Promise<T>,
-): Promise<T> {
+/** Opens the lake for `work` and closes it afterwards. */
+export async function withLake<T>(parts: LakeParts, work: (open: OpenLake) => Promise<T>): Promise<T> {
   const { dataDir, place, secrets } = parts;
-  const hidden = secretTexts(place, secrets);
+  const hidden = secretTexts(secrets);
   const fault = (error: unknown) => (parts.stop.aborted ? stopped() : lakeFault(error, place, hidden));
   // Its profile is the lake's own: the published file may leave out more.
   const published = fullestIn(dataDir);
-  const identity = identityOf(published);
   return Scope.run(async (scope) => {
     const folder = PrivateFolder.for(dataDir, published);
     if (folder) scope.defer(folder.remove);
     else refuseLog(published);
     const session = await openSession(parts, scope, folder?.spill ?? '');
-    await attachSnapshot(session, published, folder?.file);
+    await session.run(attachingFile(folder?.file ?? published, snapshotName, 'read'));
     folder?.forgetFile();
-    const policy = policyOf({ profile: parts.profile, exclude: [], mask: {} });
-    if (!policy.isFull) await session.run(useSalt(saltOf(dataDir), policy));
-    const snapshot = await readSnapshot(session, policy, identity);
-    if (writes) await attachMarker(session, dataDir, parts.log);
-    const catalog = catalogOf(place, secrets);
-    const attach = async () => {
+    const { organization, ...snapshot } = await factsOf(session);
+    const reattach = async () => {
       await session.run(`DETACH DATABASE IF EXISTS ${lake}`);
-      for (const statement of catalog.attach({ create: writes })) await session.run(statement);
+      for (const statement of attaching(place, secrets)) await session.run(statement);
     };
-    const { organization } = snapshot;
-    const namespace = namespaceOf(place, organization.id);
-    const about = { kind: place.kind, namespace, organization };
-    const open = {
-      ...{ parts, session, catalog, snapshot, namespace, org: organization.id, about },
-      ...{ reattach: attach, fault },
+    const open: OpenLake = {
+      parts,
+      session,
+      rest: new RestCatalog(place, secrets),
+      snapshot,
+      organization,
+      namespace: namespaceOf(organization.id),
+      scratchFile: folder ? join(dirname(folder.file), 'masked.duckdb') : ':memory:',
+      reattach,
+      fault,
     };
-    await catalog.check();
-    // Workers of several organizations may create the catalog at the same moment.
-    await retried(open, attach, (error) => error.recovery === 'retry');
+    await open.rest.check();
+    await reattach();
     return work(open);
   }).catch((error: unknown) => {
     throw fault(error);
   });
 }
 
-async function attachSnapshot(session: Session, published: string, file = published): Promise<void> {
-  const { encryptionKey } = session;
-  try {
-    await session.run(...attaching(file, snapshotName, { access: 'read', encryptionKey }));
-  } catch (error) {
-    throw keyFault(published, encryptionKey, error) ?? error;
-  }
-}
-
 async function openSession(
-  { dataDir, place, limits, extensionDirectory, encryptionKey: keyText, stop }: LakeParts,
+  { dataDir, limits, extensionDirectory, stop }: LakeParts,
   scope: Scope,
   spill: string,
 ): Promise<Session> {
-  const encryptionKey = keyText === null ? undefined : new EncryptionKey(keyText);
-  const instance = await openInstance(':memory:', {
-    ...{ ...limits, access: 'write', spill },
-    ...{ encryptionKey, extensionDirectory },
-  });
+  const instance = await openInstance(':memory:', { ...limits, access: 'write', spill });
   scope.defer(() => instance.closeSync());
   const connection = await instance.connect();
-  // The extension for PostgreSQL asks for stored secrets and fails without that storage: it gets an empty one.
-  await connection.run(
-    `SET secret_directory = ${literal(join(dataDir, '.no-secrets'))}; SET allow_persistent_secrets = true`,
-  );
-  const purpose = `a lake of the kind ${place.kind}`;
-  for (const name of extensionsOf[place.kind]) {
-    await loadExtension(connection, name, { extensionDirectory, purpose });
-  }
+  for (const name of extensionsOf.lake)
+    await loadExtension(connection, name, { extensionDirectory, purpose: 'a lake' });
   const interrupt = () => connection.interrupt();
   stop.addEventListener('abort', interrupt, { once: true });
   scope.defer(() => stop.removeEventListener('abort', interrupt));
   const session = await Session.on(
-    { encryptionKey, connect: async () => connection, closeSync: () => instance.closeSync() },
+    async () => ({ connect: async () => connection, closeSync: () => instance.closeSync() }),
     dataDir,
   );
   scope.defer(() => session.close());
   return session;
 }
 
-const mostAttempts = 6;
+async function factsOf(session: Session): Promise<SnapshotFacts & Pick<LakeAbout, 'organization'>> {
+  const [organization] = await session.all<LakeAbout['organization']>(
+    `SELECT id, name FROM ${snapshotName}.main.organizations LIMIT 1`,
+  );
+  if (!organization) {
+    throw new StorageError('signals.duckdb has no organization yet', {
+      hint: 'Run signalhouse sync until it has stored the organization, then publish to the lake.',
+    });
+  }
+  const [facts] = await session.all<SnapshotFacts>(
+    `SELECT (SELECT coalesce(max(run_id), '') FROM ${snapshotName}.ops.runs) AS "runId",
+            (SELECT max(version) FROM ${snapshotName}.ops.migrations) AS "schemaVersion"`,
+  );
+  if (!facts) throw new Error('a query without FROM returned no row');
+  return { ...facts, organization };
+}
+
+const maxAttempts = 6;
 
 /**
  * Runs `work` until it succeeds, fails with an error that `again` does not accept, or has failed six times. Pauses grow with
@@ -163,19 +153,19 @@ const mostAttempts = 6;
  */
 export async function retried<T>(
   open: OpenLake,
-  work: (attempt: number) => Promise<T>,
+  work: () => Promise<T>,
   again: (error: LakeError) => boolean,
 ): Promise<T> {
   const { log, stop: signal } = open.parts;
   return retrying(
     async (attempt) => {
       if (attempt > 1) await open.reattach();
-      return work(attempt);
+      return work();
     },
     (error, failures) => {
       const fault = open.fault(error);
-      if (failures >= mostAttempts || !(fault instanceof LakeError) || !again(fault)) return undefined;
-      log.info(`${fault.message}; trying again (${failures} of ${mostAttempts - 1})`);
+      if (failures >= maxAttempts || !(fault instanceof LakeError) || !again(fault)) return undefined;
+      log.info(`${fault.message}; trying again (${failures} of ${maxAttempts - 1})`);
       return Math.random() * backoffMs(failures, 500);
     },
     { clock: systemClock, signal },
@@ -190,102 +180,8 @@ export function throwWhenStopped({ stop }: Pick<LakeParts, 'stop'>): void {
 }
 
 function stopped(): LakeError {
-  return new LakeError('publishing to the lake was stopped; the lake is as it was', 'give up', {
+  return new LakeError('publishing to the lake was stopped; the lake is unchanged', 'give up', {
     hint: 'Run the command again: it continues with what has changed since the last publication.',
-  });
-}
-
-/** Runs `work` while this process holds the lock of the namespace, where there is one. */
-export async function locked<T>(open: OpenLake, work: () => Promise<T>): Promise<T> {
-  const { place, secrets, log, stop } = open.parts;
-  if (place.lockUrl === undefined) return work();
-  const what = [place.kind, withoutLogin(place.catalog), place.warehouse, open.namespace].join(' ');
-  const lock = await takeLock(place.lockUrl, secrets, what, { log, stop });
-  try {
-    // Once the lock is lost, another worker may write.
-    const lost = lock.lost.then(() => {
-      throw new LakeError('the connection that holds the lock was lost while publishing', 'give up', {
-        hint: 'Check that the PostgreSQL of lake.lockUrl is running, then run the command again: it continues where it was.',
-      });
-    });
-    return await Promise.race([work(), lost]);
-  } finally {
-    await lock.release();
-  }
-}
-
-interface PublishLock {
-  /** Resolves when the lock is lost: then another worker may write. */
-  readonly lost: Promise<void>;
-  release(): Promise<void>;
-}
-
-/** Longer than a first publication of a large organization takes. */
-const longestWaitMs = 60 * 60_000;
-
-/**
- * Takes PostgreSQL's advisory lock for one namespace, and waits while another worker holds it. The server frees it when
- * this process ends, however it ends. Needs a connection of its own: behind a pooler, one that keeps sessions.
- */
-async function takeLock(
-  lockUrl: string,
-  secrets: LakeSecrets,
-  what: string,
-  options: { readonly log: Pick<Log, 'info'>; readonly stop: AbortSignal },
-): Promise<PublishLock> {
-  const { default: pg } = await import('pg');
-  const url = withLogin(lockUrl, secrets);
-  const client = new pg.Client({
-    connectionString: url.href,
-    application_name: 'signalhouse lake',
-    keepAlive: true,
-    connectionTimeoutMillis: 10_000,
-  });
-  let lose: () => void = () => undefined;
-  const lost = new Promise<void>((resolve) => {
-    lose = resolve;
-  });
-  client.on('error', () => lose());
-  client.on('end', () => lose());
-  try {
-    await client.connect();
-    const key = createHash('sha256').update(`signalhouse lake ${what}`).digest().readBigInt64BE().toString();
-    const started = Date.now();
-    for (let told = false; ; told = true) {
-      const { rows } = await client.query<{ taken: boolean }>(
-        'SELECT pg_try_advisory_lock($1::BIGINT) AS taken',
-        [key],
-      );
-      if (rows[0]?.taken === true) break;
-      if (!told) options.log.info('another worker is publishing to this namespace; waiting for its lock');
-      if (Date.now() - started > longestWaitMs)
-        throw new Error(`another worker has held the lock for an hour`);
-      // With jitter, so that many workers do not ask at the same moments.
-      await delay(100 + Math.random() * 400, undefined, { signal: options.stop });
-    }
-  } catch (error) {
-    await client.end().catch(() => undefined);
-    options.stop.throwIfAborted();
-    throw lockFault(error, lockUrl, [decodeURIComponent(url.password)]);
-  }
-  return { lost, release: () => client.end().catch(() => undefined) };
-}
-
-/** PostgreSQL's codes for a refused login. */
-const refusedLogin = new Set(['28P01', '28000']);
-
-function lockFault(error: unknown, lockUrl: string, secrets: readonly string[]): LakeError {
-  const { code } = error as { code?: unknown };
-  const where = withoutLogin(lockUrl);
-  const hidden = secrets.filter((one) => one !== '');
-  if (typeof code === 'string' && refusedLogin.has(code)) {
-    return new LakeError(`the lock at ${where} refuses the user or the password`, 'give up', {
-      hint: 'Check SIGNALHOUSE_LAKE_USER and SIGNALHOUSE_LAKE_PASSWORD (or their files), or the user in lake.lockUrl.',
-    });
-  }
-  const reason = withoutSecrets(messageOf(error) || String(code), hidden);
-  return new LakeError(`the lock at ${where} cannot be taken: ${reason}`, 'give up', {
-    hint: 'Check lake.lockUrl and that PostgreSQL is running, then run the command again. Nothing was published.',
   });
 }
 
@@ -293,24 +189,23 @@ function lockFault(error: unknown, lockUrl: string, secrets: readonly string[]):
  * Runs `work` in a transaction that changes rows of the lake; `work` names the tables that it writes to.
  *
  * When no answer to the commit arrives, DuckDB takes it for failed and removes the files that it wrote, although the catalog may
- * have committed them: the lake would name files that are gone (seen with DuckDB 1.5.5 in both formats; Iceberg reports it as a
- * conflict, because the request is sent again). So the object store refuses to remove files while the commit runs. Those of
+ * have committed them: the lake would name files that are gone (seen with DuckDB 1.5.5; it is reported as a conflict,
+ * because the request is sent again). So the object store refuses to remove files while the commit runs. Those of
  * a commit that did fail remain, and are removed like other orphan files (docs/lake.md).
  */
 export async function writeLake<T>(
-  open: OpenLake,
+  { session, rest, namespace, parts }: OpenLake,
   work: (tx: Statements, written: Set<string>) => Promise<T>,
 ): Promise<T> {
-  const { session, catalog, namespace, parts } = open;
   const secrets: string[] = [];
   try {
     return await session.transaction(async (tx) => {
       const written = new Set<string>();
       const done = await work(tx, written);
-      for (const folder of await catalog.dataFolders(namespace, [...written])) {
+      for (const table of written) {
         const name = `lake_keep_${secrets.length}`;
         secrets.push(name);
-        await tx.run(refuseAccess(parts.place, name, folder));
+        await tx.run(refuseAccess(parts.place, name, await rest.dataFolder(namespace, table)));
       }
       return done;
     });

@@ -1,8 +1,8 @@
 import { answerTask } from '../base/processes.js';
 import type { LakeNote, LakeTaskParts } from './open.js';
 import { lakeStatus } from './publications.js';
-import { initLake, type PublishOptions, publishToLake } from './publish.js';
-import { dropFromLake, expireLake } from './remove.js';
+import { initLake, publishToLake } from './publish.js';
+import { dropFromLake } from './remove.js';
 
 /**
  * The program of the process that app/lake.ts starts. DuckDB's extensions for object stores and catalogs run here and nowhere
@@ -10,27 +10,20 @@ import { dropFromLake, expireLake } from './remove.js';
  */
 
 /** What the process can do, by the name of the command. */
-const commands = {
-  init: initLake,
-  publish: publishToLake,
-  status: lakeStatus,
-  drop: dropFromLake,
-  expire: expireLake,
-};
+const commands = { init: initLake, publish: publishToLake, status: lakeStatus, drop: dropFromLake };
 export type LakeCommands = typeof commands;
 
 /** What the process is asked to do. */
 export interface LakeTask {
   readonly command: keyof LakeCommands;
-  readonly options: PublishOptions;
   readonly parts: LakeTaskParts;
 }
 
-answerTask<LakeTask, LakeNote>(({ command, options, parts }, say, stop) => {
+answerTask<LakeTask, LakeNote>(({ command, parts }, say, stop) => {
   const logged =
     (level: LakeNote['level']) =>
     (...[first, text]: readonly unknown[]) =>
       void say({ level, text: typeof first === 'string' ? first : String(text ?? '') });
   const log = { info: logged('info'), warn: logged('warn') };
-  return commands[command]({ ...parts, stop, log }, options);
+  return commands[command]({ ...parts, stop, log });
 });

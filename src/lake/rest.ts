@@ -1,6 +1,8 @@
 import { firstLine, LakeError, messageOf } from '../base/errors.js';
 import { isObject, jsonOf } from '../base/json.js';
-import type { LakePlace, LakeSecrets } from './settings.js';
+import type { LakeSecrets } from '../config/secrets.js';
+import type { LakeTable } from './catalog.js';
+import { type LakePlace, tokenServer } from './settings.js';
 
 /**
  * What DuckDB does not do with an Iceberg REST catalog: list the tables of one namespace without asking for every other one,
@@ -34,8 +36,6 @@ const timeoutMs = 60_000;
 export class RestCatalog {
   #token: string | undefined;
   #root: Promise<string> | undefined;
-  /** Whether the catalog has accepted the warehouse. */
-  #isKnown = false;
 
   constructor(
     private readonly place: LakePlace,
@@ -79,17 +79,13 @@ export class RestCatalog {
   }
 
   /** Sets the comments of a table and its columns where they differ. */
-  async describe(
-    namespace: string,
-    table: string,
-    comment: string | null,
-    columns: ReadonlyMap<string, string | null>,
-  ): Promise<void> {
+  async describe(namespace: string, { name: table, comment, columns }: LakeTable): Promise<void> {
+    const comments = new Map(columns.map((one) => [one.name, one.comment]));
     const metadata = await this.#metadata(namespace, table);
     const schema = metadata?.schemas.find((one) => one['schema-id'] === metadata['current-schema-id']);
     if (!metadata || !schema) return;
     const fields = schema.fields.map((field) => {
-      const doc = columns.get(field.name);
+      const doc = comments.get(field.name);
       return doc ? { ...field, doc } : field;
     });
     const isNew = fields.some(({ doc }, index) => doc !== schema.fields[index]?.doc);
@@ -129,7 +125,6 @@ export class RestCatalog {
     if (answer === null) throw this.#fault(404);
     const of = (part: unknown) =>
       isObject(part) && typeof part.prefix === 'string' ? part.prefix : undefined;
-    this.#isKnown = true;
     const prefix = of(answer.overrides) ?? of(answer.defaults);
     // As it is: Nessie has encoded it already.
     return prefix === undefined ? 'v1/' : `v1/${prefix}/`;
@@ -201,7 +196,7 @@ export class RestCatalog {
   }
 
   #fault(status: number, body = ''): LakeError {
-    const { catalog, warehouse } = this.place;
+    const { catalog } = this.place;
     const said = jsonOf(body);
     const detail = isObject(said) && isObject(said.error) ? `: ${firstLine(String(said.error.message))}` : '';
     const at = `the catalog at ${catalog}`;
@@ -214,21 +209,16 @@ export class RestCatalog {
       const message = `another writer changed the lake at ${catalog} at the same time${detail}`;
       return new LakeError(message, 'retry', { hint: 'Run the command again.' });
     }
-    if (!this.#isKnown) {
-      const hint = 'Check lake.warehouse, and that lake.catalog ends where v1/config begins.';
-      const message = `${at} does not accept the warehouse ${warehouse} (${status})${detail}`;
-      return new LakeError(message, 'give up', { hint });
-    }
-    const hint = 'Look into the log of the catalog, then run the command again.';
-    return new LakeError(`${at} answers ${status}${detail}`, status >= 500 ? 'unknown' : 'give up', { hint });
+    const hint =
+      'Check lake.warehouse, and that lake.catalog ends where v1/config begins; the log of the catalog may say more.';
+    return new LakeError(
+      `${at} answers ${status} for the warehouse ${this.place.warehouse}${detail}`,
+      status >= 500 ? 'unknown' : 'give up',
+      { hint },
+    );
   }
 }
 
 function pathOf(namespace: string, table: string): string {
   return `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
-}
-
-/** Where tokens for the catalog come from. */
-export function tokenServer({ catalog, oauth2Server }: LakePlace): string {
-  return oauth2Server ?? `${catalog.replace(/\/+$/, '')}/v1/oauth/tokens`;
 }

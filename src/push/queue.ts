@@ -3,8 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { type Clock, iso, millis } from '../base/clock.js';
-import type { DataDir } from '../base/encryption.js';
-import { messageOf, StorageError, UsageError } from '../base/errors.js';
+import { messageOf, StorageError } from '../base/errors.js';
 import { portions } from '../base/group-by.js';
 import { Journal } from '../base/journal.js';
 import { type Log, silentLog } from '../base/log.js';
@@ -65,11 +64,11 @@ export class Queue {
   /** Reads the table and replays the journal over it: after a kill or a restore the table may be behind. */
   static async open(
     store: Pick<Warehouse, 'all' | 'transaction'>,
-    dataDir: DataDir,
+    folder: { readonly dataDir: string },
     clock: Clock,
     log?: Log,
   ): Promise<Queue> {
-    const journal = new ChangeJournal(dataDir, log);
+    const journal = new ChangeJournal(folder, log);
     const changes = await readChanges(store);
     const newer = journal.replayOver(changes);
     const queue = new Queue(store, journal, clock, changes);
@@ -203,9 +202,13 @@ function changeId(now: string, serial: number): string {
 }
 
 /** The current queue, oldest first, without holding the warehouse: the published file, with the journal replayed over it. */
-export async function readQueue(published: Store | null, dataDir: DataDir, log?: Log): Promise<Change[]> {
+export async function readQueue(
+  published: Store | null,
+  folder: { readonly dataDir: string },
+  log?: Log,
+): Promise<Change[]> {
   const changes = published ? await readChanges(published) : new Map<string, Change>();
-  new ChangeJournal(dataDir, log).replayOver(changes);
+  new ChangeJournal(folder, log).replayOver(changes);
   return oldestFirst(changes);
 }
 
@@ -225,14 +228,14 @@ export class ChangeJournal {
   readonly #file: Journal;
   readonly #log: Log;
 
-  constructor({ dataDir, encryptionKey }: DataDir, log: Log = silentLog) {
-    this.#file = new Journal(journalPath(dataDir), encryptionKey);
+  constructor({ dataDir }: { readonly dataDir: string }, log: Log = silentLog) {
+    this.#file = new Journal(journalPath(dataDir));
     this.#log = log;
   }
 
   /**
    * Replaces changes from the table with the newer states in the journal, and returns those. A line that is not a change is
-   * skipped with a warning. Throws UsageError when a line is encrypted with another key.
+   * skipped with a warning.
    */
   replayOver(changes: Map<string, Change>): Change[] {
     const newer = new Map<string, Change>();
@@ -282,8 +285,6 @@ export class ChangeJournal {
     try {
       return work();
     } catch (error) {
-      // The key is wrong.
-      if (error instanceof UsageError) throw error;
       throw new StorageError(
         `the journal of changes ${this.#file.path} cannot be read or written: ${messageOf(error)}`,
         {

@@ -30,8 +30,16 @@ export function weeklyColumns(
   return drawn(label, (width) => {
     const every = Math.max(1, Math.ceil(weeks.length / (width === widths.wide ? 13 : 5)));
     const valueAxis: Axis = {
-      ...{ scale: 'y', orient: 'left', domain: false, ticks: false, tickCount: 4, tickMinStep: 1 },
-      ...{ grid: true, gridColor: 'var(--line)', format: '~s', labelPadding: 6 },
+      scale: 'y',
+      orient: 'left',
+      domain: false,
+      ticks: false,
+      tickCount: 4,
+      tickMinStep: 1,
+      grid: true,
+      gridColor: 'var(--line)',
+      format: '~s',
+      labelPadding: 6,
       ...axisText,
     };
     const weekAxis: Axis = {
@@ -119,7 +127,7 @@ export function bars(label: string, rows: readonly Bar[]): Promise<Html> {
     const text = (field: string, x: Place, offset: number, color: string): Mark => ({
       type: 'text',
       from: { data: 'texts' },
-      encode: { enter: { ...{ x, y: y(offset), text: { field }, ...markText(color) } } },
+      encode: { enter: { x, y: y(offset), text: { field }, ...markText(color) } },
     });
     return {
       ...frame(width, rows.length * rowHeight, { left: 0, right: 0, top: 0, bottom: 0 }),
@@ -134,8 +142,11 @@ export function bars(label: string, rows: readonly Bar[]): Promise<Html> {
           from: { data: 'pieces' },
           encode: {
             enter: {
-              ...{ x: { field: 'x' }, width: { field: 'width' }, fill: { field: 'color' } },
-              ...{ y: y(beside ? 7 : 23), height: { value: beside ? 17 : 14 } },
+              x: { field: 'x' },
+              width: { field: 'width' },
+              fill: { field: 'color' },
+              y: y(beside ? 7 : 23),
+              height: { value: beside ? 17 : 14 },
             },
           },
         },
@@ -148,7 +159,11 @@ export function bars(label: string, rows: readonly Bar[]): Promise<Html> {
 const font = 'system-ui, sans-serif';
 const axisText: Partial<Axis> = { labelFont: font, labelFontSize: 12, labelColor: 'var(--quiet)' };
 const placeAxis: Axis = {
-  ...{ scale: 'x', orient: 'bottom', ticks: false, domainColor: 'var(--line)', labelPadding: 8 },
+  scale: 'x',
+  orient: 'bottom',
+  ticks: false,
+  domainColor: 'var(--line)',
+  labelPadding: 8,
   ...axisText,
 };
 

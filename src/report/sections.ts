@@ -114,7 +114,8 @@ async function backlogOver(
 ): Promise<Html | null> {
   const series = parts
     .map(({ name, color, rows }) => ({
-      ...{ name, color },
+      name,
+      color,
       values: weeks.map((week) =>
         rows.filter((row) => row.week === week).reduce((sum, { open }) => sum + open, 0),
       ),
@@ -419,7 +420,8 @@ async function sources({ header, sources: rows }: ReportData): Promise<Html> {
   const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
   const weeks = everyWeek(rows, header.as_of);
   const seriesOf = (name: string, index: number, isOf: (source: string) => boolean) => ({
-    ...{ name, color: colorAt(index) },
+    name,
+    color: colorAt(index),
     values: weeks.map((at) => sum(named.filter(({ week, source }) => week === at && isOf(source)))),
   });
   const series = own.map((name, index) => seriesOf(name, index, (source) => source === name));

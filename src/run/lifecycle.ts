@@ -16,11 +16,10 @@ import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
 import type { Tuning } from '../config/load.js';
 import { attributeTexts } from '../warehouse/attributes.js';
-import type { TooOld } from '../warehouse/forget/batch.js';
-import type { Age } from '../warehouse/forget/forget.js';
+import type { Age } from '../warehouse/forget/expire.js';
+import type { TooOld } from '../warehouse/forget/strip.js';
 import { Batcher } from '../warehouse/load/batcher.js';
-import { type Published, unknownMembersTexts } from '../warehouse/publish.js';
-import { unlessStopped } from '../warehouse/store/compact.js';
+import type { Published } from '../warehouse/publish.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import { leftOutTexts } from '../warehouse/user-views.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -29,7 +28,6 @@ import { type RequestCounts, RunTally, requestRecord } from './tally.js';
 
 /** The settings that every run uses, in the shape of the configuration. */
 export interface RunSettings {
-  readonly publish?: { readonly keep: number };
   readonly retention: Retention;
   readonly tuning?: Tuning;
 }
@@ -210,19 +208,8 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
-    const compactWhen = unlessStopped(options.stop, parts.config.tuning?.compactWhen);
-    const { path, bytes, ms, userViews, attributes, unknownMembers, notKept } = await warehouse.publish({
-      compactWhen,
-    });
-    context.notes.push(
-      ...leftOutTexts(userViews),
-      ...attributeTexts(attributes),
-      ...unknownMembersTexts(unknownMembers),
-    );
-    if (notKept !== null) context.notes.push(notKept);
-    // After it: what it replaced may be a kept snapshot now.
-    const expiredNote = await expireSnapshots(parts, endedAt);
-    if (expiredNote !== null) context.notes.push(expiredNote);
+    const { path, bytes, ms, userViews, attributes } = await warehouse.publish();
+    context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
     return { report, error, published: { path, bytes, ms, userViews } };
   });
@@ -233,50 +220,23 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
  * of them alone takes for old stays. Returns a note when it deletes nothing, because no answer confirms the time.
  */
 async function trim<Settings extends RunSettings>(
-  { warehouse, clock, config: { retention, publish } }: RunParts<Settings>,
+  { warehouse, clock, config: { retention } }: RunParts<Settings>,
   endedAt: Date,
 ): Promise<string | null> {
-  const bounds = clock.bounds ? clock.bounds() : { earliest: endedAt };
-  if (bounds === null) {
+  const now = confirmedNow(clock, endedAt);
+  if (now === null) {
     return 'nothing was deleted by age: no answer of the service has a date, and the clock of this machine alone does not decide that';
   }
-  await warehouse.trim(retention, bounds.earliest);
-  const age = droppedBy(retention, publish?.keep ?? 0, bounds.earliest);
-  if (hasAge(age)) await warehouse.expireOld(age, endedAt);
+  await warehouse.trim(retention, now);
+  const age = ageBy(retention, now);
+  if (Object.values(age).some((one) => one !== null)) await warehouse.expireOld(age, endedAt);
   return null;
 }
 
-/**
- * Removes kept snapshots with content that is too old: it was dropped before they were made, unless the settings were others
- * then, or the worker learned late that the API deleted it. Returns a note when there were any.
- */
-async function expireSnapshots<Settings extends RunSettings>(
-  { warehouse, clock, config: { retention, publish } }: RunParts<Settings>,
-  endedAt: Date,
-): Promise<string | null> {
-  const bounds = clock.bounds ? clock.bounds() : { earliest: endedAt };
-  const keep = publish?.keep ?? 0;
-  if (bounds === null || keep === 0) return null;
-  const age = ageBy(retention, bounds.earliest);
-  if (!hasAge(age)) return null;
-  const day = new Date(bounds.earliest.getTime() - earlierBy(retention, keep)).toISOString().slice(0, 10);
-  const removed = await warehouse.expireSnapshots({ day, age });
-  if (removed.length === 0) return null;
-  return `the snapshots of ${removed.join(', ')} were removed: they had content that retention drops`;
-}
-
-function hasAge(age: Age): boolean {
-  return Object.values(age).some((one) => one !== null);
-}
-
-/** How much earlier content is dropped where snapshots are kept, so that none has it when it is too old. */
-function earlierBy({ deletedContentDays: days }: Retention, keep: number): number {
-  return Math.min(keep, typeof days === 'number' ? days : keep) * dayMs;
-}
-
-/** Before when something is dropped by a run at a time: too old, or soon, where snapshots are kept. */
-export function droppedBy(retention: Retention, keep: number, now: Date): Age {
-  return ageBy(retention, new Date(now.getTime() + earlierBy(retention, keep)));
+/** The earliest time that it may be, by the service and this machine; null while no answer has confirmed one. */
+export function confirmedNow(clock: Clock, now: Date): Date | null {
+  if (!clock.bounds) return now;
+  return clock.bounds()?.earliest ?? null;
 }
 
 const dayMs = 86_400_000;
@@ -306,9 +266,9 @@ function tooOldOf<Settings extends RunSettings>({
 }: RunParts<Settings>): () => Promise<TooOld | undefined> {
   let found: Promise<TooOld> | undefined;
   return async () => {
-    const bounds = clock.bounds ? clock.bounds() : { earliest: new Date(clock.now()) };
-    if (bounds === null) return undefined;
-    const age = ageBy(retention, bounds.earliest);
+    const now = confirmedNow(clock, new Date(clock.now()));
+    if (now === null) return undefined;
+    const age = ageBy(retention, now);
     if (age.messages === null && age.people === null) return undefined;
     found ??= warehouse.tooOld(age);
     return found;

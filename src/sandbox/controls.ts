@@ -1,10 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { type Change, changeKinds } from './colleague.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
-import { type DriftRule, driftRule } from './options.js';
 import type { Service } from './service.js';
+import { type Change, changeKinds } from './world/changes/index.js';
 import { dayShape } from './world/types.js';
 
 const days = z.strictObject({ days: z.number().int().min(0).default(1), shape: dayShape.prefault({}) });
@@ -16,7 +15,7 @@ const optional = (body: z.ZodType) => z.preprocess((given) => given ?? {}, body)
 
 /** `/__sandbox/*`: controls for tests and demos. They need no key, have no limit and are not part of `/v1`. */
 export function controls(service: Service): FastifyPluginAsync {
-  const { drift, faults, stats, world } = service;
+  const { faults, stats, world } = service;
   return async (app) => {
     app.setValidatorCompiler(validatorCompiler);
     app.addHook('onRoute', (route) => {
@@ -32,25 +31,11 @@ export function controls(service: Service): FastifyPluginAsync {
       faults.add(given.rules);
       return { faults: faults.list() };
     });
-    app.delete('/faults', () => {
-      faults.clear();
-      return { faults: [] };
-    });
-
-    app.get('/drift', () => drift.read());
-    app.post('/drift', { schema: { body: optional(driftRule) } }, (request) => {
-      drift.start(request.body as DriftRule);
-      return drift.read();
-    });
-    app.delete('/drift', () => {
-      drift.stop();
-      return drift.read();
-    });
 
     app.post('/advance', { schema: { body: optional(days) } }, (request) => {
       const given = request.body as z.infer<typeof days>;
-      const counts = service.advance(given.days, given.shape);
-      return { now: new Date(world.now).toISOString(), counts };
+      service.advance(given.days, given.shape);
+      return { now: new Date(world.now).toISOString() };
     });
     app.post('/change', { schema: { body: change } }, (request) => {
       const result = service.change(request.body as Change);

@@ -27,11 +27,6 @@ export function invalid(message: string, issues?: readonly unknown[]): HttpError
   return new HttpError(400, message, issues ? { data: { issues } } : {});
 }
 
-/** 404: the entity does not exist in the key's organization. */
-export function notFound(what: string, id: string): HttpError {
-  return new HttpError(404, `${what} ${id} does not exist`);
-}
-
 /** The documented body of an error answer. Of the codes the document shows only `NOT_FOUND`; the others follow its style. */
 export function bodyOf({ data, defined, message, status }: HttpError): ErrorBody {
   const code = STATUS_CODES[status]?.toUpperCase().replaceAll(/\W+/g, '_') ?? `HTTP_${status}`;

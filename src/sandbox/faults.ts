@@ -30,7 +30,13 @@ const status = z.number().int().min(200).max(599);
 const commit = z.boolean().default(false);
 
 /** How a paged list misbehaves; see handlers/lists.ts. */
-export const pagingFaults = ['ignore-page', 'repeat-page', 'other-limit', 'refuse-limit'] as const;
+export const pagingFaults = [
+  'ignore-page',
+  'repeat-page',
+  'other-limit',
+  'refuse-limit',
+  'leave-out',
+] as const;
 export type PagingFault = (typeof pagingFaults)[number];
 
 /** A fault, as data. */
@@ -48,8 +54,6 @@ export const faultRule = z.discriminatedUnion('kind', [
   z.strictObject({ ...common, kind: z.literal('html'), status: status.default(502), commit }),
   /** The connection is reset before the first byte of the answer. */
   z.strictObject({ ...common, kind: z.literal('reset'), commit }),
-  /** A reset after the request ran and was committed. */
-  z.strictObject({ ...common, kind: z.literal('commit-then-drop') }),
   /** No answer until the client gives up. */
   z.strictObject({ ...common, kind: z.literal('hang'), commit }),
   /** The answer comes after `ms`. */
@@ -72,7 +76,7 @@ export const faultRule = z.discriminatedUnion('kind', [
     set: z.array(z.strictObject({ path: z.string().min(1), value: z.unknown() })).default([]),
     delete: z.array(z.string().min(1)).default([]),
   }),
-  /** A colleague makes a change (see colleague.ts) right before the answer: what was read before it does not show it. */
+  /** A colleague makes a change (see world/changes) right before the answer: what was read before it does not show it. */
   z.strictObject({
     ...common,
     kind: z.literal('change'),
@@ -154,7 +158,6 @@ export async function applyFaultAfter(
     case 'html':
       return errorAnswer(rule, reply);
     case 'reset':
-    case 'commit-then-drop':
       socket.resetAndDestroy();
       return payload;
     case 'hang':

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { automationTemplate } from '../contract/automations.js';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
@@ -68,32 +68,4 @@ export function answerSchema(name: EndpointName, { forms }: Pick<SandboxSettings
 function inForm(form: ListForm, property: string, item: z.ZodType): z.ZodType {
   if (form === 'paged') return paged(item);
   return form === 'array' ? z.array(item) : z.looseObject({ [property]: z.array(item) });
-}
-
-interface Parameter {
-  readonly name: string;
-  readonly schema: unknown;
-}
-
-/** The description of the API, with what @fastify/swagger cannot say: parameters of which exactly one must be given. */
-export function describeApi(app: FastifyInstance): unknown {
-  const document = structuredClone(app.swagger()) as OpenApi;
-  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
-    if (operation.operationId !== 'groups' || operation.parameters === undefined) continue;
-    const isEither = ({ name }: Parameter) => name === 'companyId' || name === 'personId';
-    const oneOf = operation.parameters.filter(isEither).map(({ name, schema }) => ({
-      properties: { [name]: schema },
-      required: [name],
-      additionalProperties: false,
-    }));
-    // An object with a form for each of them, whose fields are written as parameters of their own (`explode`).
-    const form = { in: 'query', required: true, style: 'form', explode: true, description: eitherOr };
-    const others = operation.parameters.filter((parameter) => !isEither(parameter));
-    operation.parameters = [...others, { name: 'of', ...form, schema: { type: 'object', oneOf } }];
-  }
-  return document;
-}
-
-interface OpenApi {
-  readonly paths: Record<string, Record<string, { operationId?: string; parameters?: Parameter[] }>>;
 }

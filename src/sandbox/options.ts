@@ -6,42 +6,6 @@ import { type World, worldSizes } from './world/types.js';
 
 const whole = (least: number) => z.number().int().min(least);
 
-/** The lists that can drift: every paged list whose order depends on other people's work. */
-export const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
-export type DriftList = (typeof driftLists)[number];
-
-/** What one turn can do to a list. */
-export const driftMoves = ['insert', 'remove', 'hide', 'move'] as const;
-export type DriftMove = (typeof driftMoves)[number];
-
-/** How often in each turn; a fraction is the chance of one more (1.5: once, and twice in every other turn). */
-const often = z.number().min(0).max(1000);
-
-/**
- * How lists change while they are read. A turn comes right before any page but the first is answered, so that the rest
- * of the list no longer continues its first page.
- */
-export const driftRule = z.strictObject({
-  /** A turn comes before every n-th such page of a list. */
-  everyRequests: z.number().int().min(1).default(1),
-  /** Adds a new item: a topic or conversation at the front, a company or person at the end. */
-  insert: often.default(0.5),
-  /** Deletes an item: it is not listed, and 404 by id. */
-  remove: often.default(0.5),
-  /** Hides an item from the list for `hiddenFor` turns; it can still be read by id. */
-  hide: often.default(0.5),
-  /** Moves an item to the front of the list, as if it had just been changed. */
-  move: often.default(0.5),
-  hiddenFor: z.number().int().min(1).default(6),
-  /** The same seed and the same requests give the same turns. */
-  seed: z.number().int().default(1),
-  /** How many turns each list has; absent: until the drift is stopped. */
-  times: z.number().int().min(1).optional(),
-});
-export type DriftRule = z.output<typeof driftRule>;
-/** A rule as written: fields with a default may be left out. */
-export type DriftRuleInput = z.input<typeof driftRule>;
-
 /** The form of a list whose form the document does not show. */
 const listForm = z.enum(['paged', 'property', 'array']);
 export type ListForm = z.infer<typeof listForm>;
@@ -85,8 +49,6 @@ export const sandboxSettings = z.strictObject({
   faults: z.array(faultRule).readonly().default([]),
   /** Makes every paged list misbehave; the same as a `paging` fault that matches everything. */
   pagingFault: z.enum(pagingFaults).optional(),
-  /** Lists change while they are read, from the start; see above. */
-  drift: driftRule.optional(),
   /** Avatar and logo addresses carry a signature that differs in each answer. */
   signedUrls: z.boolean().default(false),
 });

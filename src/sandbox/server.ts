@@ -9,7 +9,6 @@ import { z } from 'zod';
 import { messageOf } from '../base/errors.js';
 import { controls } from './controls.js';
 import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
-import { describeApi } from './openapi.js';
 import type { Service } from './service.js';
 import { v1 } from './v1.js';
 import { UnknownEntityError } from './world/history.js';
@@ -48,13 +47,13 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   });
   await app.register(v1(service), { prefix: '/v1' });
   await app.register(controls(service), { prefix: '/__sandbox' });
-  app.get('/openapi.json', { schema: { hide: true } }, () => describeApi(app));
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   return app;
 }
 
 /** Parses JSON bodies and keeps their text, which idempotency compares. An empty body counts as no body. */
 function readJsonBodies(app: FastifyInstance): void {
-  // A field named __proto__ is one of those that nobody knows, and is left out.
+  // A field named __proto__ is unknown like others, and is left out.
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {

@@ -1,12 +1,11 @@
 import type { Log } from '../base/log.js';
-import { type Change, makeChange } from './colleague.js';
-import { Drift } from './drift.js';
 import { FaultRules } from './faults.js';
 import { Renderer } from './handlers/renderer.js';
 import { IdempotencyStore } from './idempotency.js';
 import type { SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
-import { advance, type DayCounts } from './world/advance.js';
+import { advance } from './world/advance.js';
+import { type Change, makeChange } from './world/changes/index.js';
 import { emptyWorld } from './world/generate.js';
 import type { DayShape, World } from './world/types.js';
 
@@ -38,10 +37,8 @@ function serviceClock() {
 /** The parts of one running sandbox. The server and the handlers receive it. */
 export class Service {
   readonly clock = serviceClock();
-  readonly stats: Statistics;
+  readonly stats = new Statistics();
   readonly faults: FaultRules;
-  /** Applies to the organization of the first key, like `advance` and `change`. */
-  readonly drift: Drift;
   readonly idempotency = new IdempotencyStore(this.clock.now);
   readonly tenant: Tenant;
   readonly #principals: readonly Principal[];
@@ -51,13 +48,10 @@ export class Service {
     readonly world: World,
     readonly log: Log,
   ) {
-    const { apiKey, drift, faults, pagingFault, rate } = settings;
-    this.stats = new Statistics(rate.windowMs);
+    const { apiKey, faults, pagingFault } = settings;
     this.faults = new FaultRules(world.seed);
     this.faults.add(faults);
     if (pagingFault) this.faults.add([{ kind: 'paging', how: pagingFault }]);
-    this.drift = new Drift(world);
-    if (drift) this.drift.start(drift);
     this.tenant = { world, renderer: new Renderer(world, settings) };
     const other = { id: 'org_other', name: 'Another Organization', slug: 'another-organization' };
     const empty = emptyWorld(other, world.now);
@@ -74,15 +68,15 @@ export class Service {
   }
 
   /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad number */
-  advance(days: number, shape: Partial<DayShape> = {}): DayCounts {
+  advance(days: number, shape: Partial<DayShape> = {}): void {
     try {
-      return advance(this.world, days, shape);
+      advance(this.world, days, shape);
     } finally {
       this.tenant.renderer.worldChanged();
     }
   }
 
-  /** Makes one change as another member of the organization; see colleague.ts. */
+  /** Makes one change as another member of the organization; see world/changes. */
   change(change: Change): unknown {
     try {
       return makeChange(this.world, change);

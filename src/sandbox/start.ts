@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { silentLog } from '../base/log.js';
-import type { Change } from './colleague.js';
 import type { FaultRuleInput } from './faults.js';
 import { type SandboxOptions, withDefaults } from './options.js';
 import { buildServer } from './server.js';
 import { Service } from './service.js';
+import type { Change } from './world/changes/index.js';
 import { generate } from './world/generate.js';
 import type { DayShape } from './world/types.js';
 
@@ -44,7 +44,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     clearFaults: () => faults.clear(),
     /** Sets how far the service's clock is ahead of the machine's. */
     skewClock: (skewMs: number) => service.clock.skew(skewMs),
-    /** Lets whole days pass: new messages and topics, edits, merges, archives. Returns how often each happened. */
+    /** Lets whole days pass: new messages and topics, edits, merges, archives. */
     advance: (days: number, shape?: Partial<DayShape>) => service.advance(days, shape),
     /** Makes one change as a member of the organization, without a key or a limit; returns what was made or changed. */
     change: (change: Change) => service.change(change),

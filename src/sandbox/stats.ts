@@ -17,80 +17,40 @@ interface Write {
   readonly idempotencyKey: string | null;
 }
 
-/**
- * An independent measurement of the rate limit: the most requests of one key in any window, however aligned. It uses
- * arrival times alone and shares nothing with the limiter that answers 429.
- */
-export class PeakRequests {
-  readonly #keys = new Map<string, { stamps: number[]; first: number; byKey: number }>();
-
-  constructor(
-    private readonly windowMs: number,
-    private readonly monotonic: () => number = () => performance.now(),
-  ) {}
-
-  /** Counts a request of `key` that has just arrived. */
-  record(key: string): void {
-    const now = this.monotonic();
-    const seen = this.#keys.get(key) ?? { stamps: [], first: 0, byKey: 0 };
-    this.#keys.set(key, seen);
-    seen.stamps.push(now);
-    // A window is half open: two requests exactly one window apart never share one.
-    while ((seen.stamps[seen.first] ?? now) <= now - this.windowMs) seen.first += 1;
-    seen.byKey = Math.max(seen.byKey, seen.stamps.length - seen.first);
-    // Old stamps are dropped in bulk: shifting one by one is quadratic once a benchmark lifts the limit.
-    if (seen.first > 10_000) {
-      seen.stamps = seen.stamps.slice(seen.first);
-      seen.first = 0;
-    }
-  }
-
-  /** The most requests in any window, by key. */
-  most(): Record<string, number> {
-    return Object.fromEntries([...this.#keys].map(([key, seen]) => [key, seen.byKey]));
-  }
-}
-
 type Counts = Record<string, number>;
+
+const nothing = () => ({
+  requests: 0,
+  replays: 0,
+  routes: {} as Record<string, Counts>,
+  faults: {} as Counts,
+});
 
 /** Counts what the service did since the start or the last reset, for tests and for people who observe a client. */
 export class Statistics {
-  #peak: PeakRequests;
-  #requests = 0;
-  #replays = 0;
-  #routes: Record<string, Counts> = {};
-  #faults: Counts = {};
+  #counts = nothing();
   #writes: Write[] = [];
 
-  constructor(private readonly windowMs: number) {
-    this.#peak = new PeakRequests(windowMs);
-  }
-
   reset(): void {
-    this.#peak = new PeakRequests(this.windowMs);
-    this.#requests = 0;
-    this.#replays = 0;
-    this.#routes = {};
-    this.#faults = {};
+    this.#counts = nothing();
     this.#writes = [];
   }
 
-  arrived(key: string): void {
-    this.#requests += 1;
-    this.#peak.record(key);
+  arrived(): void {
+    this.#counts.requests += 1;
   }
 
   answered(route: string, outcome: string): void {
-    this.#routes[route] ??= {};
-    increment(this.#routes[route], outcome);
+    this.#counts.routes[route] ??= {};
+    increment(this.#counts.routes[route], outcome);
   }
 
   faultApplied(kind: string): void {
-    increment(this.#faults, kind);
+    increment(this.#counts.faults, kind);
   }
 
   replayed(): void {
-    this.#replays += 1;
+    this.#counts.replays += 1;
   }
 
   wrote(write: Write): void {
@@ -114,21 +74,13 @@ export class Statistics {
   }
 
   read() {
-    const byKey = this.#peak.most();
+    const { routes } = this.#counts;
     return {
-      /** Requests that arrived with a valid key, whatever their outcome. */
-      requests: this.#requests,
-      /** By endpoint name (`unknown`: no such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
-      routes: structuredClone(this.#routes),
-      tooManyRequests: Object.values(this.#routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
-      /** The most requests of one key in any window of the rate limit, however aligned. */
-      mostInAnyWindow: Math.max(0, ...Object.values(byKey)),
-      mostInAnyWindowByKey: byKey,
-      windowMs: this.windowMs,
+      /** `requests` that arrived with a valid key, whatever their outcome; `routes` has them by endpoint name (`unknown`: no
+       * such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
+      ...structuredClone(this.#counts),
+      tooManyRequests: Object.values(routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
       writesExecuted: this.#writes.length,
-      replays: this.#replays,
-      /** How often each kind of fault was applied. */
-      faults: { ...this.#faults },
     };
   }
 }

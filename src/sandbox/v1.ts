@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
-import type { Change } from './colleague.js';
 import { HttpError, noSuchPath } from './errors.js';
 import { applyFaultAfter, applyFaultBefore, type FaultRule } from './faults.js';
 import type { Call } from './handlers/call.js';
@@ -10,11 +9,13 @@ import type { StoredAnswer } from './idempotency.js';
 import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
 import type { Touched } from './stats.js';
+import type { Change } from './world/changes/index.js';
 
 /** What the hooks below and in server.ts store on a request. */
 declare module 'fastify' {
   interface FastifyRequest {
-    principal: Principal | null;
+    /** Of every request that the hook below lets through. */
+    principal: Principal;
     /** The fault that applies to this request, if any. */
     fault: FaultRule | null;
     /** The body as it was sent, byte for byte (as text). */
@@ -52,34 +53,7 @@ export function v1(service: Service): FastifyPluginAsync {
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
-    refuseOtherMethods(app);
   };
-}
-
-/** A method that the document does not name for a path is answered 405, with those that it names. */
-function refuseOtherMethods(app: FastifyInstance): void {
-  const declared = new Map<string, Set<string>>();
-  for (const { method, path } of Object.values(endpoints)) {
-    const methods = declared.get(path) ?? new Set();
-    declared.set(path, methods.add(method));
-    // fastify answers HEAD wherever it answers GET.
-    if (method === 'GET') methods.add('HEAD');
-  }
-  for (const [path, methods] of declared) {
-    const allow = [...methods].sort().join(', ');
-    app.route({
-      method: app.supportedMethods.filter((method) => !methods.has(method)),
-      url: routeUrl(path),
-      exposeHeadRoute: false,
-      schema: { hide: true },
-      // Before the body is looked at, which may be missing or wrong as well.
-      onRequest: async (request, reply) => {
-        void reply.header('allow', allow);
-        throw new HttpError(405, `${request.method} is not allowed here; allowed: ${allow}`);
-      },
-      handler: noSuchPath,
-    });
-  }
 }
 
 /** A path of the document as fastify writes it. */
@@ -89,7 +63,7 @@ function routeUrl(path: string): string {
 
 /**
  * Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives, those to unknown
- * paths as well. Its window starts with a key's first request in it, and is measured by a clock that nobody sets: the one of
+ * paths as well. Its window starts with a key's first request in it, and is measured by a clock that cannot be set: the one of
  * @fastify/rate-limit lasts for hours when the machine's clock is set back. The document shows no headers about it.
  */
 function limitRequests(app: FastifyInstance, service: Service): void {
@@ -98,7 +72,7 @@ function limitRequests(app: FastifyInstance, service: Service): void {
   app.addHook('onRequest', async (request, reply) => {
     const principal = authenticate(request, service);
     request.principal = principal;
-    service.stats.arrived(principal.key);
+    service.stats.arrived();
     const now = performance.now();
     let window = windows.get(principal.key);
     if (window === undefined || window.endsAt <= now) {
@@ -154,7 +128,7 @@ function claimKey(service: Service, request: FastifyRequest): void {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return;
   const path = request.url.split('?')[0];
-  const scope = JSON.stringify([principalOf(request).key, request.method, path, key]);
+  const scope = JSON.stringify([request.principal.key, request.method, path, key]);
   const stored = service.idempotency.claim(scope, request.bodyText);
   if (stored) {
     service.stats.replayed();
@@ -177,10 +151,9 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
         return reply.code(storedAnswer.status).type(storedAnswer.contentType).send(storedAnswer.payload);
       const [least, most] = service.settings.latencyMs;
       if (most > 0) await delay(least + Math.random() * (most - least));
-      const { params, query, body, bodyText, fault } = request;
+      const { params, query, body, bodyText, fault, principal } = request;
       const rawBody = bodyText.trim() === '' ? undefined : JSON.parse(bodyText);
       const pagingFault = fault?.kind === 'paging' ? fault.how : undefined;
-      const principal = principalOf(request);
       const given = { params, query, body, rawBody, pagingFault };
       const touched: Touched[] = [];
       const call = { service, principal, ...principal.tenant, ...given, touched } as Call<EndpointName>;
@@ -205,11 +178,6 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
   });
 }
 
-function principalOf(request: FastifyRequest): Principal {
-  if (!request.principal) throw new HttpError(401, 'Send an API key as Authorization: Bearer <API_KEY>');
-  return request.principal;
-}
-
 function routeOf(request: FastifyRequest): string {
   return request.routeOptions.config.endpoint ?? 'unknown';
 }
@@ -218,6 +186,5 @@ function routeOf(request: FastifyRequest): string {
 function outcomeOf(request: FastifyRequest, reply: FastifyReply): string {
   const { fault } = request;
   if (fault?.kind === 'status' || fault?.kind === 'html') return String(fault.status);
-  if (fault?.kind === 'commit-then-drop') return 'reset';
   return fault?.kind === 'reset' || fault?.kind === 'hang' ? fault.kind : String(reply.statusCode);
 }

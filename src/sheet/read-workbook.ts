@@ -396,9 +396,31 @@ async function readDateStyles(chunks: AsyncIterable<Uint8Array>): Promise<boolea
 
 /** What programs and fresh installations write in place of a name, without spaces. */
 const notPeople: ReadonlySet<string> = new Set([
-  ...['unknown', 'user', 'admin', 'administrator', 'root', 'owner', 'author', 'guest', 'anonymous', 'system'],
-  ...['microsoftofficeuser', 'windowsuser', 'microsoftexcel', 'libreoffice', 'googlesheets', 'benutzer'],
-  ...['openpyxl', 'xlsxwriter', 'apachepoi', 'sheetjs', 'exceljs', 'excelize', 'pandas', 'python', 'epplus'],
+  'unknown',
+  'user',
+  'admin',
+  'administrator',
+  'root',
+  'owner',
+  'author',
+  'guest',
+  'anonymous',
+  'system',
+  'microsoftofficeuser',
+  'windowsuser',
+  'microsoftexcel',
+  'libreoffice',
+  'googlesheets',
+  'benutzer',
+  'openpyxl',
+  'xlsxwriter',
+  'apachepoi',
+  'sheetjs',
+  'exceljs',
+  'excelize',
+  'pandas',
+  'python',
+  'epplus',
 ]);
 
 /** Names are shown in tables and messages. */

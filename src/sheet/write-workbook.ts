@@ -166,7 +166,9 @@ function contentTypes(parts: readonly Part[]): string {
     '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>',
     '<Default Extension="xml" ContentType="application/xml"/>',
     '<Default Extension="vml" ContentType="application/vnd.openxmlformats-officedocument.vmlDrawing"/>',
-    ...[part('workbook', 'sheet.main'), part('styles', 'styles'), ...sheets],
+    part('workbook', 'sheet.main'),
+    part('styles', 'styles'),
+    ...sheets,
     '</Types>',
   ].join('');
 }
@@ -434,7 +436,10 @@ class ColumnWriter {
     this.coloured = forEditing;
     this.headerStyle = all.of({
       ...(edited ? colours.editableHeader : colours.header),
-      ...{ bold: true, format: '@', vertical: 'center', lines: true },
+      bold: true,
+      format: '@',
+      vertical: 'center',
+      lines: true,
     });
   }
 

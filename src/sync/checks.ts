@@ -117,7 +117,8 @@ export async function estimateFreshness(
     const own = strata.filter(({ resource }) => child === null || resource === child.name);
     const days = Math.max(0, ...own.map((one) => one.days));
     const row = {
-      ...{ resource: child?.name ?? 'all', days },
+      resource: child?.name ?? 'all',
+      days,
       ...(own.length === 0 ? nothingKnown : estimate(own)),
     };
     if (child !== null && isOverBound({ ...row, bound })) {

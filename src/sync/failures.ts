@@ -160,8 +160,14 @@ export class GivenUp {
     const known = this.#endpoints.get(endpoint);
     if (known) return known;
     const state: Endpoint = {
-      ...{ hasAnswered: false, inFlight: 0, events: new EventEmitter().setMaxListeners(0) },
-      ...{ inARow: 0, last: '', samplings: 0, isGivenUp: false, isSampling: false },
+      hasAnswered: false,
+      inFlight: 0,
+      events: new EventEmitter().setMaxListeners(0),
+      inARow: 0,
+      last: '',
+      samplings: 0,
+      isGivenUp: false,
+      isSampling: false,
       left: new Set<string>(),
     };
     this.#endpoints.set(endpoint, state);

@@ -204,13 +204,14 @@ async function pruneStale(context: Context): Promise<void> {
   const people = documents.filter(({ endpoint }) => endpoint === 'person_groups');
   for (const entityId of new Set(people.map(({ parentId }) => parentId ?? ''))) {
     const coverage: Coverage = {
-      ...{
-        endpoint: 'person_groups',
-        entityId,
-        fetchedAt: staging.fetchedAt,
-        answerNo: staging.arrivedAt.no,
-      },
-      ...{ fingerprint: null, status: null, error: null, reason: 'comes with the company' },
+      endpoint: 'person_groups',
+      entityId,
+      fetchedAt: staging.fetchedAt,
+      answerNo: staging.arrivedAt.no,
+      fingerprint: null,
+      status: null,
+      error: null,
+      reason: 'comes with the company',
     };
     staging.coverage.push(coverage);
   }

@@ -63,7 +63,8 @@ export function estimate(strata: readonly Stratum[]): Omit<FreshnessEstimate, 'r
   const perCheck = Math.max(pooled, within / (share * (1 - share)) || 0);
   const [low, high] = wilson(share, 1 / (perCheck + 1 / known));
   return {
-    ...{ ...counts, share: (share * known) / population },
+    ...counts,
+    share: (share * known) / population,
     low: Math.floor(low * known) / population,
     high: Math.min(1, (Math.ceil(high * known) + unknown) / population),
   };

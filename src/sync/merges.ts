@@ -87,12 +87,20 @@ async function survivors(
   gone: readonly string[],
 ): Promise<Task[]> {
   const rows = await store.all<{ entity_id: string; fingerprint: string }>(survivorsSql, {
-    ...{ list: history.list.name, presence, history: history.name, gone, run_id: runId },
-    ...{ alike: history.answer.merges.alike, most: mostSurvivors },
+    list: history.list.name,
+    presence,
+    history: history.name,
+    gone,
+    run_id: runId,
+    alike: history.answer.merges.alike,
+    most: mostSurvivors,
   });
   return rows.map(({ entity_id: entityId, fingerprint }) => ({
     ...wholeChild,
-    ...{ child: history, entityId, fingerprint, reason: 'changed' },
+    child: history,
+    entityId,
+    fingerprint,
+    reason: 'changed',
   }));
 }
 

@@ -1,5 +1,5 @@
 import { portions } from '../base/group-by.js';
-import type { Fingerprints } from './forget/fingerprints.js';
+import type { Forgotten } from './forget/forgotten.js';
 import { kindsOfColumns, type Policy } from './privacy/policy.js';
 import { identifier, literal } from './sql.js';
 import type { Session } from './store/session.js';
@@ -35,8 +35,11 @@ export interface AttributeProblem {
   readonly problem: string;
 }
 
+/** What is published of the file, with its rows in a temporary table. */
+export type FileAttributes = Omit<AttributeFile, 'rows'>;
+
 /** What became of the file in a publication. */
-export interface PublishedAttributes extends Omit<AttributeFile, 'rows'> {
+export interface PublishedAttributes extends FileAttributes {
   readonly companies: number;
 }
 
@@ -49,12 +52,12 @@ const leastAlike = 0.85;
 
 /**
  * Brings the rows of a file to the companies that they name, in temporary tables for the files to publish. Of two rows for
- * one company the first counts. What was forgotten is taken out of every text; a company that was forgotten is unknown here.
+ * one company the first counts. Forgotten addresses are taken out of every text.
  */
 export async function matchAttributes(
   session: Session,
   { file, columns, rows, problems }: AttributeFile,
-  forgotten: Fingerprints,
+  forgotten: Forgotten,
 ): Promise<PublishedAttributes> {
   await session.run(
     `CREATE OR REPLACE TEMP TABLE attribute_rows (row_number INTEGER, company_id VARCHAR, domain VARCHAR, cells VARCHAR[])`,
@@ -148,10 +151,7 @@ export async function dropMatched(session: Session): Promise<void> {
  * The columns that a file with this policy may have. A text may hold anything, also a name: it is only for files that show
  * names. None where ids of companies are masked, which the rows are joined by.
  */
-export function attributesShown(
-  attributes: PublishedAttributes,
-  policy: Policy,
-): PublishedAttributes | undefined {
+export function attributesShown(attributes: FileAttributes, policy: Policy): FileAttributes | undefined {
   if (policy.excludesRelation(schema) || policy.methodOfKind('company_id')) return undefined;
   if (policy.profile === 'none') return attributes;
   const columns = attributes.columns.filter(({ type }) => type !== 'VARCHAR');
@@ -170,7 +170,7 @@ export function attributesSchema(attributes: PublishedAttributes | null): string
 /** Writes attributes.companies and attributes.problems into the snapshot that is in use, in place of those of an earlier one. */
 export async function writeAttributes(
   session: Session,
-  attributes: PublishedAttributes | undefined,
+  attributes: FileAttributes | undefined,
 ): Promise<void> {
   await session.run(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   if (!attributes) return;
@@ -200,9 +200,28 @@ export async function writeAttributes(
   );
 }
 
+/** What a publication wrote into an attached snapshot, ready to be written into another one; undefined where it wrote none. */
+export async function publishedAttributes(
+  session: Session,
+  snapshot: string,
+): Promise<FileAttributes | undefined> {
+  const [found] = await session.all<{ comment: string; columns: AttributeColumn[] }>(
+    `SELECT t.comment, list({ name: column_name, type: data_type } ORDER BY column_index)[2:] AS columns
+       FROM duckdb_tables() AS t JOIN duckdb_columns() USING (database_name, schema_name, table_name)
+      WHERE database_name = $1 AND schema_name = '${schema}' AND table_name = 'companies' GROUP BY ALL`,
+    [snapshot],
+  );
+  if (!found) return undefined;
+  const from = `${identifier(snapshot)}.${schema}`;
+  await session.run(`CREATE OR REPLACE TEMP TABLE attributes_of_companies AS FROM ${from}.companies`);
+  const problems = await session.all<AttributeProblem>(`FROM ${from}.problems`);
+  const [, file = ''] = /^What (.*) says of companies/.exec(found.comment) ?? [];
+  return { file, columns: found.columns, problems };
+}
+
 /** The views that carry attributes, which stand in sql/views without any. */
 export const withAttributes = {
-  company_attributes: (sql: string, { file, columns }: PublishedAttributes) => {
+  company_attributes: (sql: string, { file, columns }: FileAttributes) => {
     const own = columns.filter(({ name }) => !takerOf('company', name));
     const list = own.map(({ name }) => `, ${identifier(name)}`).join('');
     const said = own.map(
@@ -211,7 +230,7 @@ export const withAttributes = {
     );
     return `${sql.replace(/AS\nSELECT[\s\S]*?;/, () => `AS\nSELECT company_id${list} FROM ${schema}.companies;`)}\n${said.join('\n')}`;
   },
-  topic_attributes: (sql: string, { file, columns }: PublishedAttributes) => {
+  topic_attributes: (sql: string, { file, columns }: FileAttributes) => {
     const own = columns.filter(({ name, type }) => type === 'DOUBLE' && !takerOf('topic', name));
     const list = own.map(({ name }) => `, sum(own.${identifier(name)}) AS ${identifier(name)}`).join('');
     const said = own.map(

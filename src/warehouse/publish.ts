@@ -1,35 +1,27 @@
-import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
-import { firstOf } from '../base/units.js';
+import { readAttributes } from './attribute-file.js';
 import {
-  type AttributeFile,
   attributesSchema,
-  attributesShown,
   dropMatched,
   matchAttributes,
   type PublishedAttributes,
   writeAttributes,
 } from './attributes.js';
-import type { Fingerprints } from './forget/fingerprints.js';
-import { keepPublished } from './kept-snapshots.js';
+import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
-import { saltOf } from './privacy/masks.js';
+import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
-import { identifier, listLiteral } from './sql.js';
-import { unused } from './store/compact.js';
-import { cloneFile, compareCounts, copyDatabase, databaseInUse } from './store/copy.js';
+import { copyDatabase, databaseInUse, inDatabase } from './store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
-import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
-import { type Analysis, createViews, schemaOf, viewsOf } from './views.js';
+import { type Analysis, createViews, schemaOf } from './views.js';
 
 export interface Published {
   readonly path: string;
@@ -40,12 +32,8 @@ export interface Published {
   readonly userViews: readonly UserView[];
   /** What became of the file of attributes/ in the data directory; null where there is none. */
   readonly attributes: PublishedAttributes | null;
-  /** Ids of `analysis.teams` that no person has or had. */
-  readonly unknownMembers: readonly string[];
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
-  /** What went wrong with keeping the file that was replaced (`publish.keep`); null when nothing did. */
-  readonly notKept: string | null;
 }
 
 /** What is published besides signals.duckdb, and what each file leaves out and masks. */
@@ -64,26 +52,19 @@ export interface PublishSettings {
   readonly publications: Publications;
   /** What some views show of the settings; their defaults when undefined. */
   readonly analysis: Analysis | undefined;
-  /** What people know of companies, read for each publication. */
-  readonly readAttributes: () => Promise<AttributeFile | null>;
-  /** How many earlier contents of signals.duckdb are kept. */
-  readonly publishKeep: number;
 }
 
 export const publishDefaults: PublishSettings = {
-  ...{ publishMode: 0o600, publications: onlyFullFile, publishKeep: 0 },
-  ...{ analysis: undefined, readAttributes: async () => null },
+  publishMode: 0o600,
+  publications: onlyFullFile,
+  analysis: undefined,
 };
 
 interface PublishParts extends PublishSettings {
   readonly dataDir: string;
   readonly viewsDir: string;
   readonly models: Models;
-  readonly forgotten: Fingerprints;
-  /** Whether the file that is replaced may be among those that are kept. */
-  readonly keepsReplaced: boolean;
-  /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
-  readonly freeMemory: () => Promise<boolean>;
+  readonly forgotten: Forgotten;
 }
 
 /** What a copy takes besides. */
@@ -106,9 +87,6 @@ const showsAll = { profile: 'none', excluded: [], masked: [], viewsAdapted: [], 
 /** The name by which an unfinished snapshot is attached: that of the file, which users' views may name. */
 const target = 'signals';
 
-/** The share of the live file that may be unused in a snapshot. */
-const mostUnused = 0.25;
-
 /**
  * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
  * was lost, and renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
@@ -121,15 +99,14 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models, parts.freeMemory);
-  const unknownMembers = await unknownMembersOf(session, parts.analysis);
+  await refreshDerived(session, parts.models);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
   let attributes: PublishedAttributes | null = null;
   try {
-    const file = await parts.readAttributes();
+    const file = await readAttributes(session, dataDir);
     attributes = file && (await matchAttributes(session, file, parts.forgotten));
     const withViews = { ...parts, attributes: attributes ?? undefined };
     const schema = () => [...attributesSchema(attributes), ...schemaOf(withViews)];
@@ -138,22 +115,24 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     // The full file is the last one, because it lists what the others leave out.
     for (const output of outputs) {
       const others = output === outputs.at(-1) ? copies.map(({ facts }) => facts) : [];
-      const copy = () => {
-        remove(output);
-        return copyInto(session, output, copyParts, others);
-      };
-      copies.push(await withMemoryHeadroom(session, copy, parts.freeMemory));
+      remove(output);
+      copies.push(await copyInto(session, output, copyParts, others));
     }
     for (const { temporary, mode } of outputs) {
       // Before the mode, by which nobody may write to it any more.
       syncFile(temporary);
       chmodSync(temporary, mode);
     }
-    const replaced = replaceFiles(parts, outputs);
+    const removedLogs = replaceFiles(dataDir, outputs);
     const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
     return {
-      ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-      ...{ tables, userViews, attributes, unknownMembers, ...replaced },
+      path: published,
+      bytes: statSync(published).size,
+      ms: performance.now() - started,
+      tables,
+      userViews,
+      attributes,
+      removedLogs,
     };
   } catch (error) {
     outputs.forEach(remove);
@@ -167,7 +146,9 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
 function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }: PublishParts): Output[] {
   const { published, recovery } = filesOf(dataDir);
   const output = (path: string, policy: Policy, ofMode: number): Output => ({
-    ...{ path, policy, mode: ofMode },
+    path,
+    policy,
+    mode: ofMode,
     temporary: join(dataDir, `${unfinished}${basename(path, '.duckdb')}-${process.pid}.duckdb`),
   });
   const policy = policyOf(main);
@@ -178,8 +159,6 @@ function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }:
     : [...others, first, output(recovery, policyOf(onlyFullFile.main), 0o600)];
 }
 
-type Replaced = Pick<Published, 'removedLogs' | 'notKept'>;
-
 /**
  * Renames the finished files to their names, and removes those that are no longer published. Their names are written down
  * before, so that a kill in the middle leaves no file that nobody knows: the next publication removes it.
@@ -187,25 +166,16 @@ type Replaced = Pick<Published, 'removedLogs' | 'notKept'>;
  * The log of a program that opened a published file for writing goes before the file that it belongs to does: it must never
  * lie beside a new one. Returns the names of such logs.
  */
-function replaceFiles(
-  { dataDir, publishMode: mode, publishKeep, keepsReplaced, publications }: PublishParts,
-  outputs: readonly Output[],
-): Replaced {
+function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
   const { published, recovery } = filesOf(dataDir);
   const list = join(dataDir, 'published.json');
-  const { files: before, shows: shown } = readList(list);
+  const before = readList(list);
   const paths = outputs.map(({ path }) => path);
   const now = paths.filter((path) => path !== published && path !== recovery).map((path) => basename(path));
-  const shows = showsText(publications.main);
-  const isSame = shown === shows;
-  if (!isSame || now.some((name) => !before.includes(name)))
-    writeList(list, { files: [...new Set([...before, ...now])], shows: isSame ? shows : undefined });
+  if (now.some((name) => !before.includes(name))) writeList(list, [...new Set([...before, ...now])]);
   const logs = () => [...new Set([...paths.flatMap(logsOf), ...foreignLogs(dataDir)])];
   const removed = logs();
   for (const log of removed) rmSync(log, { force: true });
-  // What a file shows that has everything, it may show tomorrow; a masked one is kept beside files of the same settings only.
-  const isKeepable = shows === undefined || isSame;
-  const notKept = keepPublished(dataDir, isKeepable ? publishKeep : 0, keepsReplaced, mode);
   // The full one first: until it is there, an older one may be the only one to recover from.
   for (const { temporary, path } of outputs.toReversed()) moveFile(temporary, path);
   // A program that still has the old file open may have made another one meanwhile.
@@ -213,59 +183,35 @@ function replaceFiles(
   if (!paths.includes(recovery)) rmSync(recovery, { force: true });
   const stale = before.filter((name) => !now.includes(name));
   for (const name of stale) rmSync(join(dataDir, name), { force: true });
-  if (!isSame || stale.length > 0) writeList(list, { files: now, shows });
-  return { removedLogs: removed.map((log) => basename(log)), notKept };
-}
-
-/**
- * Stands for what signals.duckdb leaves out and masks; undefined for one with everything. The settings are compared as they
- * are written: another text may mean the same, and then only snapshots are kept that could have been.
- */
-function showsText(settings: PrivacySettings): string | undefined {
-  if (policyOf(settings).isFull) return undefined;
-  const { profile, exclude, mask } = settings;
-  const masks = Object.entries(mask).sort(([one], [other]) => (one < other ? -1 : 1));
-  const text = JSON.stringify([profile, [...exclude].sort(), masks]);
-  return createHash('sha256').update(text).digest('hex');
+  if (stale.length > 0) writeList(list, now);
+  return removed.map((log) => basename(log));
 }
 
 /** Logs beside published files: only a program that opened one for writing leaves them. */
 export function foreignLogs(dataDir: string): string[] {
   const { published, recovery } = filesOf(dataDir);
-  const others = readList(join(dataDir, 'published.json')).files.map((name) => join(dataDir, name));
+  const others = readList(join(dataDir, 'published.json')).map((name) => join(dataDir, name));
   return [published, recovery, ...others].flatMap(logsOf);
 }
 
-/** What published.json says. */
-interface PublishedList {
-  /** The files beside signals.duckdb that the last publication left. */
-  readonly files: readonly string[];
-  /** What signals.duckdb leaves out and masks (see `showsText`). */
-  readonly shows?: string | undefined;
+/** Writes published.json, or removes it when it names no file. */
+function writeList(list: string, files: readonly string[]): void {
+  if (files.length === 0) rmSync(list, { force: true });
+  else writeAtomicallySync(list, `${JSON.stringify({ files })}\n`, { mode: 0o600 });
 }
 
-/** Writes published.json, or removes it when it says nothing. */
-function writeList(list: string, content: PublishedList): void {
-  if (content.files.length === 0 && content.shows === undefined) rmSync(list, { force: true });
-  else writeAtomicallySync(list, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-}
-
-/** Only names that can be files of the data directory. */
-function readList(list: string): PublishedList {
+/** The files beside signals.duckdb that the last publication left; only names that can be files of the data directory. */
+function readList(list: string): string[] {
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(list, 'utf8'));
   } catch {
     // There is none, or this user may not read it.
-    return { files: [] };
+    return [];
   }
-  const { files, shows } = isObject(content) ? content : {};
-  return {
-    files: Array.isArray(files)
-      ? files.filter((name) => typeof name === 'string' && publishedFileName.test(name))
-      : [],
-    shows: typeof shows === 'string' ? shows : undefined,
-  };
+  const files = isObject(content) ? content.files : [];
+  if (!Array.isArray(files)) return [];
+  return files.filter((name) => typeof name === 'string' && publishedFileName.test(name));
 }
 
 interface Copied extends Pick<Published, 'tables' | 'userViews'> {
@@ -283,24 +229,18 @@ async function copyInto(
   const { recovery } = filesOf(parts.dataDir);
   const facts = { ...showsAll, file: basename(path) };
   const source = await databaseInUse(session);
-  await session.run('CHECKPOINT');
-  // As it is, while little of it is unused: at the speed of the disk, and in little memory, whatever is in it. A file of which
-  // much is unused is written again, without that.
-  const isCloned =
-    policy.isFull &&
-    (await unused(session)).share <= mostUnused &&
-    (await cloneFile(session, filesOf(parts.dataDir).worker, temporary));
-  await session.run(...attaching(temporary, target, session));
+  await session.run(attaching(temporary, target));
   makePrivate(temporary);
   try {
     if (!policy.isFull) {
-      const masked = await writeMasked(session, source, output, parts);
+      const masked = await fillFile(session, source, output, parts);
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }
-    const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
-    await dropAppended(session);
-    const userViews = await inTarget(session, source, async () => {
+    const tables = await copyDatabase(session, source, target);
+    // A snapshot is taken when everything is merged.
+    await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
+    const userViews = await inDatabase(session, target, async () => {
       await writeAttributes(session, parts.attributes);
       await createViews(session, parts);
       const created = await createUserViews(session, parts.userViews);
@@ -316,77 +256,21 @@ async function copyInto(
 }
 
 /** Fills a new file with what its policy leaves: never a copy of the live file, whose blocks would keep the rest. */
-async function writeMasked(
+async function fillFile(
   session: Session,
   source: string,
   { policy, path }: Output,
-  allParts: CopyParts,
+  parts: CopyParts,
 ): Promise<Copied> {
-  const { analysis } = allParts;
-  // The ids of the settings are as they are, and so fit no row whose ids are masked.
-  const hasTeams = policy.methodOfKind('person_id') === undefined;
-  const parts = {
-    ...allParts,
-    analysis: analysis && { ...analysis, teams: hasTeams ? analysis.teams : {} },
-    attributes: allParts.attributes && attributesShown(allParts.attributes, policy),
-  };
-  await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
-  await dropAppended(session);
-  return inTarget(session, source, async () => {
-    await writeAttributes(session, parts.attributes);
-    await createViews(session, parts);
-    const { tables, ...left } = await fillMasked(
-      session,
-      source,
-      target,
-      policy,
-      saltOf(parts.dataDir),
-      viewsOf(parts),
-    );
-    const hasOps = !policy.excludesRelation('ops');
+  const { tables, ...left } = await writeMasked(session, source, target, policy, parts);
+  const hasOps = !policy.excludesRelation('ops');
+  return inDatabase(session, target, async () => {
     const userViews = await createUserViews(session, parts.userViews, hasOps);
-    const file = basename(path);
     const failed = userViews.flatMap((one) =>
       one.error === null ? [] : [`views/${one.file}: ${one.error}`],
     );
-    const facts = { ...left, file, viewsLeftOut: [...left.viewsLeftOut, ...failed] };
+    const facts = { ...left, file: basename(path), viewsLeftOut: [...left.viewsLeftOut, ...failed] };
     if (hasOps) await listFiles(session, [facts]);
     return { tables, userViews, facts };
   });
-}
-
-/** None while no people are known. */
-async function unknownMembersOf(session: Session, analysis: Analysis | undefined): Promise<string[]> {
-  const ids = Object.values(analysis?.teams ?? {}).flat();
-  if (ids.length === 0) return [];
-  const unknown = await session.all<{ id: string }>(
-    `SELECT DISTINCT id FROM (SELECT unnest(${listLiteral(ids)}) AS id)
-      WHERE EXISTS (FROM main.people) AND id NOT IN (
-        SELECT id FROM main.people UNION ALL SELECT source_id FROM main.merges WHERE entity_type = 'person')
-      ORDER BY id`,
-  );
-  return unknown.map(({ id }) => id);
-}
-
-/** What a person reads about ids of a setting that nobody has. */
-export function unknownMembersTexts(ids: readonly string[]): string[] {
-  if (ids.length === 0) return [];
-  return [`analysis.teams: no person has the id ${firstOf(ids, mostTold)}: correct or remove it`];
-}
-
-const mostTold = 5;
-
-/** A snapshot is taken when everything is merged. */
-async function dropAppended(session: Session): Promise<void> {
-  await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
-}
-
-/** Runs `work` with the unfinished file as the database in use. */
-async function inTarget<T>(session: Session, source: string, work: () => Promise<T>): Promise<T> {
-  await session.use(target);
-  try {
-    return await work();
-  } finally {
-    await session.use(source);
-  }
 }

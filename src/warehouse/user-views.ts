@@ -3,7 +3,6 @@ import { join, relative } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { runTask } from '../base/processes.js';
 import { listLiteral, literal } from './sql.js';
-import { isInvalidating, outOfMemory } from './store/faults.js';
 import type { Session } from './store/session.js';
 import { createList } from './views.js';
 
@@ -144,8 +143,6 @@ export async function problemOf(work: () => Promise<unknown>): Promise<string | 
     await work();
     return undefined;
   } catch (error) {
-    // Out of memory: the publication is repeated with more.
-    if (outOfMemory(error) || isInvalidating(error)) throw error;
     return shortMessage(error);
   }
 }
@@ -231,7 +228,9 @@ async function run(
   const ended = () => new Error('DuckDB ended while it was created');
   try {
     await runTask<void, UserViewNote>('warehouse/user-views-process.js', task, {
-      ...{ onNote, ended, kill: kill.signal },
+      onNote,
+      ended,
+      kill: kill.signal,
     });
   } catch (error) {
     if (!results.some(({ file }) => file === current))

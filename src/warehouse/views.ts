@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/schema.js';
-import { type PublishedAttributes, withAttributes } from './attributes.js';
+import { type FileAttributes, withAttributes } from './attributes.js';
 import { literal } from './sql.js';
 import type { Session } from './store/session.js';
 
@@ -11,7 +11,7 @@ export interface ViewParts {
   /** The defaults of the views when absent. */
   readonly analysis: Analysis | undefined;
   /** What a file of the data directory says of companies. */
-  readonly attributes?: PublishedAttributes | undefined;
+  readonly attributes?: FileAttributes | undefined;
 }
 
 /** The settings of analysis, which some views show. */
@@ -81,7 +81,8 @@ export const ofSettings = {
     withRows(
       sql,
       serviceLevels.map(({ name, vip, priority, firstReplyHours, nextReplyHours }, index) => ({
-        ...{ position: String(index + 1), name: literal(name) },
+        position: String(index + 1),
+        name: literal(name),
         is_vip: vip === undefined ? 'NULL' : String(vip),
         topic_priorities: priority ? `[${priority.map(literal).join(', ')}]` : 'NULL',
         first_reply_hours: String(firstReplyHours ?? 'NULL'),
@@ -98,7 +99,7 @@ export const ofSettings = {
 };
 
 /** Whether a view shows settings: it reads no table. */
-export function isOfSettings(view: string): view is keyof typeof ofSettings {
+function isOfSettings(view: string): view is keyof typeof ofSettings {
   return Object.hasOwn(ofSettings, view);
 }
 

@@ -1,33 +1,30 @@
 import { statSync } from 'node:fs';
 import { timeId } from '../base/clock.js';
-import type { EncryptionKey } from '../base/encryption.js';
+import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import type { RowCounts } from './forget/apply.js';
-import { stripBatch, type TooOld } from './forget/batch.js';
-import type { Fingerprints } from './forget/fingerprints.js';
+import type { RowCounts } from './forget/documents.js';
+import { type Age, countExpired, expireOld } from './forget/expire.js';
 import {
-  type Age,
-  expireOld,
   type ForgetPlan,
+  type Found,
+  findEverywhere,
   planForget,
-  removeAll,
+  removeFound,
   type Selection,
 } from './forget/forget.js';
-import { collectPerson, type PersonData } from './forget/person-data.js';
+import type { Forgotten } from './forget/forgotten.js';
+import { collectPerson } from './forget/person-data.js';
 import {
   type AuditRecord,
   appendForgotten,
   type JournalLine,
-  learnedMark,
   type Request,
   type Step,
   steps,
-  storeFingerprints,
   storeRecord,
 } from './forget/records.js';
-import { stripJson } from './forget/strip.js';
-import { removeExpired } from './kept-snapshots.js';
+import { stripBatch, stripJson, type TooOld } from './forget/strip.js';
 import { append } from './load/append.js';
 import type { Batch, Counts, Merged } from './load/batch.js';
 import { merge } from './load/merge.js';
@@ -41,10 +38,8 @@ import {
   refreshDerived,
 } from './load/rebuild.js';
 import { type Published, type PublishSettings, publish } from './publish.js';
-import { type CompactWhen, compact, compactNow, encryptFile, freeHeldMemory } from './store/compact.js';
-import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
-import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
-import { bytesOf, releaseMemory, withMemoryHeadroom } from './store/memory.js';
+import { type CompactWhen, compact, compactNow } from './store/compact.js';
+import { filesOf, type Limits, logOf, makePrivate } from './store/engine.js';
 import type { Restored } from './store/restore.js';
 import {
   finishRun,
@@ -68,39 +63,27 @@ interface Parts extends Limits, PublishSettings {
   /** Whether the file was opened for writing. */
   readonly writes: boolean;
   readonly viewsDir: string;
+  /** When the live file is compacted; by default when that is worth it. */
+  readonly compactWhen?: CompactWhen | undefined;
   readonly log: Log;
   /** What was forgotten. */
-  readonly forgotten: Fingerprints;
-  /** Whether batches of a process that was killed showed more of it, which may be stored in other rows. */
-  readonly hasLearned: boolean;
+  readonly forgotten: Forgotten;
+  /** Requests to forget that only the journal has: the warehouse was restored, or the program was killed. */
+  readonly unfinishedRequests: readonly JournalLine[];
   readonly release: () => void;
 }
 
 /**
- * The write-ahead log is folded into the file when it has this many bytes: with DuckDB's default of 16 MB, checkpoints
- * take a quarter of a bulk load's time; a larger log would stay in memory. With little memory, earlier: what the log holds
- * may take an eighth of the limit.
+ * What is appended is merged when it has this many characters, and the write-ahead log is written into the file when it has
+ * this many bytes: with DuckDB's default of 16 MB, checkpoints take a quarter of a bulk load's time; a larger log would stay
+ * in memory.
  */
-const foldAt = 32_000_000;
-const foldShare = 8;
-
-/** How many groups of small row groups one table may merge when the warehouse is closed: DuckDB's default. */
-const mergesAtClose = 100;
-
-/** What is done besides when a file is complete for now. */
-interface Closing {
-  /** When the live file is worth compacting; without it, it is left as it is. */
-  readonly compactWhen?: CompactWhen | undefined;
-}
+const maxAppended = 32_000_000;
 
 /** The live warehouse, open in this process. Made by `openWarehouse`; calls run one after the other. */
 export class Warehouse {
-  /** Characters of long texts that were loaded since the log was folded in. */
-  #textsInLog = 0;
-  /** Bytes of the write-ahead log. */
-  readonly #foldAt: number;
-  /** Whether batches showed more of somebody who was forgotten, which may be stored in other rows. */
-  #hasLearned: boolean;
+  /** Requests to forget that are in their journal and not in the tables yet. */
+  #unfinished: readonly JournalLine[];
   /** How many sets, and how many characters of documents, were appended since the last merge. */
   #appended = { sets: 0, characters: 0 };
   /** Appends and merges, which take several transactions, wait for each other. */
@@ -110,8 +93,7 @@ export class Warehouse {
     private readonly session: Session,
     private readonly parts: Parts,
   ) {
-    this.#hasLearned = parts.hasLearned;
-    this.#foldAt = Math.min(foldAt, (bytesOf(parts.memoryLimit) ?? Infinity) / foldShare);
+    this.#unfinished = parts.unfinishedRequests;
   }
 
   /** What was done because the live file could not be opened; null when it could. */
@@ -130,143 +112,135 @@ export class Warehouse {
 
   /** Every row of a query. TIMESTAMPTZ are Dates, integers numbers (bigint beyond 2^53), JSON is text. */
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
-    return this.#repeatably(() => this.session.all<T>(sql, params));
+    return this.session.all<T>(sql, params);
   }
 
   /** Runs a statement; returns how many rows it changed. */
   run(sql: string, params?: Params): Promise<number> {
-    return this.#repeatably(() => this.session.run(sql, params));
+    return this.session.run(sql, params);
   }
 
-  /**
-   * Runs several statements in one transaction; inside, use only the handle that is passed in. `work` runs again when the
-   * transaction needs more memory than it had.
-   */
+  /** Runs several statements in one transaction; inside, use only the handle that is passed in. */
   transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.#repeatably(() => this.session.transaction(work));
+    return this.session.transaction(work);
   }
 
   /** Stores a batch as it came, without what is `tooOld`, in one transaction: no table shows it before the next merge. */
   async append(batch: Batch, tooOld?: TooOld): Promise<void> {
     const { answersBefore, forgotten } = this.parts;
-    const { batch: stripped, learned } = stripBatch(forgotten, batch, tooOld);
-    if (learned.length > 0) {
-      this.#hasLearned = true;
-      await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
-    }
+    const stripped = stripBatch(forgotten, batch, tooOld);
     await this.#inTurn(async () => {
-      await this.#repeatably(() => append(this.session, stripped, answersBefore, this.#appended.sets));
+      await append(this.session, stripped, answersBefore, this.#appended.sets);
       this.#appended.sets += batch.sets.length;
-      for (const { body } of batch.documents) {
-        this.#appended.characters += body.length;
-        if (body.length > longText) this.#textsInLog += body.length;
-      }
+      for (const { body } of batch.documents) this.#appended.characters += body.length;
     });
-    await releaseMemory(this.session);
+    collectGarbageWhenTight();
   }
 
   /**
-   * Whether so much was appended that it takes as much memory as it may. The log is folded in after a merge only: what was
+   * Whether so much was appended that it has to be merged. The log is written into the file after a merge only: what was
    * appended then never takes room in the file.
    */
   get mustMerge(): boolean {
-    return this.#appended.characters >= this.#foldAt || this.#textsInLog >= rowGroupText;
+    return this.#appended.characters >= maxAppended;
   }
 
   /** Brings the tables up to date with everything that was appended; null where nothing was. */
   async merge(): Promise<Merged | null> {
     const merged = await this.#inTurn(async () => {
-      const done = await merge(this.session, this.parts.models, () => this.#freeMemory());
+      const done = await merge(this.session, this.parts.models);
       this.#appended = { sets: 0, characters: 0 };
       return done;
     });
-    if (merged === null) return null;
-    await releaseMemory(this.session);
-    await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : this.#foldAt);
+    if (merged !== null) await this.#checkpoint(maxAppended);
     return merged;
   }
 
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
   refreshDerived(): Promise<Readonly<Record<string, Counts>>> {
-    const { models } = this.parts;
-    return this.#onAllThreads(() => refreshDerived(this.session, models, () => this.#freeMemory()));
+    return refreshDerived(this.session, this.parts.models);
   }
 
   /** Recomputes every typed table from the raw documents. */
   rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
-    return this.#onAllThreads(() => rebuild(this.session, this.parts.models, progress));
+    return rebuild(this.session, this.parts.models, progress);
   }
 
   /**
-   * Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. With `compactWhen`, compacts the live
-   * file before, where that is worth it: what is published is then as small, and is not written twice. The file that is
-   * replaced is kept, as `publish.keep` says, unless `keepReplaced` is false or it still has what is being forgotten.
+   * Replaces signals.duckdb, and the other files to publish, by a consistent snapshot.
    */
-  async publish({
-    compactWhen,
-    keepReplaced = true,
-  }: Closing & { readonly keepReplaced?: boolean } = {}): Promise<Published> {
+  async publish(): Promise<Published> {
     await this.merge();
-    if (this.#hasLearned) await this.#removeForgotten();
-    const keepsReplaced = keepReplaced && (await this.pendingSteps()).length === 0;
-    const limit = this.session.memoryLimit;
-    // On one thread: each would take memory of its own.
-    if (compactWhen && (await this.#compact(compactWhen))) await this.session.reopen(limit);
-    const freeMemory = () => this.#freeMemory();
-    const published = await this.#onAllThreads(() =>
-      publish(this.session, { ...this.parts, keepsReplaced, freeMemory }),
-    );
+    const published = await publish(this.session, this.parts);
     for (const name of published.removedLogs)
       this.parts.log.warn(
         { name },
         `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
       );
-    if (published.notKept !== null) this.parts.log.warn(published.notKept);
     return published;
   }
 
   /** Removes the worker's own records that are older than their retention. */
   trim(keep: Retention, now: Date): Promise<Trimmed> {
-    return this.#repeatably(() => trim(this.session, keep, now));
+    return trim(this.session, keep, now);
   }
 
   /** Finds who is meant and what is held of them; writes nothing. */
   planForget(selection: Selection): Promise<ForgetPlan> {
-    return this.#repeatably(() =>
-      planForget(this.session, this.parts.models, this.parts.forgotten, selection),
-    );
+    return planForget(this.session, this.parts.models, this.parts.forgotten, selection);
   }
 
   /** Collects everything that is held about a person (id or e-mail address); null where nothing is. Writes nothing. */
-  collectPerson(who: string): Promise<PersonData | null> {
-    return this.#repeatably(() => collectPerson(this.session, this.parts.models, this.parts.forgotten, who));
+  collectPerson(who: string): ReturnType<typeof collectPerson> {
+    return collectPerson(this.session, this.parts.models, this.parts.forgotten, who);
   }
 
   /**
-   * Removes what a plan names from every table, in one transaction. What has to follow (`pendingSteps`) is stored with it: a
-   * kill at any moment leaves either nothing done, or the rest to do for the next command.
+   * Removes what a plan found: from the files, by `cleanFiles`, and then from every table, in one transaction. The request is
+   * in its journal before, and what has to follow (`pendingSteps`) is stored with it: after a kill at any moment,
+   * `finishRequests` does the rest.
    */
-  async forget(plan: ForgetPlan, { requestedBy, reason }: Request, now: Date): Promise<RowCounts> {
+  async forget(
+    plan: ForgetPlan,
+    { requestedBy, reason }: Request,
+    now: Date,
+    cleanFiles: (found: Found) => Promise<unknown> = async () => undefined,
+  ): Promise<RowCounts> {
     const { dataDir, forgotten } = this.parts;
-    for (const row of plan.fingerprints) forgotten.add(row);
+    const { parts, found } = plan;
+    const added = forgotten.allOf(parts);
     const record: AuditRecord = {
-      ...{ id: timeId(now), at: now.toISOString(), action: 'forget', entityType: plan.type },
-      entities: plan.ids.length + plan.accounts + plan.inAdvance,
-      requestedBy: forgotten.redact(requestedBy),
-      reason: reason === null ? null : forgotten.redact(reason),
+      id: timeId(now),
+      at: now.toISOString(),
+      action: 'forget',
+      entityType: plan.type,
+      entities: plan.ids.length + plan.accounts.length,
+      requestedBy: found.forgotten.redact(requestedBy),
+      reason: reason === null ? null : found.forgotten.redact(reason),
       details: null,
     };
-    const line = { salt: forgotten.salt, record, fingerprints: plan.fingerprints };
+    const line = { salt: forgotten.salt, record, added };
     appendForgotten(dataDir, line);
-    return this.#forgetLine(line, plan.found);
+    forgotten.add(added);
+    this.#unfinished = [line];
+    await cleanFiles(found);
+    return this.#remove(found);
   }
 
-  /** Does what the journal of forgotten.journal has and the warehouse has not: it was restored, or the program was killed. */
-  async catchUp(missing: readonly JournalLine[]): Promise<void> {
-    for (const line of missing) {
-      this.parts.log.info({ id: line.record.id }, 'completing a request to forget');
-      await this.#forgetLine(line);
-    }
+  /** Completes requests to forget of a program that was killed, or of the time after a snapshot that was restored. */
+  async finishRequests(cleanFiles: (found: Found) => Promise<unknown>): Promise<void> {
+    if (this.#unfinished.length === 0) return;
+    const { models, forgotten, log } = this.parts;
+    log.info({ requests: this.#unfinished.length }, 'completing requests to forget');
+    const found = await findEverywhere(this.session, models, forgotten);
+    await cleanFiles(found);
+    await this.#remove(found);
+  }
+
+  async #remove(found: Found): Promise<RowCounts> {
+    const held = await removeFound(this.session, this.parts.models, found, this.#unfinished);
+    this.#unfinished = [];
+    return held;
   }
 
   /** What has to follow the transactions of `forget`, in this order. */
@@ -297,20 +271,20 @@ export class Warehouse {
     if (!known) await this.transaction((tx) => storeRecord(tx, record, []));
   }
 
-  /** What was forgotten, to recognize it in files. */
-  get forgotten(): Fingerprints {
-    return this.parts.forgotten;
-  }
-
   /** Rewrites the live file, so that no block of it has what was removed. */
   compactNow(): Promise<void> {
     return compactNow(this.session, this.parts.dataDir);
   }
 
+  /** How many messages and people `expireOld` would concern. Writes nothing. */
+  countExpired(age: Age): Promise<{ readonly messages: number; readonly people: number }> {
+    return countExpired(this.session, age);
+  }
+
   /** Drops content and personal fields of what is too old; returns the rows by table. */
   expireOld(age: Age, now: Date): Promise<RowCounts> {
     const { models, forgotten } = this.parts;
-    return this.#repeatably(() => expireOld(this.session, models, forgotten, age, now));
+    return expireOld(this.session, models, forgotten, age, now);
   }
 
   /** What must not be stored again, for `append`. */
@@ -325,152 +299,56 @@ export class Warehouse {
     };
   }
 
-  /**
-   * Removes kept snapshots that still have content of what is too old, and those up to a day that do not tell. Returns the
-   * days of those that were removed.
-   */
-  expireSnapshots(of: { readonly day: string; readonly age: Age }): Promise<string[]> {
-    return this.#repeatably(() => removeExpired(this.session, this.parts.dataDir, of));
-  }
-
-  #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<RowCounts> {
-    const { models, forgotten } = this.parts;
-    let fresh = found;
-    return this.#repeatably(() => {
-      const options = { record, pending: steps, added: fingerprints, found: fresh };
-      // A file that was rewritten to free memory has other row ids: then everything is read again.
-      fresh = undefined;
-      return removeAll(this.session, models, forgotten, options);
-    });
-  }
-
-  /** Searches every row for what batches showed. Where any has it, the steps of `forget` follow again (`pendingSteps`). */
-  async #removeForgotten(): Promise<void> {
-    const { models, forgotten } = this.parts;
-    await this.#repeatably(() => removeAll(this.session, models, forgotten, { pending: steps }));
-    this.#hasLearned = false;
-  }
-
   /** Finds keys that are not unique, or null; there are none when all is well. */
   checkKeys(): Promise<KeyFault[]> {
-    return this.#repeatably(() => checkKeys(this.session, this.parts.models));
+    return checkKeys(this.session, this.parts.models);
   }
 
   /** Records that a run has started; returns its id. */
   startRun(run: RunStart): Promise<string> {
-    return this.#repeatably(() => startRun(this.session, run));
+    return startRun(this.session, run);
   }
 
   finishRun(runId: string, end: RunEnd): Promise<void> {
-    return this.#repeatably(() => finishRun(this.session, runId, end));
+    return finishRun(this.session, runId, end);
   }
 
   /** The organization whose data this is; null while the warehouse is empty. */
   organization(): ReturnType<typeof organization> {
-    return this.#repeatably(() => organization(this.session));
+    return organization(this.session);
   }
 
   /**
-   * Waits for calls in progress, writes everything into the file, and frees the lock. With `compactWhen`, compacts the
-   * file before, where that is worth it; a failure of that is only logged.
+   * Waits for calls in progress, writes everything into the file, and frees the lock. With `compacts`, compacts the file
+   * before, where that is worth it (`compactWhen`); a failure of either is only logged.
    */
-  async close({ compactWhen }: Closing = {}): Promise<void> {
+  async close({ compacts = false }: { readonly compacts?: boolean } = {}): Promise<void> {
+    const { dataDir, log, writes, compactWhen } = this.parts;
     try {
-      if (this.parts.writes) await this.#foldAll();
-      if (compactWhen) await this.#compact(compactWhen);
+      if (writes) await this.#checkpoint(1);
+      const done = compacts ? await compact(this.session, dataDir, compactWhen) : null;
+      if (done !== null) log.info(done, 'worker.duckdb was compacted');
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'worker.duckdb could not be checkpointed or compacted; what is committed is kept',
+      );
     } finally {
-      await this.#release();
+      try {
+        await this.session.close();
+      } finally {
+        this.parts.release();
+      }
     }
   }
 
-  /**
-   * Encrypts the live file with another key, or with none, and closes the warehouse. Throws StorageError when that fails; the
-   * file is then as it was.
-   */
-  async encrypt(key: EncryptionKey | undefined): Promise<void> {
-    const { dataDir, extensionDirectory } = this.parts;
-    const work = () => encryptFile(this.session, { dataDir, encryptionKey: key }, extensionDirectory);
-    try {
-      await withMemoryHeadroom(this.session, work);
-    } finally {
-      await this.#release();
-    }
-  }
-
-  async #release(): Promise<void> {
-    try {
-      await this.session.close();
-    } finally {
-      this.parts.release();
-    }
-  }
-
-  /** Work that may be done twice. When it needs more memory, it gets more. */
-  #repeatably<T>(work: () => Promise<T>): Promise<T> {
-    return withMemoryHeadroom(this.session, work, () => this.#freeMemory());
-  }
-
-  /** Frees memory that deleted rows take, when that is much; returns whether it has. */
-  async #freeMemory(): Promise<boolean> {
-    const { dataDir, log, writes } = this.parts;
-    return writes && (await freeHeldMemory(this.session, dataDir, log));
-  }
-
-  /** Folds the write-ahead log into the file when it has at least so many bytes. */
-  async #foldLog(bytes: number): Promise<void> {
+  /** Writes the write-ahead log into the file when it has at least so many bytes. */
+  async #checkpoint(bytes: number): Promise<void> {
     const { worker } = filesOf(this.parts.dataDir);
     // By its path: opening the log would do no harm, but opening the file would free its lock.
     const log = statSync(logOf(worker), { throwIfNoEntry: false });
     if (!log) return;
     if ((log.mode & 0o077) !== 0) makePrivate(worker);
-    if (log.size < bytes) return;
-    await this.#repeatably(() => this.session.run('CHECKPOINT'));
-    this.#textsInLog = 0;
-  }
-
-  /** Before closing: DuckDB would fold the log in as well, but not get more memory for it. */
-  async #foldAll(): Promise<void> {
-    try {
-      // Merging brings texts together again; of a warehouse with long ones, `compact` frees the rows that were deleted.
-      const merges = !(await hasLongTexts(this.session));
-      if (merges) await this.session.configure('max_vacuum_tasks', mergesAtClose);
-      await this.#foldLog(1);
-    } catch (error) {
-      this.parts.log.warn(
-        { err: error },
-        'the write-ahead log could not be folded into worker.duckdb; it is kept',
-      );
-    }
-  }
-
-  /**
-   * Work on whole tables uses all threads; a batch is too small to be split and uses one. Its commits may fold the log in,
-   * which saves writing large tables twice: all of it can be repeated, so nobody needs to know what was committed.
-   */
-  async #onAllThreads<T>(work: () => Promise<T>): Promise<T> {
-    const { threads } = this.parts;
-    const set = async (values: { threads: number; checkpoint_threshold: string }) => {
-      for (const [name, value] of Object.entries(values)) await this.session.configure(name, value);
-    };
-    await this.#repeatably(() => set({ threads, checkpoint_threshold: `${Math.floor(this.#foldAt)}B` }));
-    try {
-      return await work();
-    } finally {
-      // Fails when the work has invalidated the database; the next call opens it again with these settings.
-      await set({ threads: 1, checkpoint_threshold: neverFold }).catch(() => undefined);
-    }
-  }
-
-  /** Returns whether the session has to be opened again: the file was replaced, or an error may have invalidated it. */
-  async #compact(when: CompactWhen): Promise<boolean> {
-    const { dataDir, log } = this.parts;
-    try {
-      const done = await withMemoryHeadroom(this.session, () => compact(this.session, dataDir, when));
-      if (done !== null) log.info(done, 'worker.duckdb was compacted');
-      return done !== null;
-    } catch (error) {
-      log.warn({ err: error }, 'worker.duckdb could not be compacted, and stays as it is');
-      return true;
-    }
+    if (log.size >= bytes) await this.session.run('CHECKPOINT');
   }
 }

@@ -118,8 +118,12 @@ describe('an answer that names less than its parent counts', () => {
     companyGroups: { 1: groups(5) },
   });
   const listedPerson = (one: number) => ({
-    ...{ id: String(one), avatarUrl: null, company: null, displayName: `Person ${one}` },
-    ...{ isBot: false, isStaff: false },
+    id: String(one),
+    avatarUrl: null,
+    company: null,
+    displayName: `Person ${one}`,
+    isBot: false,
+    isStaff: false,
   });
   const counts = `SELECT unnest([
     (SELECT count(*) FROM topic_groups), (SELECT count(*) FROM topic_people),
@@ -146,8 +150,13 @@ describe('an answer that names less than its parent counts', () => {
     const { code, report } = await pulling.sync();
     expect(code).toBe(3);
     const doubted = [
-      ...['company_activity', 'company_groups', 'person_groups', 'person_identities', 'person_source_stats'],
-      ...['topic_groups', 'topic_people'],
+      'company_activity',
+      'company_groups',
+      'person_groups',
+      'person_identities',
+      'person_source_stats',
+      'topic_groups',
+      'topic_people',
     ];
     expect(report.failures.map(({ endpoint }) => endpoint).sort()).toEqual(doubted);
     expect(report.failures).toContainEqual(
@@ -220,8 +229,15 @@ describe('an answer about another', () => {
     expect(code).toBe(3);
     expect(report.failures.map(({ endpoint, entityId }) => `${endpoint} ${entityId}`).sort()).toEqual(
       [
-        ...['person 1', 'company 1', 'story one', `topic ${t1}`, `channel ${uuid('c', 1)}`],
-        ...[`topic_groups ${t1}`, 'company_activity 1', 'person_identities 1', 'person_history 1'],
+        'person 1',
+        'company 1',
+        'story one',
+        `topic ${t1}`,
+        `channel ${uuid('c', 1)}`,
+        `topic_groups ${t1}`,
+        'company_activity 1',
+        'person_identities 1',
+        'person_history 1',
       ].sort(),
     );
     expect(report.failures[0]?.message).toMatch(
@@ -236,7 +252,9 @@ describe('an answer about another', () => {
     api.personDetails = { 1: plainPerson(2), 3: plainPerson(2) };
     api.histories = {
       2: {
-        ...{ history: [], mergedInto: null, totalCount: 0 },
+        history: [],
+        mergedInto: null,
+        totalCount: 0,
         merges: [{ id: 'm', mergedAt: null, user: null, sourcePersons: [{ id: '1', name: 'Person 1' }] }],
       },
     };

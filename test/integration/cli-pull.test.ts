@@ -125,16 +125,6 @@ describe('a key', () => {
 });
 
 describe('status', () => {
-  it('says whose it is, how fresh, and what is left, in 80 columns', async () => {
-    const { code, stdout, stderr } = await signalhouse(['status'], { env: { SIGNALHOUSE_DATA_DIR: filled } });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const text of ['organization', 'published', 'Last runs', 'Lists', 'Details by endpoint', 'Rows']) {
-      expect(stdout).toContain(text);
-    }
-    const long = stdout.split('\n').filter((line) => line.length > 80 && !line.includes(filled));
-    expect(long).toEqual([]);
-  });
-
   it('of nothing is not well: the folder may be mistyped, or its volume lost', async () => {
     const { code, stdout } = await signalhouse(['status'], { cwd: testFolder() });
     expect(code).toBe(3);
@@ -148,8 +138,19 @@ describe('doctor', () => {
     const { checks } = JSON.parse(stdout);
     expect(checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([]);
     expect(checks.map(({ name }: { name: string }) => name)).toEqual([
-      ...['settings', 'data directory', 'disk', 'permissions', 'key', 'organization', 'clock', 'paging'],
-      ...['lock', 'warehouse', 'keys', 'owner', 'extensions'],
+      'settings',
+      'data directory',
+      'disk',
+      'permissions',
+      'key',
+      'organization',
+      'clock',
+      'paging',
+      'lock',
+      'warehouse',
+      'keys',
+      'owner',
+      'extensions',
     ]);
     expect(code).toBe(0);
   });

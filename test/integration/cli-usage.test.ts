@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -73,33 +73,6 @@ describe('settings', () => {
     expect(stderr).toContain('SIGNALHOUSE_API_KEY: is required');
   });
 
-  it('of jobs that cannot be scheduled are named by every command, with everything else', async () => {
-    const cwd = testFolder();
-    const jobs =
-      "[{name: a, run: sync, cron: '0 25 * * *'}, {name: a, run: sync, cron: '0 3 * * *', timezone: Mars}]";
-    writeFileSync(join(cwd, 'jobs.yaml'), `rateLimits: {requests: 5}\nserve: {jobs: ${jobs}}\n`);
-    const check = ['config', 'check', 'jobs.yaml'];
-    for (const args of [['doctor'], ['status'], ['config', 'print'], check, ['serve', '--once'], ['plan']]) {
-      const { code, stdout, stderr } = await signalhouse([...args, '--config', 'jobs.yaml'], {
-        cwd,
-        env: good,
-      });
-      expect([args, code]).toEqual([args, 2]);
-      for (const setting of [
-        'rateLimits',
-        'serve.jobs[0].cron',
-        'serve.jobs[1].name',
-        'serve.jobs[1].timezone (line 2): ',
-        'rateLimits (line 1): is not a setting; did you mean rateLimit?',
-      ])
-        expect([args, (stdout + stderr).replaceAll(/\s+/g, ' ')]).toEqual([
-          args,
-          expect.stringContaining(`jobs.yaml: ${setting}`),
-        ]);
-    }
-    expect(existsSync(join(cwd, 'data'))).toBe(false);
-  });
-
   it('in force are printed with where each comes from, without the key or a password', async () => {
     const cwd = testFolder();
     writeFileSync(join(cwd, 'my.yaml'), 'rateLimit: {requests: 5}\n');
@@ -112,8 +85,10 @@ describe('settings', () => {
     expect(stdout).toMatch(/SIGNALHOUSE_API_KEY +SIGNALHOUSE_API_KEY/);
     const json = await signalhouse([...args, '--json'], { cwd, env });
     expect(JSON.parse(json.stdout).settings).toContainEqual({
-      ...{ setting: 'api.baseUrl', value: 'https://***@api.example.com/v1?***' },
-      ...{ from: 'environment', source: 'SIGNALHOUSE_BASE_URL' },
+      setting: 'api.baseUrl',
+      value: 'https://***@api.example.com/v1?***',
+      from: 'environment',
+      source: 'SIGNALHOUSE_BASE_URL',
     });
     for (const text of [stdout, json.stdout])
       expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|hunter2`));
@@ -122,20 +97,6 @@ describe('settings', () => {
 
 describe('what is built', () => {
   const root = fileURLToPath(new URL('../../', import.meta.url));
-  const modules = (folder: string, ending: string) =>
-    (readdirSync(join(root, folder), { recursive: true }) as string[])
-      .filter((name) => name.endsWith(ending) && !name.endsWith('.d.ts'))
-      .map((name) => name.slice(0, -ending.length));
-
-  it('has a module for each of src, at the same depth, and none besides, and can be called by its name', () => {
-    // What runs in a browser is no TypeScript.
-    const written = [...modules('src', '.ts'), ...modules('src', '.js')];
-    expect(modules('dist', '.js').sort()).toEqual(written.sort());
-    const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    accessSync(join(root, bin.signalhouse), constants.X_OK);
-    expect(readFileSync(join(root, bin.signalhouse), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
-  });
-
   /** Loads the commands, and fails at what only the sandbox needs once it runs. */
   const loadCommands = `
     import { register } from 'node:module';

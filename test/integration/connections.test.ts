@@ -38,8 +38,21 @@ beforeAll(async () => {
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=api.example'],
-      ...['-addext', 'subjectAltName=DNS:api.example,IP:127.0.0.1', '-keyout', key, '-out', certificate],
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=api.example',
+      '-addext',
+      'subjectAltName=DNS:api.example,IP:127.0.0.1',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
     ],
     { stdio: 'ignore' },
   );
@@ -108,7 +121,8 @@ it('a webhook goes through the proxy as well', async () => {
   const pulling = Pulling.into(sandbox);
   asked.length = 0;
   const env = {
-    ...{ SIGNALHOUSE_WEBHOOK_URL: 'https://hooks.example/secret', HTTPS_PROXY: proxyUrl() },
+    SIGNALHOUSE_WEBHOOK_URL: 'https://hooks.example/secret',
+    HTTPS_PROXY: proxyUrl(),
     NODE_EXTRA_CA_CERTS: certificate,
   };
   const { stdout } = await pulling.start(['serve', '--test-notification'], env).ended;
@@ -122,6 +136,22 @@ it('a host of NO_PROXY is reached directly', async () => {
     const ran = await sync({ ...remote(), HTTPS_PROXY: proxyUrl(), [name]: 'localhost,.example' });
     expect([ran.code, ran.stderr, asked]).toEqual([1, expect.stringMatching(/ENOTFOUND|EAI_AGAIN/), []]);
   }
+});
+
+it.each([' * ', 'other,*', 'corp.example.', '10.0.0.0/8'])(
+  'NO_PROXY=%j would be ignored, and is refused before anything is sent',
+  async (form) => {
+    const ran = await sync({ ...remote(), HTTPS_PROXY: proxyUrl(), NO_PROXY: form });
+    expect([ran.code, ran.stderr, asked]).toEqual([2, expect.stringContaining('is not supported'), []]);
+  },
+);
+
+it('a key is not sent where certificates are not checked, except to this machine', async () => {
+  const unchecked = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const ran = await sync({ ...remote(), HTTPS_PROXY: proxyUrl(), ...unchecked });
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('NODE_TLS_REJECT_UNAUTHORIZED')]);
+  expect(asked).toEqual([]);
+  expect(await sync({ SIGNALHOUSE_BASE_URL: direct(), ...unchecked })).toMatchObject({ code: 0 });
 });
 
 it('a proxy that refuses, does not answer or is misspelt is an error that names it without its password', async () => {

@@ -51,8 +51,12 @@ describe('the drop folder', () => {
     expect(`topic_id,priority\n${second.id},${priorityOf(second)}\n`).toBe(good);
     expect(readdirSync(inbox.path).sort()).toEqual(['done', 'growing.csv', 'rejected']);
     expect(readdirSync(join(inbox.path, 'rejected')).sort()).toEqual([
-      ...['bad.csv', 'bad.result.csv', 'notes.txt', 'notes.txt.reason.txt'],
-      ...['photo.xlsx', 'photo.xlsx.reason.txt'],
+      'bad.csv',
+      'bad.result.csv',
+      'notes.txt',
+      'notes.txt.reason.txt',
+      'photo.xlsx',
+      'photo.xlsx.reason.txt',
     ]);
     const reasons = await readSheet({ path: join(inbox.path, 'rejected', 'bad.result.csv') });
     expect(reasons.columns).toEqual(['topic_id', 'title', 'result', 'reason', 'priority']);

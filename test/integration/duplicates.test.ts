@@ -9,10 +9,21 @@ import { testFolder } from '../support/test-folders.js';
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/push/duplicates-sheet.js'));
 
-const sizes = { topics: 60, duplicates: 20, people: 40, messages: 400 };
-const { sandbox, pulling } = await townOfFile({ sizes });
+const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60, people: 40, messages: 400 } });
 const cwd = testFolder();
 pulling.cwd = cwd;
+
+/** Four problems that were noticed twice. */
+const live = [...sandbox.world.topics.values()].filter(
+  ({ graphStatus, migrated, groupIds }) => graphStatus === 'active' && !migrated && groupIds.length > 0,
+);
+for (const at of [0, 2, 4, 6]) {
+  const [one, other] = [live[at], live[at + 1]];
+  if (one === undefined || other === undefined) throw new Error('The organization has too few topics.');
+  const fields = { title: `${one.title}, once more`, summary: one.summary };
+  sandbox.change({ kind: 'patchTopic', topicId: other.id, fields });
+}
+await pulling.sync();
 
 const run = (...args: string[]) => pulling.run(args);
 const ask = <T>(sql: string) => pulling.rows<T>(sql);
@@ -81,21 +92,4 @@ it('the workbook lists people with the command that merges each pair, whose mess
   const n = Number(cell(row, 'messages_1')) < Number(cell(row, 'messages_2')) ? [1, 2] : [2, 1];
   const [goes, stays] = n.map((at) => cell(row, `person_id_${at}`));
   expect(cell(row, 'command')).toBe(`signalhouse changes merge-people ${goes} --into ${stays}`);
-});
-
-it('a sheet of pairs takes no selection of rows', async () => {
-  const refused = await run(
-    'changes',
-    'sheet',
-    '--duplicates',
-    '--companies',
-    '--where',
-    'true',
-    '--out',
-    'no.csv',
-  );
-  expect([refused.code, refused.stderr.match(/--\w+: cannot be combined with --duplicates/g)]).toEqual([
-    2,
-    ['--where: cannot be combined with --duplicates', '--companies: cannot be combined with --duplicates'],
-  ]);
 });

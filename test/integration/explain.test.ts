@@ -1,14 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Explanation, explainEntity } from '../../src/app/explain.js';
-import { readingLimitsOf } from '../../src/app/setup.js';
-import { silentLog } from '../../src/base/log.js';
-import { loadConfig } from '../../src/config/load.js';
+import type { Explanation } from '../../src/app/explain.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { openPublished } from '../../src/warehouse/read/query.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
-import { Pulling, startTown, townOfFile } from '../support/pulling.js';
+import { townOfFile } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
 import { testFolder } from '../support/test-folders.js';
 
@@ -123,81 +119,4 @@ describe('explain', () => {
     const damaged = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
     expect(damaged).toMatchObject({ code: 1, stderr: expect.stringContaining('signalhouse rebuild') });
   });
-});
-
-const kinds = { topic: 'topics', company: 'companies', person: 'people' } as const;
-
-/** Makes some children older, some changed, and some never fetched. */
-function disturb(pulling: Pulling, seed: number): Promise<void> {
-  const part = (of: number) => `hash(endpoint || entity_id || ${seed} || ${of}) % ${of} = 0`;
-  return pulling.edit(
-    `UPDATE ops.coverage
-       SET fetched_at = fetched_at - to_days((hash(entity_id || endpoint || ${seed}) % 70)::INTEGER) WHERE ${part(3)}`,
-    `UPDATE ops.coverage SET fingerprint = 'another' WHERE fingerprint IS NOT NULL AND ${part(7)}`,
-    `UPDATE ops.coverage SET fingerprint = NULL, counters = NULL, status = NULL, error = 'reset', attempts = 1
-      WHERE fingerprint IS NOT NULL AND ${part(11)}`,
-    `DELETE FROM ops.coverage WHERE fingerprint IS NOT NULL AND ${part(13)}`,
-  );
-}
-
-/** What explain says of every topic, company and person. */
-async function explainAll(pulling: Pulling): Promise<Explanation[]> {
-  const config = loadConfig({ env: pulling.env });
-  const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
-  const all: Explanation[] = [];
-  for (const [kind, table] of Object.entries(kinds)) {
-    for (const { id } of await snapshot.all<{ id: string }>(`SELECT id FROM ${table}`))
-      all.push(await explainEntity({ config, log: silentLog }, snapshot, kind as keyof typeof kinds, id));
-  }
-  snapshot.close();
-  return all;
-}
-
-/** The path of a request as explain names it: pages and what only asks for more are left out. */
-function nameOf(path: string): string {
-  const [own = '', query = ''] = path.split('?');
-  const named = query.split('&').filter((one) => /^(companyId|personId)=/.test(one));
-  return `GET ${own}${named.length > 0 ? `?${named[0]}` : ''}`;
-}
-
-it('what explain says is due is what the next sync requests', async () => {
-  const sizes = { topics: 8, people: 10, companies: 4, messages: 80, stories: 2, channels: 2, templates: 1 };
-  const other = await startTown({ sizes });
-  try {
-    const after = await Pulling.filled(other);
-    await disturb(after, 7);
-    const { spent } = await after.plan();
-    const capped = await after.sync(['--max-requests', String(spent + 8)]);
-    expect(capped.report.stoppedBy).toMatch(/max-requests/);
-
-    const from = Date.now();
-    const all = await explainAll(after);
-    const next = await after.sync();
-    expect(next.code).toBe(0);
-    const until = Date.now();
-    const paths = await after.rows<{ path: string }>(
-      `SELECT path FROM ops.requests WHERE run_id = '${next.report.runId}'`,
-    );
-    const requested = new Set(paths.map(({ path }) => nameOf(path)));
-    const checks = await after.rows<{ name: string }>(
-      `SELECT resource || ' ' || entity_id AS name FROM ops.audits WHERE run_id = '${next.report.runId}'`,
-    );
-    expect(checks.length).toBeLessThanOrEqual(3);
-    const checked = new Set(checks.map(({ name }) => name));
-    // What its sweep makes due between the two is right either way.
-    const settled = all
-      .flatMap(({ children }) => children)
-      .filter(({ sweepAt }) => !(Date.parse(sweepAt ?? '') >= from && Date.parse(sweepAt ?? '') <= until));
-    const due = settled.filter(({ isDue }) => isDue);
-    expect(due.length).toBeGreaterThan(10);
-    expect(due.flatMap(({ request }) => (requested.has(request) ? [] : request))).toEqual([]);
-    const others = settled.filter(
-      ({ isDue, resource, entityId }) => !isDue && !checked.has(`${resource} ${entityId}`),
-    );
-    expect(others.flatMap(({ request, why }) => (requested.has(request) ? [[request, why]] : []))).toEqual(
-      [],
-    );
-  } finally {
-    await other.stop();
-  }
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { townOfFile } from '../support/pulling.js';
 
@@ -12,6 +13,20 @@ const text = (bytes: number) =>
 
 /** Where the conversations of a company are not whole, its people are asked for their own, which stay until it is read again. */
 const isListed = (line: string) => line.includes('via is "listed", should be "author"');
+
+it('a container with less than 1 GiB is refused before anything is written, and doctor says so', async () => {
+  pulling.tuning = { memory: 512 * 1024 ** 2 };
+  const text = 'has 512 MiB of memory, and Signalhouse needs 1 GiB';
+  const { code, stderr } = await pulling.run(['sync']);
+  expect([code, stderr.replaceAll(/\s+/g, ' ')]).toEqual([2, expect.stringContaining(text)]);
+  expect(existsSync(pulling.dataDir)).toBe(false);
+  const doctor = await pulling.run(['doctor', '--json']);
+  expect(doctor.code).toBe(2);
+  expect(JSON.parse(doctor.stdout).checks).toContainEqual(
+    expect.objectContaining({ name: 'memory', state: 'fail', text: expect.stringContaining(text) }),
+  );
+  pulling.tuning = undefined;
+});
 
 it('an answer that is too large harms only itself, is rejected with its size, costs nothing while nothing changes, and comes once it is smaller', async () => {
   const limit = 300_000;

@@ -203,7 +203,8 @@ describe('masked files', () => {
       ['export', 'ops.requests', '--out', fileOf('requests.csv')],
     ])
       expect(await pulling.run(args)).toMatchObject({
-        ...{ code: 2, stderr: expect.stringContaining('leaves out messages.metadata') },
+        code: 2,
+        stderr: expect.stringContaining('leaves out messages.metadata'),
       });
     const report = fileOf('report.html');
     expect((await pulling.run(['report', '--out', report])).code).toBe(0);

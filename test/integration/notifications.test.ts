@@ -28,13 +28,28 @@ beforeAll(async () => {
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=mail.example'],
-      ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', certificate],
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=mail.example',
+      '-addext',
+      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
     ],
     { stdio: 'ignore' },
   );
   smtp = await mailServer(secrets.user, secrets.password, {
-    ...{ key: readFileSync(key), cert: readFileSync(certificate), allowInsecureAuth: false },
+    key: readFileSync(key),
+    cert: readFileSync(certificate),
+    allowInsecureAuth: false,
   });
   hook = await rawServer((response, { url, body }) => {
     posts.push([url.pathname, JSON.parse(body)]);
@@ -49,7 +64,8 @@ afterAll(async () => {
 function notified() {
   const email = {
     server: `smtp://${secrets.user}@localhost:${smtp.port}`,
-    ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
+    from: 'Signalhouse <signalhouse@example.com>',
+    to: ['kim@example.com'],
   };
   const settings = (webhookFormat: string, more: object = {}) => ({
     serve: { notify: { webhookFormat, email }, ...more },
@@ -91,20 +107,6 @@ it('serve --test-notification sends one by each channel, and says which did not 
   for (const { stdout, stderr } of [sent, failed]) expect(stdout + stderr).not.toContain('SECRET');
 });
 
-it('without a channel it says what to set, and a password is never sent in the clear', async () => {
-  const pulling = Pulling.into(sandbox);
-  const { code, stderr } = await pulling.start(['serve', '--test-notification']).ended;
-  expect([code, stderr]).toEqual([2, expect.stringContaining('SIGNALHOUSE_WEBHOOK_URL')]);
-  const email = {
-    server: 'smtp://u@mail.example.com?ignoreTLS=true',
-    from: 'a@b.example',
-    to: ['c@d.example'],
-  };
-  pulling.set({ serve: { notify: { email } } });
-  const clear = await pulling.start(['serve'], { SIGNALHOUSE_SMTP_PASSWORD: secrets.password }).ended;
-  expect([clear.code, clear.stderr]).toEqual([2, expect.stringContaining('serve.notify.email.server')]);
-});
-
 it('a job that fails is told of by every channel, once, and the log tells no secret', async () => {
   const { pulling, env } = notified();
   const refused = await pulling.start(['serve', '--once'], { ...env, SIGNALHOUSE_API_KEY: 'svc_nobody' })
@@ -123,8 +125,12 @@ it('a job that fails is told of by every channel, once, and the log tells no sec
 it('a digest goes to the people of its job and shows what its file shows; the next one begins where it ended', async () => {
   const { pulling, env, settings } = notified();
   const digest = {
-    ...{ name: 'weekly', run: 'digest', cron: '0 8 * * 1', file: 'signals-strict.duckdb' },
-    ...{ to: ['product@example.com'], webhook: true },
+    name: 'weekly',
+    run: 'digest',
+    cron: '0 8 * * 1',
+    file: 'signals-strict.duckdb',
+    to: ['product@example.com'],
+    webhook: true,
   };
   const publish = { also: [{ file: 'signals-strict.duckdb', profile: 'strict' }] };
   const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }, digest];

@@ -42,7 +42,8 @@ class Fleet {
       api: { baseUrl: sandbox.baseUrl, keyFile: keyFile(name, key) },
     });
     const settings = {
-      ...{ dataDir: join(this.folder, 'data'), rateLimit: { requests: 1_000_000, windowMs: 1_000 } },
+      dataDir: join(this.folder, 'data'),
+      rateLimit: { requests: 1_000_000, windowMs: 1_000 },
       api: { outageMinutes: 0.02 },
       serve: { jobs: [{ name: 'nightly', run: 'sync+push', cron: '0 3 * * *' }] },
       ...more,
@@ -125,7 +126,8 @@ it('serve runs all: the fine one is on time, and page, metrics and status say wh
 
   // One of them can be run by its own address.
   const post = await fetch(`${served.url}/o/fine/jobs/nightly/run`, {
-    ...{ method: 'POST', headers: { authorization: 'Bearer a-token-of-a-good-length' } },
+    method: 'POST',
+    headers: { authorization: 'Bearer a-token-of-a-good-length' },
   });
   expect(post.status).toBe(202);
   expect(await shown('/o/nobody/')).toContain('not_found');

@@ -107,12 +107,11 @@ describe('push', () => {
     expect(reported.code).toBe(3);
     expect(reported.report).toMatchObject({ conflict: 1, applied: 0, outcome: 'incomplete' });
     expect(reported.report.changes[0]).toMatchObject({
-      ...{ status: 'conflict', error: expect.stringContaining('very_low') },
-      ...{
-        base: { priority: seen },
-        remoteBefore: { priority: 'very_low' },
-        wanted: { priority: 'very_high' },
-      },
+      status: 'conflict',
+      error: expect.stringContaining('very_low'),
+      base: { priority: seen },
+      remoteBefore: { priority: 'very_low' },
+      wanted: { priority: 'very_high' },
     });
     // A sheet that is written now has the colleague's value.
     const [shown] = await pulling.rows<{ priority: string }>(

@@ -17,7 +17,10 @@ const bytes = readFileSync(file);
 /** What is in the data directory; commands that record what they did add the last ones. */
 const names = [
   ...readdirSync(pulling.dataDir),
-  ...['spending.log', 'changes.journal', 'audit.journal', 'reports'],
+  'spending.log',
+  'changes.journal',
+  'audit.journal',
+  'reports',
 ];
 
 function inFile(sql: string): string {

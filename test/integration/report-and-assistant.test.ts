@@ -12,7 +12,6 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Row } from '../support/expected/row.js';
 import { runOn, townOfFile } from '../support/pulling.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
@@ -49,26 +48,7 @@ function tableOf(caption: string): string[][] {
   );
 }
 
-const words = (value: unknown) => (value === null ? 'none' : String(value).replaceAll('_', ' '));
-const texts = (all: readonly Row[]) => all.map((row) => Object.values(row).map(words));
-
 describe('the numbers of the report are those of the views', () => {
-  it('the backlog by priority', async () => {
-    const expected = await rows(
-      'SELECT priority, count(*) AS n FROM backlog GROUP BY ALL ORDER BY any_value(priority_rank)',
-    );
-    const shown = tableOf('Open topics by priority and state').map((row) => [row[0], row.at(-1)]);
-    expect(shown).toEqual(texts(expected));
-    expect(html).toContain(`<strong>${(await rows('FROM backlog')).length}</strong> open topics`);
-  });
-
-  it('what grew', async () => {
-    const expected = await rows(`SELECT messages_last_7_days, messages_7_days_before, momentum, companies
-      FROM backlog WHERE momentum > 0 ORDER BY momentum DESC, messages_last_7_days DESC, topic_id LIMIT 10`);
-    expect(expected.length).toBeGreaterThan(0);
-    expect(tableOf('Topics that grew most').map((row) => row.slice(2))).toEqual(texts(expected));
-  });
-
   it('who is waiting, and how long', async () => {
     const waiting = await rows('SELECT waiting_hours AS hours, is_vip FROM awaiting_reply');
     const between = (from: number, to: number) =>
@@ -231,18 +211,6 @@ describe('the assistant', () => {
     expect((await query("SELECT repeat('x', 5000) AS x")).text).toMatch(/\| x{300}… \|.*max_cell/s);
   });
 
-  it.each([
-    ['two statements', 'SELECT 1; SELECT 2', '2 statements'],
-    ['none', '-- nothing', ''],
-    ['another file', "FROM read_csv('/etc/passwd')", 'disabled by configuration'],
-    ['a setting', "SET memory_limit = '64GB'", 'no setting changes'],
-    ['what is not SQL', 'SELEKT 1', 'syntax'],
-  ])('refuses %s', async (_, sql, said) => {
-    const { isError, text } = await query(sql);
-    expect([sql, isError]).toEqual([sql, true]);
-    expect(text).toContain(said);
-  });
-
   it('hands over what an error quotes as data, and no more than of an answer', async () => {
     const { isError, text } = await query("SELECT string_agg(content, ' ' ORDER BY id)::INT FROM messages");
     expect([isError, text.length < 31_000]).toEqual([true, true]);
@@ -278,7 +246,9 @@ describe('the assistant', () => {
 it('the assistant says what to do before the first sync, prints nothing else, and ends with its input', async () => {
   const dataDir = join(testFolder(), 'data');
   const initialize = {
-    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
   };
   const list = {
@@ -289,7 +259,8 @@ it('the assistant says what to do before the first sync, prints nothing else, an
   };
   const lines = [initialize, { jsonrpc: '2.0', method: 'notifications/initialized' }, list];
   const { status, stdout } = spawnSync(process.execPath, [program, 'mcp', '--data-dir', dataDir], {
-    ...{ env: { ...process.env, ...pulling.env }, encoding: 'utf8' },
+    env: { ...process.env, ...pulling.env },
+    encoding: 'utf8',
     input: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
   });
   expect(status).toBe(0);

@@ -70,19 +70,6 @@ async function logOfAnotherDatabase(): Promise<Buffer> {
   return readFileSync(`${path}.wal`);
 }
 
-test('a file of a newer DuckDB is not touched', async () => {
-  const dir = await filled();
-  const bytes = readFileSync(worker(dir));
-  bytes.writeBigUInt64LE(900n, 12);
-  writeFileSync(worker(dir), bytes);
-  await expect(open(dir)).rejects.toMatchObject({
-    name: 'StorageError',
-    message: expect.stringContaining('newer DuckDB'),
-  });
-  expect(readFileSync(worker(dir)).equals(bytes)).toBe(true);
-  expect(broken(dir)).toEqual([]);
-});
-
 const run = (dataDir: string, ...args: string[]) =>
   signalhouse(args, { env: { SIGNALHOUSE_DATA_DIR: dataDir } });
 

@@ -4,15 +4,19 @@ import { read } from '../support/published.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/forget.js'));
+void (() => import('../../src/cli/commands/runs.js'));
 
 const { sandbox } = await townOfFile({ holds: 'nothing', sizes: { weeks: 60 } });
 
 test('old content is counted first, dropped by the next sync, and not stored again, although the API still has it', async () => {
   const pulling = Pulling.into(sandbox);
   expect((await pulling.run(['sync'])).code).toBe(0);
-  const months = ['--messages-months', '3', '--people-months', '3'];
-  const preview = JSON.parse((await pulling.run(['retention', ...months, '--json'])).stdout);
+  const planned = async () =>
+    JSON.parse((await pulling.run(['sync', '--dry-run', '--json'])).stdout).retention;
+  expect(await planned()).toMatchObject({ messages: 0, people: 0 });
+  const settings = { retention: { messagesMonths: 3, peopleMonths: 3, deletedContentDays: 'never' } };
+  pulling.set(settings);
+  const preview = await planned();
   const { before } = preview;
   const messages = [...sandbox.world.messages.values()].filter(
     ({ createdAt }) => createdAt < Date.parse(before.messages),
@@ -30,8 +34,8 @@ test('old content is counted first, dropped by the next sync, and not stored aga
     one.rows<object>(`SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM people) AS people,
                 (SELECT sum(messages) FROM backlog) AS written`);
   const all = await counts(pulling);
-  const settings = { retention: { messagesMonths: 3, peopleMonths: 3, deletedContentDays: 'never' } };
-  pulling.set(settings);
+  const { stdout } = await pulling.run(['plan']);
+  expect(stdout).toMatch(new RegExp(`too old +drops the content of ${messages.length} messages and`));
   // What is stored is dropped; what comes is dropped on arrival.
   for (const one of [pulling, Pulling.into(sandbox, settings)]) {
     expect((await one.run(['sync'])).code).toBe(0);
@@ -60,8 +64,7 @@ test('old content is counted first, dropped by the next sync, and not stored aga
   const places = await placesOf(pulling.dataDir, [text ?? '']);
   // Free blocks of the live file are written over with time, as after everything that is dropped by age.
   expect(places.filter((place) => !place.startsWith('worker.duckdb'))).toEqual([]);
-  const after = JSON.parse((await pulling.run(['retention', '--json'])).stdout);
-  expect([after.messages, after.people]).toEqual([0, 0]);
+  expect(await planned()).toMatchObject({ messages: 0, people: 0 });
 
   // A longer limit brings back what the API still has, when its conversations are fetched again.
   pulling.set({ retention: { deletedContentDays: 'never' } });

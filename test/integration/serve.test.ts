@@ -1,14 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
 import type { StatusReport } from '../../src/app/status.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown, townOfFile } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';
-import { printed, signalhouse, start } from '../support/signalhouse.js';
-import { testFolder } from '../support/test-folders.js';
+import { printed } from '../support/signalhouse.js';
 
 const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
 const { sandbox } = await townOfFile({ holds: 'nothing', sizes });
@@ -197,7 +195,7 @@ it('new settings that it cannot start with are refused, and a change during the 
       (status) => status?.schedule.running?.job === 'second',
     );
     log = '';
-    pulling.set(settings('second', { report: false }));
+    pulling.set(settings('second', { freshness: 50 }));
     served.running.child.kill('SIGHUP');
     await told('the settings are taken over as soon as no job runs');
     pulling.set(settings('third'));
@@ -241,50 +239,8 @@ it('a signal in the middle of a job commits and publishes; the next start makes 
   }
 });
 
-it('two do not serve one data directory, and none fills another directory that is there in its place', async () => {
-  const jobs = [{ name: 'often', run: 'sync', ...yearly }];
-  const pulling = Pulling.into(sandbox, { serve: { jobs } });
-  const env = { SIGNALHOUSE_SERVE_TOKEN: token };
-  const served = await serve(pulling, [], env);
-  for (const args of [['--port', '0'], ['--once']]) {
-    const { code, stderr } = await pulling.start(['serve', ...args]).ended;
-    expect([args, code]).toEqual([args, 4]);
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-      `is served by process ${served.running.child.pid} already`,
-    );
-  }
-  // New settings are no second one.
-  pulling.set({ serve: { jobs: [...jobs, { name: 'dump', run: 'export', ...yearly }] } });
-  served.running.child.kill('SIGHUP');
-  await until(
-    () => read(served, '/').catch(() => ''),
-    (page) => page.includes('>dump<'),
-  );
-  expect((await pulling.start(['serve', '--once']).ended).code).toBe(4);
-
-  // As when a volume is no longer mounted.
-  const ask = () =>
-    fetch(`${served.url}/jobs/often/run`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
-  renameSync(pulling.dataDir, `${pulling.dataDir}-away`);
-  mkdirSync(pulling.dataDir);
-  expect((await ask()).status).toBe(202);
-  const { schedule } = await until(
-    () => statusOf(served),
-    (status) => status.schedule.history.length > 0,
-  );
-  expect(schedule.history[0]).toMatchObject({
-    outcome: 'failed',
-    message: expect.stringContaining('is not the directory any more that serve started with'),
-  });
-  expect(existsSync(join(pulling.dataDir, 'worker.duckdb'))).toBe(false);
-
-  served.running.child.kill('SIGKILL');
-  await served.running.ended;
-  expect((await terminate(await serve(pulling))).code).toBe(0);
-});
-
 describe('what is printed at the start', () => {
-  it('of serve beyond this machine: where it listens, and that there is no login', async () => {
+  it('of serve beyond this machine: where it listens, that there is no login, and that the report is not shown', async () => {
     const pulling = Pulling.into(sandbox, {
       serve: { jobs: [{ name: 'never', run: 'export', ...yearly }] },
     });
@@ -298,35 +254,11 @@ describe('what is printed at the start', () => {
       const [url = ''] = /http:\/\/[\d.]+:\d+/.exec(text) ?? [];
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
       if (isOpen) expect(text).toMatch(/serving on 0\.0\.0\.0, port \d+:\n {2}http:\/\/127\.0\.0\.1:\d+\n/);
+      // Nothing was published yet.
+      expect((await fetch(`${url}/report`)).status).toBe(isOpen ? 404 : 503);
       running.child.kill('SIGTERM');
-      expect((await running.ended).code).toBe(0);
+      const { code, stderr } = await running.ended;
+      expect([code, stderr.includes('/report is not shown')]).toEqual([0, isOpen]);
     }
-  });
-
-  it('of a sandbox with another rate limit: the settings that a client needs to match it', async () => {
-    const small = ['--topics', '2', '--people', '2', '--companies', '1', '--messages', '5'];
-    const of = async (settings: object) => {
-      const file = join(testFolder(), 'sandbox.yaml');
-      writeFileSync(file, stringify(settings));
-      const running = start(['sandbox', '--port', '0', ...small, '--settings', file]);
-      const text = await printed(running, 'Ctrl-C');
-      running.child.kill('SIGTERM');
-      await running.ended;
-      return text.split('\n').flatMap((line) => /export SIGNALHOUSE_RATE_LIMIT_(.*)/.exec(line)?.[1] ?? []);
-    };
-    expect(await of({})).toEqual([]);
-    expect(await of({ rate: { windowMs: 1000 } })).toEqual(['WINDOW_MS=1000']);
-    expect(await of({ rate: { requests: 500, windowMs: 2000 } })).toEqual(['REQUESTS=500', 'WINDOW_MS=2000']);
-  });
-
-  it('of a sandbox whose settings are not valid: what is wrong with each', async () => {
-    const file = join(testFolder(), 'sandbox.yaml');
-    writeFileSync(
-      file,
-      stringify({ rate: { requests: 0 }, latencyMs: [80, 20], faults: [{ kind: 'none' }] }),
-    );
-    const { code, stderr } = await signalhouse(['sandbox', '--settings', file]);
-    expect(code).toBe(2);
-    for (const setting of ['rate.requests', 'latencyMs', 'faults.0.kind']) expect(stderr).toContain(setting);
   });
 });

@@ -75,51 +75,17 @@ test('every answer in docs/cookbook.md is the one that its SQL gives', () => {
   expect({ status, stderr }).toMatchObject({ status: 0 });
 });
 
-describe('an MCP client', () => {
-  /** The rows of the first Markdown table in a text. */
-  const tableIn = (text: string) =>
-    (/(?:^\|.*\n?)+/m.exec(text)?.[0] ?? '')
-      .trim()
-      .replaceAll(' ⏎ ', ' ')
-      .replace(/^\| (.*) \|$/gm, '$1')
-      .split('\n');
-
-  test('gets the answers of the cookbook, and a query that takes too long is stopped', async () => {
-    const client = new Client({ name: 'test', version: '1' });
-    const complaints: string[] = [];
-    client.onerror = (error) => complaints.push(String(error));
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [program, 'mcp', '--data-dir', dataDir],
-        env: {},
-      }),
-    );
-    const query = async (sql: string): Promise<string> => {
-      const { content } = await client.callTool({ name: 'query', arguments: { sql, max_cell: 1_000 } });
-      const [first] = content as { text: string }[];
-      return first?.text ?? '';
-    };
-    const { prompts } = await client.listPrompts();
-    expect(prompts).toHaveLength(recipes.length);
-    for (const { name, title = '' } of prompts) {
-      const { messages } = await client.getPrompt({ name });
-      const prompt = messages[0]?.content as { text: string };
-      const sql = /```sql\n(.*?)```/s.exec(prompt.text)?.[1] ?? '';
-      const section = cookbook.slice(cookbook.indexOf(`## ${title}`));
-      expect([title, tableIn(await query(sql))]).toEqual([
-        title,
-        tableIn(section.slice(section.indexOf('\n|'))),
-      ]);
-    }
-    const endless = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range = 7';
-    const late = query(endless);
-    const next = query('SELECT 42 AS answer');
-    expect(await late).toContain('longer than 20 seconds');
-    expect(await next).toContain('| 42 |');
-    await client.close();
-    expect(complaints).toEqual([]);
-  });
+test('a query of an MCP client that takes too long is stopped, and the next one is answered', async () => {
+  const client = new Client({ name: 'test', version: '1' });
+  const args = [program, 'mcp', '--data-dir', dataDir];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env: {} }));
+  const query = async (sql: string) =>
+    JSON.stringify((await client.callTool({ name: 'query', arguments: { sql } })).content);
+  const endless = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range = 7';
+  const [late, next] = await Promise.all([query(endless), query('SELECT 42 AS answer')]);
+  expect(late).toContain('longer than 20 seconds');
+  expect(next).toContain('| 42 |');
+  await client.close();
 });
 
 /** The oldest that the versions in requirements.txt run on; a Debian without python3-venv cannot make the environment. */
@@ -168,30 +134,6 @@ describe.skipIf(!hasPython)('Python', () => {
     expect(ask(published, queries, 'rows', { PYTHONPATH: packages })).toEqual(expected);
   });
 
-  test('times as Python objects need pytz, as docs/other-tools.md says; casts and data frames do not', () => {
-    const without = `
-import sys
-sys.modules['pytz'] = None
-import duckdb
-connection = duckdb.connect('data/signals.duckdb', read_only=True)
-views = [name for name, in connection.execute(
-  "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'").fetchall()]
-failed = 0
-for view in views:
-  connection.sql(f'FROM {view}').df()
-  connection.sql(f'FROM {view}').pl()
-  try: connection.cursor().execute(f'FROM {view}').fetchall()
-  except Exception as error:
-    assert "Required module 'pytz'" in str(error), error
-    failed += 1
-connection.execute("SET TimeZone = 'UTC'")
-connection.execute('SELECT as_of::TIMESTAMP, as_of::VARCHAR FROM data_as_of').fetchall()
-print(failed, len(views))`;
-    const [failed = 0, views = 0] = run(python, ['-W', 'ignore', '-c', without]).split(' ').map(Number);
-    expect(failed / views).toBeGreaterThan(0.3);
-    expect(failed / views).toBeLessThan(0.7);
-  });
-
   test('the examples of docs/other-tools.md run', () => {
     const page = readFileSync(join(root, 'docs/other-tools.md'), 'utf8');
     const examples = [...page.matchAll(/^```python\n(.*?)^```/gms)].map(([, code = '']) => code);
@@ -238,7 +180,10 @@ const hasJava = ['javac', 'mvn'].every((command) => spawnSync(command, ['-versio
 test.skipIf(!hasJava)('JDBC gives the answers', () => {
   const version = '1.5.5.0';
   run('mvn', [
-    ...['--batch-mode', '--quiet', 'dependency:copy', `-Dartifact=org.duckdb:duckdb_jdbc:${version}`],
+    '--batch-mode',
+    '--quiet',
+    'dependency:copy',
+    `-Dartifact=org.duckdb:duckdb_jdbc:${version}`,
     `-DoutputDirectory=${dir}`,
   ]);
   const driver = join(dir, `duckdb_jdbc-${version}.jar`);

@@ -141,20 +141,6 @@ describe('the status page in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('shows times in the zone of the jobs, and in another one on request', async () => {
-    const { page } = await open({ timezoneId: 'Asia/Tokyo' });
-    const next = page.locator('#jobs-table tr', { hasText: 'nightly' });
-    expect(await next.innerText()).toContain('tomorrow 03:00');
-    await page.locator('nav a', { hasText: 'UTC' }).click();
-    expect(await next.innerText()).toContain('tomorrow 02:00');
-    await page.locator('nav a', { hasText: 'Asia/Tokyo' }).click();
-    expect(await next.innerText()).toContain('tomorrow 11:00');
-    await page.locator('#runs-table a').first().click();
-    await page.waitForURL('**/runs/*');
-    expect(await page.locator('dl').innerText()).toContain('12:01');
-    expect(await page.locator('nav [aria-current]').innerText()).toBe('Asia/Tokyo');
-  });
-
   it('copies a command', async () => {
     const { page } = await open();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -55,7 +55,7 @@ function backupScript(): string {
     '#!/bin/sh -e',
     ...exported,
     `restic backup --exclude 'worker.duckdb*' --exclude '.unfinished-*' "$SIGNALHOUSE_DATA_DIR"`,
-    'restic forget --prune --keep-daily 14 --keep-weekly 8',
+    'restic forget --prune --keep-last 10 --keep-hourly 48 --keep-daily 14 --keep-weekly 8',
   ];
   writeFileSync(path, `${lines.join('\n')}\n`);
   chmodSync(path, 0o700);
@@ -110,7 +110,7 @@ it.each([3, 11, 29])(
       }
       expect(await fresh.sync()).toMatchObject({ code: 0, report: { left: { due: 0 } } });
       expect(await fresh.differences()).toEqual([]);
-      expect(await fresh.run(['verify', '--json'])).toMatchObject({ code: 0 });
+      expect(await fresh.run(['rebuild', '--check', '--json'])).toMatchObject({ code: 0 });
       run('check');
     } finally {
       await sandbox.stop();

@@ -45,21 +45,6 @@ describe('the systemd units', () => {
     expect(analyze(root, 'verify', 'signalhouse-sync.timer').stderr).toContain('Failed to parse calendar');
   });
 
-  it('one unit for each organization: its own key, the sandbox of the others', () => {
-    const root = machine();
-    const { stdout } = spawnSync(
-      'systemd-analyze',
-      ['--no-pager', `--root=${root}`, 'cat-config', 'systemd/system/signalhouse@.service'],
-      { encoding: 'utf8' },
-    );
-    expect(stdout).toContain('signalhouse sync --organization %i --push');
-    const lines = stdout.split('\n');
-    expect(lines.lastIndexOf('LoadCredential=api-key:/etc/signalhouse/keys/%i')).toBeGreaterThan(
-      lines.indexOf('LoadCredential=api-key:/etc/signalhouse/api-key'),
-    );
-    expect(stdout).toContain('ProtectSystem=strict');
-  });
-
   it.each(services)('%s may do little besides its work: exposure at most 1.5 of 10', (name) => {
     const { status, stdout } = analyze(machine(), 'security', '--offline=true', '--threshold=15', name);
     expect(stdout).toContain(`Overall exposure level for ${name}`);

@@ -282,10 +282,8 @@ export async function nothingUntrue(simulation: Simulation): Promise<void> {
 
 /** Nothing that is still there, and was shown there the night before, is taken for gone. */
 export async function nothingLost(simulation: Simulation): Promise<void> {
-  const { dataDir, world, removed, service, shownBefore, leftMeanwhile } = simulation;
+  const { dataDir, world, removed, shownBefore, leftMeanwhile } = simulation;
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return;
-  // Nothing else shows a conversation that its list leaves out, with a total that agrees.
-  const hidden = new Set(service.drift.read().hidden.groups);
   /** Where there is what a name names: a message is in the topic that lists it, or else of the person who wrote it. */
   const now = (name: string): string | undefined => {
     const [table, id = ''] = name.split(' ');
@@ -299,7 +297,6 @@ export async function nothingLost(simulation: Simulation): Promise<void> {
     const topic = world.topics.get(world.groups.get(groupId)?.topicId ?? '');
     const isListed = topic?.graphStatus === 'active' && !topic.migrated && !removed.ever.has(topic.id);
     if (isListed) return topic.id;
-    if (hidden.has(groupId)) return undefined;
     const writer = world.authors.get(authorId ?? '')?.personId ?? '';
     if (leftMeanwhile.has(writer)) return undefined;
     return world.people.has(writer) && !removed.ever.has(writer) ? writer : undefined;

@@ -8,7 +8,7 @@ import { Random } from '../../src/sandbox/world/random.js';
 
 /** How often each kind of move comes in the mean of all nights, in relation to the others. */
 const meanWeights = {
-  /** Members of the organization, by the names of sandbox/colleague.ts. */
+  /** Members of the organization, by the names of sandbox/world/changes. */
   change: {
     createTopic: 3,
     patchTopic: 8,
@@ -89,7 +89,7 @@ const meanWeights = {
     truncate: 1,
     untrue: 4,
     doubt: 4,
-    drift: 2,
+    leftOut: 2,
     between: 4,
     paging: 1,
     weather: 3,
@@ -211,7 +211,6 @@ export interface ActMove {
 }
 export type StormMove =
   | { readonly fault: FaultRuleInput }
-  | { readonly drift: number }
   | { readonly between: ChangeMove; readonly route: string; readonly after?: number }
   | { readonly weather: number }
   /** Minutes without an answer. */
@@ -336,7 +335,9 @@ function stormMove(random: Random, weights: Weights): StormMove {
       return {
         fault: {
           ...random.pick(doubts),
-          ...{ commit: random.chance(0.7), probability: 0.5, match: { method: 'PATCH' } },
+          commit: random.chance(0.7),
+          probability: 0.5,
+          match: { method: 'PATCH' },
         },
       };
     case 'html':
@@ -353,8 +354,15 @@ function stormMove(random: Random, weights: Weights): StormMove {
       };
     case 'untrue':
       return { fault: { kind: 'replace', ...random.pick(untrue), probability: 0.25 } };
-    case 'drift':
-      return { drift: random.whole(1, 1e6) };
+    case 'leftOut':
+      return {
+        fault: {
+          kind: 'paging',
+          how: 'leave-out',
+          times: random.whole(1, 6),
+          match: { route: random.pick(['topics', 'people', 'companies']) },
+        },
+      };
     case 'between':
       return between(random);
     case 'outage':

@@ -35,7 +35,7 @@ function print(line: string): void {
 const calls = new DatabaseCalls();
 const network = new Network();
 network.install();
-const [{ Failed }, { Program }, { Simulation }, { run }, { commands }] = await Promise.all([
+const [{ Failed }, { Program }, { Simulation }, { run }, { commandGroups: commands }] = await Promise.all([
   import('./judges.js'),
   import('./program.js'),
   import('./simulation.js'),

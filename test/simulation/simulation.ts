@@ -3,11 +3,11 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writ
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
-import type { Change } from '../../src/sandbox/colleague.js';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import { withDefaults } from '../../src/sandbox/options.js';
 import { buildServer } from '../../src/sandbox/server.js';
 import { Service } from '../../src/sandbox/service.js';
+import type { Change } from '../../src/sandbox/world/changes/index.js';
 import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
 import type { StoredTopic, World } from '../../src/sandbox/world/types.js';
@@ -336,7 +336,6 @@ export class Simulation {
   #storm(move: StormMove, night: Night): void {
     this.#say(JSON.stringify(move));
     if ('fault' in move) this.service.faults.add([move.fault]);
-    else if ('drift' in move) this.service.drift.start({ seed: move.drift, times: 4 });
     else if ('weather' in move) this.#weather(move.weather);
     else if ('outage' in move) {
       this.#downFrom = this.service.stats.read().requests + 3;
@@ -374,7 +373,6 @@ export class Simulation {
 
   #clear(): void {
     this.service.faults.clear();
-    this.service.drift.stop();
     this.#downFrom = Number.POSITIVE_INFINITY;
     this.service.tenant.renderer.worldChanged();
     this.#weather(0);
@@ -647,6 +645,7 @@ export class Simulation {
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
     this.platform.program.tuning = {
       threads: 1,
+      memory: 4 * 1024 ** 3,
       // A publication takes as long as twenty requests.
       publishEveryMinutes: of % 2 ? 3 : 30,
       batch: of % 3 === 1 ? smallBatches : largeBatches,

@@ -1,4 +1,4 @@
-import type { Change } from '../../src/sandbox/colleague.js';
+import type { Change } from '../../src/sandbox/world/changes/index.js';
 import type { World } from '../../src/sandbox/world/types.js';
 import type { ChangeMove } from './life.js';
 

@@ -13,7 +13,7 @@ export default function built(): void {
 
 function isFresh(): boolean {
   const main = join(root, 'dist/main.js');
-  const inputs = ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+  const inputs = ['src', 'sql', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
   return (
     existsSync(main) && Math.max(...inputs.map((path) => newest(join(root, path)))) < statSync(main).mtimeMs
   );

@@ -24,6 +24,9 @@ export function canRunInProcess(args: readonly string[], { stdin, env }: RunOpti
   return stdin === undefined && env?.NODE_OPTIONS === undefined;
 }
 
+/** The machine's memory, so that no limit depends on where the tests run. */
+const memory = 4 * 1024 ** 3;
+
 /**
  * Runs one command line to its exit code with its own environment and folder, and takes what it writes. On so little data as
  * tests have, a second thread of DuckDB costs more than it does.
@@ -41,7 +44,7 @@ export async function runInProcess(
     const { run, commands } = await loaded;
     replaceEnvironment(env);
     process.chdir(cwd);
-    const code = await run(args, commands, { threads: 1, ...tuning });
+    const code = await run(args, commands, { threads: 1, memory, ...tuning });
     return { code, signal: null, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     process.chdir(before.cwd);
@@ -55,7 +58,7 @@ export async function runInProcess(
 
 async function load(): Promise<Program> {
   const of = (path: string) => import(fileURLToPath(new URL(`../../dist/cli/${path}`, import.meta.url)));
-  const [{ run }, { commands }] = await Promise.all([of('run.js'), of('commands/index.js')]);
+  const [{ run }, { commandGroups: commands }] = await Promise.all([of('run.js'), of('commands/index.js')]);
   return { run, commands };
 }
 

@@ -64,7 +64,7 @@ const ofUnreadableSql = `
   SELECT messages.id FROM messages JOIN unreadable USING (group_id)`;
 
 /** The rows that every table must hold for the organization as it is now. */
-export function expectedTables(
+function expectedTables(
   sandbox: Pick<Sandbox, 'world'>,
   ofUnreadable?: ReadonlySet<unknown>,
 ): ExpectedTable[] {
@@ -90,7 +90,7 @@ async function uncomparedTables(reader: Reader, expected: readonly ExpectedTable
 }
 
 /** The tables filled by endpoints that the sandbox has no handler for: nothing but its own answers says what they hold. */
-export function madeUpTables(): string[] {
+function madeUpTables(): string[] {
   const isMadeUp = (kind: string) => kind in endpoints && !hasHandler(kind as EndpointName);
   return readdirSync(modelsDir).flatMap((file) => {
     const [, documents = ''] =
@@ -190,7 +190,7 @@ async function versionProblems(reader: Reader): Promise<string[]> {
 }
 
 /** Tables of what this warehouse knows and no answer says. */
-export const analysisTables = [
+const analysisTables = [
   { table: 'history_requests' },
   { table: 'topic_group_versions' },
   { table: 'duplicate_pairs' },

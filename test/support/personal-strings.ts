@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { World } from '../../src/sandbox/world/types.js';
@@ -14,7 +14,11 @@ export function stringsOfPerson(world: World, personId: string): string[] {
   const messages = [...world.messages.values()].filter(({ authorId }) => isTheirs.has(authorId));
   const history = world.history.get(`person:${personId}`) ?? [];
   const own = [
-    ...[person.displayName, person.primaryEmail, person.avatarUrl, person.description, person.title],
+    person.displayName,
+    person.primaryEmail,
+    person.avatarUrl,
+    person.description,
+    person.title,
     ...Object.values(person.connections),
     ...authors.flatMap((one) => [one.displayName, one.sourceAuthorId, one.sourceAvatarUrl]),
     ...messages.flatMap((one) => [one.content, one.title, one.sourceUrl, one.sourceMessageId]),
@@ -55,7 +59,9 @@ export function stringsOfCompany(world: World, companyId: string): string[] {
   if (!company) throw new Error(`there is no company ${companyId}`);
   const history = world.history.get(`company:${companyId}`) ?? [];
   const own = [
-    ...[company.name, company.primaryDomain, company.logoUrl],
+    company.name,
+    company.primaryDomain,
+    company.logoUrl,
     ...Object.values(company.connections),
     ...company.identities.flatMap((one) => [one.platformId, one.platformUsername]),
     ...history.flatMap((one) => [...textsIn(one.changes), ...textsIn(one.previousValues)]),
@@ -65,7 +71,8 @@ export function stringsOfCompany(world: World, companyId: string): string[] {
     [...world.topics.values()],
     [...world.messages.values()],
     [...world.channels.values()],
-    [...world.people.values()].filter((one) => one.companyId !== companyId),
+    // Also those of the company: the domain of their addresses is theirs.
+    [...world.people.values()],
   ]);
   // The API's own ids stay.
   const ids = new Set([companyId, ...world.merges.flatMap(({ sources }) => sources.map(({ id }) => id))]);
@@ -84,27 +91,23 @@ function textsIn(value: unknown): string[] {
 }
 
 /**
- * Where the strings are: the raw bytes of every file in the data directory, every row of every table of its databases, and,
- * with a folder for them, the raw bytes of copies of these that are not compressed. One line for each place.
+ * Where the strings are: the raw bytes of every file in the data directory, and every row of every table of its databases. One
+ * line for each place.
  */
-export async function placesOf(
-  dataDir: string,
-  strings: readonly string[],
-  options: { readonly copies?: string } = {},
-): Promise<string[]> {
+export async function placesOf(dataDir: string, strings: readonly string[]): Promise<string[]> {
   const places = new Set<string>();
   const wanted = strings.flatMap((one) => [
     { one, bytes: Buffer.from(one) },
     { one, bytes: Buffer.from(JSON.stringify(one).slice(1, -1)) },
   ]);
-  const searchFile = (path: string, name: string) => {
-    const bytes = readFileSync(path);
-    for (const { one, bytes: part } of wanted) if (bytes.includes(part)) places.add(`${name}: ${one}`);
-  };
   const files = readdirSync(dataDir, { withFileTypes: true, recursive: true })
     .filter((one) => one.isFile())
     .map((one) => join(one.parentPath ?? one.path, one.name));
-  for (const path of files) searchFile(path, relative(dataDir, path));
+  for (const path of files) {
+    const bytes = readFileSync(path);
+    for (const { one, bytes: part } of wanted)
+      if (bytes.includes(part)) places.add(`${relative(dataDir, path)}: ${one}`);
+  }
   for (const file of files.filter((path) => path.endsWith('.duckdb'))) {
     const name = relative(dataDir, file);
     const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' });
@@ -127,33 +130,8 @@ export async function placesOf(
     }
     connection.closeSync();
     instance.closeSync();
-    if (options.copies === undefined) continue;
-    const copy = join(options.copies, `${name}.plain`);
-    await copyPlainly(file, copy);
-    searchFile(copy, `${name}, not compressed`);
-    rmSync(copy);
   }
   return [...places].sort();
-}
-
-/** Copies every table of a database into a file in which no text is compressed. */
-async function copyPlainly(file: string, copy: string): Promise<void> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  const connection = await instance.connect();
-  await connection.run(
-    `SET force_compression = 'uncompressed'; ATTACH '${file}' AS source (READ_ONLY); ATTACH '${copy}' AS plain`,
-  );
-  const tables = await connection.runAndReadAll(
-    "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source'",
-  );
-  for (const [schema, table] of tables.getRows().map((row) => row.map(String)))
-    await connection.run(
-      `CREATE SCHEMA IF NOT EXISTS plain."${schema}";
-       CREATE TABLE plain."${schema}"."${table}" AS FROM source."${schema}"."${table}"`,
-    );
-  await connection.run('DETACH plain');
-  connection.closeSync();
-  instance.closeSync();
 }
 
 /** The counts that figures rest on: rows of every table and view, and sums of what is counted. */

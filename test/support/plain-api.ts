@@ -194,13 +194,29 @@ const nullFor = (fields: string) => Object.fromEntries(fields.split(' ').map((fi
 /** A topic with every documented field of the list and of the detail. */
 export function plainTopic(number: number, fields: Plain = {}): Plain {
   return {
-    ...{ id: uuid('t', number), title: `Topic ${number}`, summary: `About ${number}`, priority: 'default' },
-    ...{ issueType: 'bug_report', lifecycleState: 'open', lifecycleStateConfidence: 0.9 },
-    ...{ eventCount: 0, messageCount: 0, staffResponseGroupCount: 0, totalGroupCount: 0, similarity: 0 },
-    ...{ keywords: [], sources: [], authors: [], persons: [], graphStatus: 'active' },
+    id: uuid('t', number),
+    title: `Topic ${number}`,
+    summary: `About ${number}`,
+    priority: 'default',
+    issueType: 'bug_report',
+    lifecycleState: 'open',
+    lifecycleStateConfidence: 0.9,
+    eventCount: 0,
+    messageCount: 0,
+    staffResponseGroupCount: 0,
+    totalGroupCount: 0,
+    similarity: 0,
+    keywords: [],
+    sources: [],
+    authors: [],
+    persons: [],
+    graphStatus: 'active',
     ...nullFor('priorityReasoning linkedTicket successorTopic supersededAt'),
     ...nullFor('archivedAt archivedByUserId archivedReason'),
-    ...{ timeRangeStart: someTime, timeRangeEnd: someTime, createdAt: someTime, updatedAt: someTime },
+    timeRangeStart: someTime,
+    timeRangeEnd: someTime,
+    createdAt: someTime,
+    updatedAt: someTime,
     ...fields,
   };
 }
@@ -208,11 +224,23 @@ export function plainTopic(number: number, fields: Plain = {}): Plain {
 /** A person with every documented field. Ids of people and companies are digits. */
 export function plainPerson(number: number, fields: Plain = {}): Plain {
   return {
-    ...{ id: String(number), displayName: `Person ${number}`, primaryEmail: `person${number}@example.com` },
+    id: String(number),
+    displayName: `Person ${number}`,
+    primaryEmail: `person${number}@example.com`,
     ...nullFor('avatarUrl company description'),
-    ...{ avgMessagesPerWeek: 0, conversationCount: 0, identityCount: 0, messageCount: 0, isVip: false },
-    ...{ connections: {}, ecosystemTags: [], expertiseTags: [], sources: [], weeklyActivity: [] },
-    ...{ createdAt: someTime, firstSeenAt: someTime, lastSeenAt: someTime },
+    avgMessagesPerWeek: 0,
+    conversationCount: 0,
+    identityCount: 0,
+    messageCount: 0,
+    isVip: false,
+    connections: {},
+    ecosystemTags: [],
+    expertiseTags: [],
+    sources: [],
+    weeklyActivity: [],
+    createdAt: someTime,
+    firstSeenAt: someTime,
+    lastSeenAt: someTime,
     ...fields,
   };
 }
@@ -220,9 +248,17 @@ export function plainPerson(number: number, fields: Plain = {}): Plain {
 /** A company with every documented field of the list and of the detail. */
 export function plainCompany(number: number, fields: Plain = {}): Plain {
   return {
-    ...{ id: String(number), name: `Company ${number}`, primaryDomain: `company${number}.example` },
-    ...{ isOrgCompany: false, isVip: false, messageCount: 0, personCount: 0, logoUrl: null, connections: {} },
-    ...{ createdAt: someTime, lastSeenAt: someTime },
+    id: String(number),
+    name: `Company ${number}`,
+    primaryDomain: `company${number}.example`,
+    isOrgCompany: false,
+    isVip: false,
+    messageCount: 0,
+    personCount: 0,
+    logoUrl: null,
+    connections: {},
+    createdAt: someTime,
+    lastSeenAt: someTime,
     ...fields,
   };
 }
@@ -230,8 +266,14 @@ export function plainCompany(number: number, fields: Plain = {}): Plain {
 /** A message with every documented field. */
 export function plainMessage(number: number, fields: Plain = {}): Plain {
   return {
-    ...{ id: uuid('m', number), content: `Message ${number}`, createdAt: someTime, isInternal: false },
-    ...{ sourceMessageId: `m${number}`, sourceMessageType: 'message', sourceName: 'slack', reactions: [] },
+    id: uuid('m', number),
+    content: `Message ${number}`,
+    createdAt: someTime,
+    isInternal: false,
+    sourceMessageId: `m${number}`,
+    sourceMessageType: 'message',
+    sourceName: 'slack',
+    reactions: [],
     ...nullFor('title author channel metadata deletedAt editedAt'),
     ...nullFor('replyTo replyToId thread threadId sourceReplyToId sourceThreadId sourceUrl'),
     ...fields,

@@ -68,8 +68,16 @@ export function newChange({ topic, company, wanted, base, row }: Wish): NewChang
   return {
     entityType: topic === undefined ? 'company' : 'topic',
     entityId: topic ?? company ?? '',
-    ...{ wanted, base, baseFrom: 'file', baseAt: null, requestedBy: 'Kim', requestedReason: null },
-    ...{ source: 'wishes.csv', sourceHash: null, sourceRow: row ?? null, importId: 'i1' },
+    wanted,
+    base,
+    baseFrom: 'file',
+    baseAt: null,
+    requestedBy: 'Kim',
+    requestedReason: null,
+    source: 'wishes.csv',
+    sourceHash: null,
+    sourceRow: row ?? null,
+    importId: 'i1',
   };
 }
 

@@ -15,8 +15,10 @@ export function simulate(args: readonly string[]): Promise<{ code: number | null
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
 }
 
-/** The plans in a folder of test/simulation. */
-export function plansIn(folder: 'seeds' | 'plans'): { name: string; args: string[] }[] {
-  const path = `${root}test/simulation/${folder}`;
-  return readdirSync(path).map((name) => ({ name, args: ['--plan', `${path}/${name}`] }));
+/** The plans in folders of test/simulation. */
+export function plans(): { name: string; args: string[] }[] {
+  return ['plans', 'seeds'].flatMap((folder) => {
+    const path = `${root}test/simulation/${folder}`;
+    return readdirSync(path).map((name) => ({ name, args: ['--plan', `${path}/${name}`] }));
+  });
 }

@@ -38,7 +38,13 @@ export function manifestsOf(yaml, name = 'organizations.yaml') {
     const own = settingsOf(one, list);
     return [volumeClaim(one), ...(own ? [configMap(own)] : []), cronJob(one, list, own !== null)];
   };
-  return [sharedConfigMap(list), ...list.organizations.flatMap(ofOne)];
+  const ofAll = ['namespace.yaml', 'networkpolicy.yaml'].map((file) => inNamespace(parse(template(file))));
+  return [...ofAll, sharedConfigMap(list), ...list.organizations.flatMap(ofOne)];
+}
+
+/** A Namespace is in none. @param {any} manifest */
+function inNamespace({ metadata, ...manifest }) {
+  return { ...manifest, metadata: manifest.kind === 'Namespace' ? metadata : { ...metadata, namespace } };
 }
 
 /** @param {string} time */

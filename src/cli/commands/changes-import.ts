@@ -25,11 +25,8 @@ export const importChanges = command({
     ['signalhouse changes import topics.xlsx', 'Show what would change, and ask'],
     ['signalhouse changes import list.csv --yes --by kim', 'Without a question'],
     ['signalhouse changes import list.csv --skip-invalid', 'Only the valid rows'],
-    [
-      'signalhouse changes import --sql "SELECT topic_id, \'low\' AS priority FROM backlog WHERE companies = 0"',
-      'A decision as SQL',
-    ],
-    ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One sheet of a workbook with several'],
+    ['signalhouse changes import --sql "FROM wanted"', 'The rows of your own view'],
+    ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One of several sheets'],
     ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
   flags: {
@@ -84,7 +81,7 @@ export const undo = command({
   usage: '<what..>',
   summary: 'Queue the reverse of changes that were applied, after a preview',
   examples: [
-    ['signalhouse changes undo topics.xlsx', 'Everything that a file changed, by its content'],
+    ['signalhouse changes undo topics.xlsx', 'All that this file changed'],
     ['signalhouse changes undo 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse push', 'Send the reverse changes'],
   ],

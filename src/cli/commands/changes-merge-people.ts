@@ -16,15 +16,9 @@ export const mergePeople = command({
   usage: '<source>',
   summary: 'Merge one person into another; it cannot be undone',
   examples: [
-    ['signalhouse changes merge-people 4711 --into 1234 --dry-run', 'Show both, and whether it may be done'],
-    [
-      'signalhouse changes merge-people 4711 --into 1234',
-      'Show both, and ask for the id of the one that stays',
-    ],
-    [
-      'signalhouse changes merge-people 4711 --into 1234 --confirm 4711:1234 --by kim --reason "same person"',
-      'Without a question',
-    ],
+    ['signalhouse changes merge-people 47 --into 12 --dry-run', 'Only show both'],
+    ['signalhouse changes merge-people 47 --into 12', 'Ask who stays'],
+    ['signalhouse changes merge-people 47 --into 12 --confirm 47:12', 'Ask nothing'],
   ],
   flags: {
     source: text.describe('The id of the person who goes (people.id)'),

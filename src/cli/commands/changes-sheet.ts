@@ -22,13 +22,13 @@ type Flags = z.output<z.ZodObject<typeof flags>>;
 
 export const sheet = command({
   name: 'sheet',
-  summary: 'Write topics (or companies) to a spreadsheet to edit: .xlsx or .csv',
+  summary: 'Write topics or companies to a spreadsheet to edit',
   examples: [
     ['signalhouse changes sheet --out topics.xlsx', 'The backlog, ready to edit'],
-    ['signalhouse changes sheet --out bugs.csv --where "issue_type = \'bug_report\'"', 'Some of the topics'],
-    ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'The rows of your own SQL'],
+    ['signalhouse changes sheet --out top.csv --where "priority_rank<3"', 'Some topics'],
+    ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'Rows of your SQL'],
     ['signalhouse changes sheet --out vip.xlsx --companies', 'Companies'],
-    ['signalhouse changes sheet --out same.xlsx --duplicates', 'Topics that are probably the same'],
+    ['signalhouse changes sheet --out same.xlsx --duplicates', 'Likely duplicates'],
   ],
   flags,
   async run(given, context) {

@@ -46,8 +46,8 @@ const list = command({
   summary: 'List queued and settled changes, newest first',
   examples: [
     ['signalhouse changes list', 'The newest 50'],
-    ['signalhouse changes list --status conflict,failed', 'Changes that need a decision'],
-    ['signalhouse changes list --source topics.xlsx --json', 'Changes of one file, for a program'],
+    ['signalhouse changes list --status conflict,failed', 'What needs a decision'],
+    ['signalhouse changes list --source topics.xlsx --json', 'Of one file'],
   ],
   flags: {
     status: statuses.describe(allStatuses.join(', ')),
@@ -117,8 +117,8 @@ const retry = command({
   summary: 'Queue changes again that are in conflict or failed',
   examples: [
     ['signalhouse changes retry 20261120101500123-000001-ab12', 'One change'],
-    ['signalhouse changes retry --status conflict --overwrite', 'Overwrite what colleagues changed'],
-    ['signalhouse changes retry --status failed --source topics.xlsx', 'The failed changes of a file'],
+    ['signalhouse changes retry --status conflict --overwrite', 'Replace their value'],
+    ['signalhouse changes retry --status failed --source topics.xlsx', 'Of one file'],
   ],
   flags: {
     ...selection,
@@ -151,7 +151,7 @@ function decided(decisions: readonly Decision[], done: string, context: Context)
 
 export const changes: Group = {
   name: 'changes',
-  summary: 'Re-prioritize from a spreadsheet: write it, import it, manage the queue',
+  summary: 'Re-prioritize in a spreadsheet: write it, import it, see the queue',
   commands: [sheet, importChanges, list, show, cancel, retry, undo, mergePeople],
   examples: [
     ['signalhouse changes sheet --out topics.xlsx', 'A sheet to edit'],

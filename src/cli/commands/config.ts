@@ -6,10 +6,10 @@ import { sections, table } from '../text/layout.js';
 
 const printConfig = command({
   name: 'print',
-  summary: 'Print every setting that is in force, and where it comes from; no secrets',
+  summary: 'Print every setting in force, and where it comes from',
   examples: [
-    ['signalhouse config print', 'Every setting: from the file, a variable, a flag or a default'],
-    ['signalhouse config print --json | jq ".settings[] | select(.from != \\"default\\")"', 'What you set'],
+    ['signalhouse config print', 'Of the file, a variable or a flag'],
+    ['signalhouse config print --json | jq .settings', 'For a program'],
   ],
   flags: {},
   async run(_flags, context) {
@@ -33,10 +33,10 @@ const printConfig = command({
 const checkConfig = command({
   name: 'check',
   usage: '<file>',
-  summary: 'Check a settings file by itself, for CI: each problem with its line (exit 2)',
+  summary: 'Check a settings file: each problem with its line (exit 2)',
   examples: [
-    ['signalhouse config check worker.yaml', 'Needs no key, and none of the files that it names'],
-    ['signalhouse config check worker.yaml --json | jq .problems', 'The problems, as JSON'],
+    ['signalhouse config check worker.yaml', 'Needs no key'],
+    ['signalhouse config check worker.yaml --json', 'The problems, as JSON'],
   ],
   flags: { file: text.describe('A settings file') },
   async run({ file }, context) {
@@ -64,8 +64,7 @@ export const config: Group = {
 function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   const { value } = one;
   if (one.setting.endsWith('.passwordHash')) return { ...one, value: value === null ? null : '***' };
-  if (typeof value !== 'string' || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
-    return one;
+  if (typeof value !== 'string' || !/^https?:/i.test(value) || !URL.canParse(value)) return one;
   return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@').replace(/[?#].*$/s, '?***') };
 }
 

@@ -1,25 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { etaMs } from '../../app/progress.js';
 import { makeFolder } from '../../base/atomic-file.js';
 import { cut } from '../../base/display-width.js';
-import { ExitCode, messageOf, SignalhouseError, UsageError } from '../../base/errors.js';
+import { ExitCode, SignalhouseError, UsageError } from '../../base/errors.js';
 import { isObject, jsonOf } from '../../base/json.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/run.js';
+import type { Sandbox } from '../../sandbox/start.js';
 import type { SyncReport } from '../../sync/report.js';
 import { command } from '../command.js';
-import { answer, print } from '../output.js';
-import { untilSignal } from '../signals.js';
+import { answer, captured, print } from '../output.js';
+import { listen } from '../signals.js';
 import { indent } from '../text/layout.js';
+import { changes } from './changes.js';
+import { report } from './report.js';
+import { push, sync } from './runs.js';
+import { sql } from './sql.js';
 
 export const demo = command({
   name: 'demo',
-  summary: 'Show pulls, queries, a push from a spreadsheet and a report; no API key, no network',
+  summary: 'Show it all with generated data: no API key, no network',
   examples: [
-    ['signalhouse demo', 'Takes under a minute; its files stay in ./data/demo'],
+    ['signalhouse demo', 'Its files stay in ./data/demo'],
     ['signalhouse demo --data-dir /tmp/demo', 'Use another directory'],
   ],
   flags: {},
@@ -30,27 +33,37 @@ export const demo = command({
     const { loadConfig } = await import('../../config/load.js');
     const { dataDir } = loadConfig({ env: {}, flags: given, cwd });
     emptyDemoFolder(dataDir);
-    const stop = new AbortController();
-    void untilSignal().then(() => stop.abort(new DemoError('The demo was stopped.')));
-    const env = {
+    listen(() => {
+      process.stderr.write('signalhouse: The demo was stopped.\n');
+      process.exit(ExitCode.failed);
+    });
+    const started = performance.now();
+    const { startSandbox } = await import('../../sandbox/start.js');
+    const sandbox = await startSandbox({ sizes, rate: squeezed, latencyMs: [5, 20] });
+    useSettings({
+      SIGNALHOUSE_BASE_URL: sandbox.baseUrl,
+      SIGNALHOUSE_API_KEY: sandbox.apiKey,
       SIGNALHOUSE_DATA_DIR: dataDir,
       SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
       SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
       SIGNALHOUSE_LOG_LEVEL: 'warn',
-      COLUMNS: String((process.stdout.columns || 80) - 2),
-    };
-    const children = new Children(env, stop.signal);
-    const started = performance.now();
+    });
     try {
-      const played = await play(children, dataDir, json ? null : print);
+      const played = await play(sandbox, dataDir, json ? null : print);
       const ms = performance.now() - started;
       const result = { ...played, dataDir, seconds: Math.round(ms / 100) / 10 };
       return answer(context, result, () => farewell(relative(cwd, dataDir) || '.', ms));
     } finally {
-      await children.close();
+      await sandbox.stop();
     }
   },
 });
+
+/** The commands of the demo get these settings only, none of the user's shell. */
+function useSettings(settings: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('SIGNALHOUSE_')) delete process.env[name];
+  Object.assign(process.env, settings);
+}
 
 function farewell(dataDir: string, ms: number): string {
   return `
@@ -82,8 +95,8 @@ export function emptyDemoFolder(path: string): void {
   );
 }
 
-/** Small enough for a minute, large enough for the queries to return rows. */
-const sizes = ['--topics', '60', '--people', '140', '--companies', '20', '--messages', '3000'];
+/** Small enough for a quarter of a minute, large enough for the queries to return rows. */
+const sizes = { topics: 45, people: 60, companies: 10, messages: 1_200, channels: 10, stories: 20 };
 
 /** The real limit of 120 requests per window, but the window is a second instead of a minute. */
 const squeezed = { requests: 120, windowMs: 1_000 } as const;
@@ -91,13 +104,13 @@ const squeezed = { requests: 120, windowMs: 1_000 } as const;
 /** How many rows of the sheet are edited. */
 const edited = 3;
 
-/** Runs the demo; `print` gets each part of its text as it happens, and is null when nobody reads it. */
-async function play(children: Children, dataDir: string, print: ((text: string) => void) | null) {
+/** Runs the demo; `print` gets each part of its text as it happens, and is null with --json. */
+async function play(sandbox: Sandbox, dataDir: string, print: ((text: string) => void) | null) {
   const say = print ?? (() => undefined);
   say(`Starting a Product-Signals service with generated data on this machine. It
 allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
-instead of a minute, so that the demo is short.`);
-  const service = await startService();
+instead of a minute, so that the demo is short.
+It listens on ${sandbox.baseUrl}.`);
 
   say('\n1. The first pull: everything is new.\n\n');
   const first = await pull();
@@ -107,39 +120,25 @@ instead of a minute, so that the demo is short.`);
   for (const question of questions) answers.push(await answered(question));
 
   say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
-  const push = await reprioritize();
+  const pushed = await reprioritize();
 
   say('\n4. The second pull: only what changed.\n\n');
   const second = await pull();
 
   say('\n5. A day passes: messages, edits, merges, archives. The third pull:\n\n');
-  await advance(service.origin);
+  sandbox.advance(1);
   const third = await pull();
   answers.push(await answered(afterADay));
   say(comparison([first, second, third]));
 
   say('\n6. A report to read, with charts, and one more query.\n\n');
-  const report = await writeReport();
+  const written = await writeReport();
   answers.push(await answered(atTheEnd));
-  return { pulls: [first, second, third], push, answers, report };
-
-  async function startService() {
-    const settings = join(dataDir, 'sandbox.json');
-    makeFolder(dataDir);
-    writeFileSync(settings, JSON.stringify({ rate: squeezed, latencyMs: [5, 20] }), { mode: 0o600 });
-    const where = ['--port', '0', '--settings', settings];
-    const started = await children.start(['sandbox', ...where, ...sizes, '--json']);
-    const { baseUrl, origin, apiKey } = isObject(started) ? started : {};
-    if (typeof baseUrl !== 'string' || typeof origin !== 'string' || typeof apiKey !== 'string') {
-      throw new DemoError('The sandbox did not print its address.');
-    }
-    say(`It listens on ${baseUrl}.`);
-    return { origin, env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey } };
-  }
+  return { pulls: [first, second, third], push: pushed, answers, report: written };
 
   async function pull(): Promise<SyncReport> {
     say('  $ signalhouse sync');
-    const pulled: SyncReport = JSON.parse(await children.run(['sync', '--json'], service.env));
+    const pulled = await reportOf<SyncReport>('sync');
     const { requests, rows, minutes } = pulled;
     const sum = (what: 'new' | 'changed') =>
       count(Object.values(rows).reduce((total, one) => total + one[what], 0));
@@ -151,28 +150,27 @@ instead of a minute, so that the demo is short.`);
     return pulled;
   }
 
-  /** Each query is a process, which takes a second of CPU time: either for its table, or for its rows, as JSON has them. */
   async function answered(question: Question): Promise<Question & { readonly rows: unknown }> {
-    const { title, sql } = question;
-    if (print === null) return { ...question, rows: JSON.parse(await children.run(['sql', sql, '--json'])) };
-    const table = await children.run(['sql', sql]);
-    say(`\n  ${title}\n\n${indent(indent(sql))}\n\n${indent(table)}`);
+    const { title, sql: query } = question;
+    if (print === null) return { ...question, rows: await reportOf('sql', query) };
+    const table = await run('sql', query, '--format', 'table');
+    say(`\n  ${title}\n\n${indent(indent(query))}\n\n${indent(table)}`);
     return { ...question, rows: null };
   }
 
   async function reprioritize(): Promise<PushReport> {
     const sheet = join(dataDir, 'topics.xlsx');
     say('  $ signalhouse changes sheet --out topics.xlsx');
-    await children.run(['changes', 'sheet', '--out', sheet, '--force']);
+    await run('changes', 'sheet', '--out', sheet, '--force');
     const { raisePriorities } = await import('../../app/changes.js');
     const edits = await raisePriorities(sheet, edited, 'very_high');
     const lines = edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`);
     say(`  In it:\n${lines.join('\n')}\n`);
     say('  $ signalhouse changes import topics.xlsx');
-    const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
+    const imported = await reportOf<{ queued: unknown[] }>('changes', 'import', sheet, '--yes');
     say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
     say('  $ signalhouse push');
-    const pushed: PushReport = JSON.parse(await children.run(['push', '--json'], service.env));
+    const pushed = await reportOf<PushReport>('push');
     const cost = counted(pushed.requests.total, 'request');
     say(`  ${count(pushed.applied)} applied, each exactly once, in ${cost}.`);
     return pushed;
@@ -181,7 +179,7 @@ instead of a minute, so that the demo is short.`);
   async function writeReport(): Promise<{ readonly path: string; readonly bytes: number }> {
     say('  $ signalhouse report --out report.html');
     const out = join(dataDir, 'report.html');
-    const { path, bytes: size } = JSON.parse(await children.run(['report', '--out', out, '--json']));
+    const { path, bytes: size } = await reportOf<{ path: string; bytes: number }>('report', '--out', out);
     say(`  One file of ${bytes(size)}: open it in a browser.`);
     return { path, bytes: size };
   }
@@ -193,14 +191,6 @@ function atRealPace(requests: number): string {
   return ms === 0
     ? 'At the real pace, that fits into a minute.'
     : `At the real pace of 120 per minute: about ${duration(ms)}.`;
-}
-
-async function advance(origin: string): Promise<void> {
-  const answer = await fetch(`${origin}/__sandbox/advance`, { method: 'POST' }).catch((error: unknown) => {
-    throw new DemoError(`The sandbox does not answer: ${messageOf(error)}`);
-  });
-  if (!answer.ok) throw new DemoError(`The sandbox could not advance by a day: ${answer.status}`);
-  await answer.arrayBuffer();
 }
 
 function comparison(pulls: readonly SyncReport[]): string {
@@ -253,86 +243,25 @@ GROUP BY priority
 ORDER BY any_value(priority_rank)`,
 };
 
-const program = fileURLToPath(new URL('../../main.js', import.meta.url));
-
 /** A command of the demo failed. Its own messages are on stderr already. */
 class DemoError extends SignalhouseError {}
 
-/**
- * The child processes of the demo, each of them this program. None of them outlives the demo: they are ended by `close`,
- * on a signal, and at the latest when this process exits.
- */
-class Children {
-  readonly #running = new Set<ChildProcess>();
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #onExit = () => this.#kill('SIGKILL');
+/** The commands that the demo shows. */
+const shown = [{ heading: 'Commands', commands: [sync, sql, changes, push, report] }];
 
-  /** The children get their settings from `env` only, not from the user's shell. */
-  constructor(
-    env: Readonly<Record<string, string>>,
-    private readonly stop: AbortSignal,
-  ) {
-    const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
-    this.#env = { ...Object.fromEntries(own), ...env };
-    process.on('exit', this.#onExit);
-    stop.addEventListener('abort', () => this.#kill('SIGTERM'));
-  }
-
-  /** Runs a command to its end and returns what it printed. Its stderr (progress, log) goes to ours. */
-  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-    return this.#printedBy(args, env, () => false);
-  }
-
-  /** Starts a command that keeps running, and returns the JSON document that it prints when it is ready. */
-  async start(args: readonly string[]): Promise<unknown> {
-    return jsonOf(await this.#printedBy(args, {}, (printed) => jsonOf(printed) !== undefined));
-  }
-
-  /** What a command has printed by its end, or once that is enough. */
-  #printedBy(
-    args: readonly string[],
-    env: Readonly<Record<string, string>>,
-    isEnough: (printed: string) => boolean,
-  ): Promise<string> {
-    this.stop.throwIfAborted();
-    const child = spawn(process.execPath, [program, ...args], {
-      env: { ...this.#env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    this.#running.add(child);
-    let printed = '';
-    return new Promise((resolve, reject) => {
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        printed += text;
-        if (isEnough(printed)) resolve(printed);
-      });
-      child.on('error', reject);
-      child.on('close', (code) => {
-        this.#running.delete(child);
-        if (this.stop.aborted) reject(this.stop.reason);
-        else if (code === ExitCode.done) resolve(printed);
-        else reject(new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`));
-      });
-    });
-  }
-
-  /** Ends the processes that still run and waits for them. */
-  async close(): Promise<void> {
-    const gone = [...this.#running].map((child) => new Promise((resolve) => child.once('close', resolve)));
-    this.#kill('SIGTERM');
-    const late = setTimeout(() => this.#kill('SIGKILL'), 5_000);
-    await Promise.all(gone);
-    clearTimeout(late);
-    process.off('exit', this.#onExit);
-  }
-
-  #kill(signal: NodeJS.Signals): void {
-    for (const child of this.#running) child.kill(signal);
-  }
-}
-
-function messageIn(printed: string): string {
+/** Runs one of them and returns what it printed. For so little data a second thread of DuckDB costs more than it does. */
+async function run(...args: readonly string[]): Promise<string> {
+  const { run: runCommand } = await import('../run.js');
+  const width = (process.stdout.columns || 80) - 2;
+  const { printed, result } = await captured(width, () => runCommand(args, shown, { threads: 1 }));
+  if (result === ExitCode.done) return printed;
   const value = jsonOf(printed);
   const error = isObject(value) && isObject(value.error) ? value.error : undefined;
-  return typeof error?.message === 'string' ? error.message : 'see above';
+  const why = typeof error?.message === 'string' ? error.message : 'see above';
+  throw new DemoError(`signalhouse ${args[0]} ended with ${result}: ${why}`);
+}
+
+/** What a command prints with `--json`. */
+async function reportOf<T>(...args: readonly string[]): Promise<T> {
+  return JSON.parse(await run(...args, '--json'));
 }

@@ -12,9 +12,9 @@ export const doctor = command({
   name: 'doctor',
   summary: 'Check settings, key, clock, disk, lock, paging and the warehouse',
   examples: [
-    ['signalhouse doctor', 'One line per check, with what to do; makes two requests'],
+    ['signalhouse doctor', 'One line per check; two requests'],
     ['signalhouse doctor --json', 'The same as JSON'],
-    ['signalhouse doctor --prove', 'Compare the API with what is assumed of it; forecast the first pull'],
+    ['signalhouse doctor --prove', 'Compare the API with what is assumed'],
   ],
   flags: {
     prove: toggle.describe('Check every assumption about the API: at most 100 GETs, changes nothing'),

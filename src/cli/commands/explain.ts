@@ -21,11 +21,11 @@ const most = 10;
 export const explain = command({
   name: 'explain',
   usage: '<kind> [what..]',
-  summary: 'Explain one topic, company, person or conversation: its state, what is due and why',
+  summary: 'Explain a topic, company, person or conversation: what is due, why',
   examples: [
-    ['signalhouse explain topic 0f3c…', 'Why the row looks like this, and what a sync would fetch'],
+    ['signalhouse explain topic 0f3c…', 'Its state, and what is due'],
     ['signalhouse explain company Acme', 'By name; asks when several match'],
-    ['signalhouse explain person 42 --json | jq .children', 'What is due, for a program'],
+    ['signalhouse explain person 42 --json', 'For a program'],
   ],
   flags: {
     kind: z

@@ -35,9 +35,9 @@ const flags = {
   person: text
     .optional()
     .describe(
-      'Everything that is held about one person (id or e-mail address), without data of others: to a directory with data.json and index.html',
+      'Everything that is held about one person (id or e-mail address), without data of others, as JSON',
     ),
-  out: text.optional().describe('File to write; with --all and --person, the directory'),
+  out: text.optional().describe('File to write; with --all, the directory'),
   bom: toggle.describe('CSV: start with a byte order mark, so that Excel reads it as UTF-8'),
   safeCells: toggle.describe(
     'CSV: put an apostrophe before text that a spreadsheet program would run as a formula',
@@ -50,14 +50,14 @@ type Flags = z.output<z.ZodObject<typeof flags>>;
 export const exportCommand = command({
   name: 'export',
   usage: '[table]',
-  summary: 'Write a table, a view, a query result or everything to Parquet, CSV, Excel or JSON',
+  summary: 'Write a table, a query or everything to Parquet, CSV, Excel or JSON',
   examples: [
     ['signalhouse export backlog --out backlog.csv', 'A view as CSV'],
-    ['signalhouse export backlog --out backlog.xlsx', 'For Excel; text is never a formula'],
-    ['signalhouse export messages --out messages.parquet --force', 'A table; overwrite the file'],
+    ['signalhouse export backlog --out backlog.xlsx', 'For Excel, without formulas'],
+    ['signalhouse export messages --out messages.parquet --force', 'A table'],
     ['signalhouse export --query "FROM topics" --out t.json', 'A query result as JSON'],
     ['signalhouse export --all --out warehouse', 'Everything, as Parquet'],
-    ['signalhouse export --person 90210 --out request-17', 'For a person who asks what is held'],
+    ['signalhouse export --person 90210 --out request-17.json', 'What is held of one'],
   ],
   flags,
   async run(given, context) {
@@ -107,7 +107,7 @@ function taskOf(given: Flags): Task {
   const csvFlags = [...(bom ? ['--bom'] : []), ...(safeCells ? ['--safe-cells'] : [])];
   if (person !== undefined) {
     for (const flag of [...(asked === undefined ? [] : ['--format']), ...csvFlags])
-      wrong(flag, 'is not for --person, which writes JSON and HTML');
+      wrong(flag, 'is not for --person, which writes JSON');
     if (problems.length > 0 || out === undefined) throw new UsageError('The export cannot start.', problems);
     return { person, out };
   }
@@ -126,16 +126,18 @@ function taskOf(given: Flags): Task {
   return all ? { dir: out } : { what, out, format, bom, safeCells };
 }
 
-function personText({ outcome, who, ids, held, kept, leftOut, out, written }: PersonReport): string {
+function personText({ outcome, who, ids, held, leftOut, out }: PersonReport): string {
   if (outcome === 'nothing_held') return `${notHeldText('person', [who])} Nothing was written.`;
-  const left = leftOut.map((one) => [one.table, one.column, one.rows, one.why]);
   return sections([
-    [`${out}: ${written.join(', ')}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
-    ['Rows that forget would change', countsTable('table', 'rows', held)],
-    ['Other rows about this person', countsTable('table', 'rows', kept)],
+    [`Written: ${out}`, ids.length > 1 ? `People who were merged: ${ids.join(', ')}` : null],
+    ['Rows that forget would change', countsTable('documents or table', 'rows', held)],
     [
       'Left out, because it is about others',
-      left.length === 0 ? null : table(['table', 'column', 'rows#', 'why'], left, 100),
+      table(
+        ['column'],
+        leftOut.map((one) => [one]),
+        100,
+      ),
     ],
   ]);
 }

@@ -7,7 +7,7 @@ import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
 import type { Selection } from '../../warehouse/forget/forget.js';
 import type { Request } from '../../warehouse/forget/records.js';
-import { type Context, command, text, toggle, wait, whole, words } from '../command.js';
+import { type Context, command, text, toggle, wait, words } from '../command.js';
 import { all as allOrganizations, answerAll, forEach, type Outcome } from '../organizations.js';
 import { answer, confirmed, print } from '../output.js';
 import { type CommandSetup, eachOrganization, setUp, setUpLake } from '../setup.js';
@@ -18,13 +18,13 @@ const types = ['person', 'conversation', 'company'] as const;
 export const forget = command({
   name: 'forget',
   usage: '<type> [ids..]',
-  summary: 'Remove people, conversations or companies from every place, after a preview',
+  summary: 'Remove people, conversations or companies, after a preview',
   examples: [
     ['signalhouse forget person 90210', 'Show what is held, and ask'],
-    ['signalhouse forget person --email kim@example.com --yes --reason "request 17"', 'Without a question'],
-    ['signalhouse forget person --list requests.txt --dry-run', 'Only show what is held'],
-    ['signalhouse forget person --email kim@example.com --all', 'In every organization of the settings file'],
-    ['signalhouse forget conversation 3f2b9c1e-0000-4000-8000-000000000000', 'A conversation'],
+    ['signalhouse forget person 90210 --yes --reason "request 17"', 'No question'],
+    ['signalhouse forget person --list requests.txt --dry-run', 'Only show it'],
+    ['signalhouse forget person --email kim@example.com --all', 'In all organizations'],
+    ['signalhouse forget conversation 3f2b9c1e-0000', 'A conversation'],
   ],
   flags: {
     type: z
@@ -33,36 +33,31 @@ export const forget = command({
     ids: words.default([]).describe('Their ids in the API'),
     email: words.default([]).describe('People with this e-mail address'),
     list: text.optional().describe('A file with an id or e-mail address on each line'),
-    inAdvance: toggle.describe(
-      'Also keep a fingerprint of what is not held, so that it is removed when it comes',
-    ),
-    by: text.optional().describe('Who asks for it, for the audit (default: the user of this machine)'),
+    by: text.optional().describe('Requester, for the audit (default: the user of this machine)'),
     reason: text.optional().describe('Why, for the audit; nothing personal'),
     dryRun: toggle.describe('Only show what is held'),
-    yes: toggle.describe('Do not ask; required where nobody can be asked'),
+    yes: toggle.describe('Skip confirmation (required when non-interactive)'),
     wait,
     all: allOrganizations,
   },
-  async run({ type, ids, email, list, inAdvance, by, reason, dryRun, yes, wait, all: isAll }, context) {
+  async run({ type, ids, email, list, by, reason, dryRun, yes, wait, all: isAll }, context) {
     const { forget: run, readList } = await import('../../app/forget.js');
     const listed = list === undefined ? [] : readList(list);
     const all = [...ids, ...listed.filter((one) => !one.includes('@'))];
     const emails = [...email, ...listed.filter((one) => one.includes('@'))];
     refuseNothing(type, all, emails);
-    const selection = { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance };
+    const selection = { type, ids: [...new Set(all)], emails: [...new Set(emails)] };
     const request = { requestedBy: by ?? osUser(), reason: reason ?? null };
     if (isAll) return forgetInAll(context, selection, request, { wait, dryRun, yes });
     let isShown = false;
-    const confirm = async (preview: ForgetReport, shared: number) => {
-      const entities = preview.entities + (inAdvance ? preview.unknown.length : 0);
-      if (!context.json) print([...heldLines(preview), ...sharedLines(shared)].join('\n'));
+    const confirm = async (preview: ForgetReport) => {
+      if (!context.json) print(heldLines(preview).join('\n'));
       isShown = true;
-      return isAgreed(context, `forget ${entitiesText(type, entities)}`);
+      return isAgreed(context, `forget ${entitiesText(type, preview.entities)}`);
     };
     const setup = await setUpWithLake(context);
     const report = await run(setup, selection, request, { wait, dryRun }, yes ? undefined : confirm);
-    const exitCode = exitCodeOf([report], inAdvance);
-    return answer(context, report, () => reportText(report, isShown, inAdvance), exitCode);
+    return answer(context, report, () => reportText(report, isShown), exitCodeOf([report]));
   },
 });
 
@@ -78,13 +73,12 @@ async function forgetInAll(
 ): Promise<ExitCode> {
   const { forget: run } = await import('../../app/forget.js');
   const { hasWarehouse } = await import('../../app/worker.js');
-  const { inAdvance } = selection;
   const { contexts } = await eachOrganization(context, { all: true, withKeys: false });
   const forgetIn = (isPreview: boolean) => async (one: Context) => {
     const setup = await setUpWithLake(one);
     const { dataDir } = setup.config;
-    // What was never pulled holds nobody; a fingerprint cannot be kept there.
-    if (!inAdvance && !hasWarehouse(dataDir)) return { result: nothing(selection), exitCode: ExitCode.done };
+    // An organization that was never pulled holds nothing.
+    if (!hasWarehouse(dataDir)) return { result: nothing(selection), exitCode: ExitCode.done };
     const result = await run(setup, selection, request, { wait, dryRun: isPreview });
     return { result, exitCode: result.pending.length > 0 ? ExitCode.incomplete : ExitCode.done };
   };
@@ -104,12 +98,10 @@ async function forgetInAll(
       outcomes = previews.map((one) => ({ ...one, report: one.report && declined(one.report) }));
     }
   }
-  const exitCode = answerAll(context, outcomes, (report: ForgetReport) =>
-    reportText(report, isShown, inAdvance),
-  );
+  const exitCode = answerAll(context, outcomes, (report: ForgetReport) => reportText(report, isShown));
   if (exitCode !== ExitCode.done) return exitCode;
   const reports = outcomes.flatMap(({ report }) => report ?? []);
-  const code = exitCodeOf(reports, inAdvance);
+  const code = exitCodeOf(reports);
   process.exitCode = code;
   return code;
 }
@@ -124,8 +116,15 @@ function shownAll(previews: readonly Outcome<ForgetReport>[]): string {
 
 function nothing({ type, ids, emails }: Selection): ForgetReport {
   return {
-    ...{ outcome: 'nothing_held', type, entities: 0, merged: 0, unknown: [...ids, ...emails] },
-    ...{ rows: {}, files: [], pending: [], notReached: [] },
+    outcome: 'nothing_held',
+    type,
+    entities: 0,
+    merged: 0,
+    unknown: [...ids, ...emails],
+    rows: {},
+    files: [],
+    pending: [],
+    notReached: [],
   };
 }
 
@@ -151,12 +150,12 @@ function refuseNothing(type: string, ids: readonly string[], emails: readonly st
 }
 
 /** Of one organization or several: whether what was named is held anywhere, and all of it is forgotten. */
-function exitCodeOf(reports: readonly ForgetReport[], inAdvance: boolean): ExitCode {
+function exitCodeOf(reports: readonly ForgetReport[]): ExitCode {
   if (reports.every(({ outcome }) => outcome === 'nothing_held')) return ExitCode.failed;
   const isUnknown = (id: string) => reports.every(({ unknown }) => unknown.includes(id));
   const isIncomplete =
     reports.some(({ outcome, pending }) => outcome === 'declined' || pending.length > 0) ||
-    (!inAdvance && reports[0]?.unknown.some(isUnknown));
+    reports[0]?.unknown.some(isUnknown) === true;
   return isIncomplete ? ExitCode.incomplete : ExitCode.done;
 }
 
@@ -165,14 +164,7 @@ function entitiesText(type: ForgetReport['type'], number: number): string {
   return counted(number, type, plural);
 }
 
-function sharedLines(shared: number): string[] {
-  if (shared === 0) return [];
-  const names = counted(shared, 'name or address', 'names or addresses');
-  const whose = shared === 1 ? 'it is' : 'they are';
-  return [`${names} somebody else has too: removed only where it is clear whose ${whose}.`];
-}
-
-/** Somebody who was named in another way may well be held. */
+/** A person who was named in another way may well be held. */
 export function notHeldText(type: ForgetReport['type'], unknown: readonly string[]): string {
   const by = type === 'person' ? 'id or e-mail address' : 'id';
   return `No ${type} with the ${by} ${unknown.map(printable).join(', ')} is held. Names are not looked for.`;
@@ -182,7 +174,7 @@ function heldLines({ type, entities, merged, rows, files, unknown }: ForgetRepor
   const also = merged > 0 ? `, ${count(merged)} of them merged with what you named` : '';
   return [
     `${entitiesText(type, entities)}${also}`,
-    ...(Object.keys(rows).length > 0 ? ['', countsTable('table', 'rows', rows)] : []),
+    ...(Object.keys(rows).length > 0 ? ['', countsTable('documents or table', 'rows', rows)] : []),
     ...(files.length > 0
       ? ['', 'Files that are rewritten or deleted:', ...files.map((name) => `  ${printable(name)}`)]
       : []),
@@ -190,24 +182,14 @@ function heldLines({ type, entities, merged, rows, files, unknown }: ForgetRepor
   ];
 }
 
-function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean): string {
-  const { outcome, type, entities, unknown, pending, notReached } = report;
-  const advance =
-    unknown.length === 0
-      ? []
-      : [
-          inAdvance && outcome === 'forgotten'
-            ? `Fingerprints of the ids or addresses ${unknown.map(printable).join(', ')} are kept: what comes of them is removed.`
-            : 'No fingerprint is kept of what is not held. Pass --in-advance to remove it when it comes.',
-        ];
-  if (outcome === 'nothing_held') return [...heldLines(report), '', ...advance].join('\n');
+function reportText(report: ForgetReport, isShown: boolean): string {
+  const { outcome, type, entities, pending, notReached } = report;
+  if (outcome === 'nothing_held') return heldLines(report).join('\n');
   if (outcome === 'declined') return 'Nothing was removed.';
-  if (outcome === 'preview')
-    return [...heldLines(report), '', ...advance, 'Nothing was removed: --dry-run.'].join('\n');
+  if (outcome === 'preview') return [...heldLines(report), '', 'Nothing was removed: --dry-run.'].join('\n');
   return [
     ...(isShown ? [] : [...heldLines(report), '']),
     `Forgotten: ${entitiesText(type, entities)}. The published file is new, and worker.duckdb was rewritten.`,
-    ...advance,
     ...(pending.length > 0
       ? [`Not done yet: ${pending.join(', ')}. The next publication to the lake tries again.`]
       : []),
@@ -216,33 +198,3 @@ function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean):
     ...notReached.map((place) => `  ${printable(place)}`),
   ].join('\n');
 }
-
-export const retention = command({
-  name: 'retention',
-  summary: 'Show how much content the next sync drops because it is too old, without changing anything',
-  examples: [
-    ['signalhouse retention', 'By the settings of retention'],
-    ['signalhouse retention --messages-months 24', 'Before retention.messagesMonths is set to 24'],
-  ],
-  flags: {
-    messagesMonths: whole().max(1_200).optional().describe('As if retention.messagesMonths were this'),
-    peopleMonths: whole().max(1_200).optional().describe('As if retention.peopleMonths were this'),
-  },
-  async run(months, context) {
-    const { previewRetention } = await import('../../app/forget.js');
-    const found = await previewRetention(await setUp(context), months);
-    return answer(context, found, ({ before, messages, people }) => {
-      const reasons = (deleted: string | null, text: string, at: string | null) =>
-        [
-          at && `${text} before ${at.slice(0, 10)}`,
-          deleted && `deleted in the API before ${deleted.slice(0, 10)}`,
-        ]
-          .filter(Boolean)
-          .join(', or ') || 'none is ever too old';
-      return `The next sync drops what the retention does not allow. Their rows, times and counts stay.
-  content of ${counted(messages, 'message')} (${reasons(before.deleted, 'written', before.messages)})
-  personal fields of ${counted(people, 'person', 'people')} (${reasons(before.deleted, 'last seen', before.people)})
-It cannot be undone. What the API still has is not stored again.`;
-    });
-  },
-});

@@ -1,7 +1,7 @@
 import type { LakeAccess, LakeAfterSync, LakeDropped, LakeReport, LakeStatus } from '../../app/lake.js';
 import type { RunSignals } from '../../app/setup.js';
 import { ExitCode } from '../../base/errors.js';
-import { count, counted, duration } from '../../base/units.js';
+import { counted, duration } from '../../base/units.js';
 import { type Context, command, type Group, toggle } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUpLake } from '../setup.js';
@@ -25,16 +25,13 @@ async function onLake<T>(
 
 const init = command({
   name: 'init',
-  summary: 'Create the namespace of this organization and its tables',
-  examples: [
-    ['signalhouse lake init', 'Also checks the catalog, the object store and their credentials'],
-    ['signalhouse lake init --json', 'What was created, as JSON'],
-  ],
+  summary: 'Create the namespace of this organization',
+  examples: [['signalhouse lake init', 'Also checks the settings and the login at the catalog']],
   flags: {},
   async run(_flags, context) {
     const { runOnLake } = await app();
     const report = await onLake(context, (access, signals) => runOnLake(access, 'init', signals));
-    return answer(context, report, (one) => lakeReportText(one, 'init'));
+    return answer(context, report, lakeReportText);
   },
 });
 
@@ -42,24 +39,23 @@ const publish = command({
   name: 'publish',
   summary: 'Make the lake equal to the published file, in one transaction',
   examples: [
-    ['signalhouse lake publish', 'What has changed since the last publication'],
-    ['signalhouse lake publish --compare', 'Also finds what others changed in the lake'],
+    ['signalhouse lake publish', 'Tables and views that differ'],
     ['signalhouse lake publish --json', 'Rows by table, as JSON'],
   ],
-  flags: { compare: toggle.describe('Compare every row with the lake, not with the last publication') },
-  async run({ compare }, context) {
+  flags: {},
+  async run(_flags, context) {
     const { publishLake } = await app();
-    const report = await onLake(context, (access, signals) => publishLake(access, signals, { compare }));
-    return answer(context, report, (one) => lakeReportText(one, 'publish'));
+    const report = await onLake(context, publishLake);
+    return answer(context, report, lakeReportText);
   },
 });
 
 const status = command({
   name: 'status',
-  summary: 'Show rows by table, the last publication, and whether the lake is behind',
+  summary: 'Show rows by table, and whether the lake is behind',
   examples: [
-    ['signalhouse lake status', 'What the lake has of this organization'],
-    ['signalhouse lake status --json | jq .behind', 'Whether the published file is newer than the lake'],
+    ['signalhouse lake status', 'Rows and the last publication'],
+    ['signalhouse lake status --json | jq .behind', 'Whether it is behind'],
   ],
   flags: {},
   async run(_flags, context) {
@@ -71,15 +67,17 @@ const status = command({
 
 const drop = command({
   name: 'drop',
-  summary: 'Remove this organization from the lake: its tables, or its rows in a shared namespace',
+  summary: 'Remove the tables of this organization from the lake',
   examples: [
     ['signalhouse lake drop', 'Asks before'],
-    ['signalhouse lake drop --yes --json', 'Does not ask, for scripts'],
+    ['signalhouse lake drop --yes --json', 'Skips the question, for scripts'],
   ],
-  flags: { yes: toggle.describe('Do not ask') },
+  flags: { yes: toggle.describe('Skip confirmation (required when non-interactive)') },
   async run({ yes }, context) {
     const dropped = await onLake(context, async (access, signals) => {
-      if (!yes && !(await isConfirmed(context, access))) return null;
+      const what = `the tables of this organization from the lake at ${access.config.lake.catalog}`;
+      const hint = 'Nothing was removed. Pass --yes to go ahead without a question.';
+      if (!yes && !(await confirmed(context, `remove ${what}`, `Remove ${what}?`, hint))) return null;
       return (await app()).runOnLake(access, 'drop', signals);
     });
     if (dropped !== null) return answer(context, dropped, lakeDroppedText);
@@ -88,77 +86,57 @@ const drop = command({
   },
 });
 
-function isConfirmed(context: Context, { config }: LakeAccess): Promise<boolean> {
-  const { kind, namespace, catalog } = config.lake;
-  const what = `this organization from ${namespace} of the ${kind} lake at ${(catalog ?? '').replace(/\/\/[^/?#]*@/, '//')}`;
-  return confirmed(
-    context,
-    `remove ${what}`,
-    `Remove ${what}?`,
-    'Nothing was removed. Pass --yes to go ahead without a question.',
-  );
-}
-
 export const lake: Group = {
   name: 'lake',
-  summary: 'Publish the tables to Iceberg or DuckLake, for Spark, Trino and others',
+  summary: 'Publish the tables and views to Iceberg, for Spark, Trino and others',
   commands: [init, publish, status, drop],
   examples: [
-    ['signalhouse lake init', 'Create the tables, and check the settings'],
+    ['signalhouse lake init', 'Create the namespace, and check the settings'],
     ['signalhouse lake publish', 'Publish what has changed'],
     ['signalhouse sync --lake', 'Pull, and publish to the lake at the end'],
   ],
 };
 
-function lakeReportText(report: LakeReport, command: 'init' | 'publish'): string {
-  const { namespace, kind, organization, created, addedColumns, views } = report;
+function lakeReportText(report: LakeReport): string {
+  const { namespace, organization, changed, views, leftOut } = report;
   const rows = Object.entries(report.tables)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { inserted, updated, deleted }]) => [name, inserted, updated, deleted]);
-  const leftOut = views.leftOut.join(', ') || 'none';
   const details = sections([
     ['Rows', rows.length > 0 ? table(['table', 'new#', 'changed#', 'deleted#'], rows) : null],
-    ['Created tables', created.join(', ')],
-    ['Added columns', addedColumns.join(', ')],
-    ['Views', views.changed ? `${count(views.created.length)} (left out: ${leftOut})` : null],
+    ['Replaced views', views.join(', ')],
+    ['Views left out', changed ? leftOut.join(', ') : null],
   ]);
   const who = organization.name ?? organization.id;
-  const what =
-    command === 'init'
-      ? `${who}: the tables of ${namespace} (${kind}) are ready`
-      : report.changed
-        ? `${who} is published to ${namespace} (${kind})`
-        : `${namespace} (${kind}) is up to date: nothing was published since`;
-  return `${details}\n\n${what}, after ${duration(report.seconds * 1000)}.`.trimStart();
+  const state = changed ? 'has everything of the published file' : 'was up to date';
+  const what = report.publicationId === null ? 'is ready for the first publication' : state;
+  return `${details}\n\n${namespace} (${who}) ${what}, after ${duration(report.seconds * 1000)}.`.trimStart();
 }
 
 function lakeStatusText(found: LakeStatus): string {
-  const { namespace, kind, organization, exists, lastPublication: last, behind, snapshot } = found;
+  const { namespace, organization, exists, lastPublication: last, behind, snapshot } = found;
+  if (!exists) return `${namespace} has no tables yet. Run signalhouse lake publish.`;
+  const rows = found.tables.map((one) => [one.table, one.rows ?? '(none)', one.snapshotRows ?? '(view)']);
+  const numbers = sections([['Rows', table(['table', 'in the lake#', 'published file#'], rows)]]);
   const who = organization.name ?? organization.id;
-  if (!exists) return `${namespace} (${kind}) has no tables yet. Run signalhouse lake publish.`;
-  const rows = found.tables.map((one) => [one.table, one.rows ?? '(none)', one.snapshotRows]);
   const published =
     last === null
-      ? `${who} was not published to ${namespace} (${kind}) yet.`
-      : `${who} was published to ${namespace} (${kind}) at ${last.publishedAt}, with run ${last.runId} and data up to ${last.watermark ?? '(nothing)'}.`;
+      ? `${who} was not published to ${namespace} yet.`
+      : `${who} was published to ${namespace} at ${last.publishedAt}, with run ${last.runId}.`;
   const state = behind
     ? `The lake is BEHIND the published file (run ${snapshot.runId}). Run signalhouse lake publish.`
     : 'The lake is up to date.';
-  const numbers = sections([['Rows', table(['table', 'in the lake#', 'published file#'], rows)]]);
   return `${numbers}\n\n${published}\n${state}`;
 }
 
-function lakeDroppedText(dropped: LakeDropped): string {
-  const { namespace, kind, organization, shared, tables, views, rows, left } = dropped;
+function lakeDroppedText({ namespace, organization, tables }: LakeDropped): string {
   const who = organization.name ?? organization.id;
-  if (tables.length === 0) return `${namespace} (${kind}) has nothing of ${who}: nothing was removed.`;
-  if (shared) return `${counted(rows, 'row')} of ${who} removed from ${namespace} (${kind}).\n${left}`;
-  const withViews = views.length > 0 ? ` and ${counted(views.length, 'view')}` : '';
-  return `${counted(tables.length, 'table')}${withViews} of ${who} dropped from ${namespace} (${kind}).\n${left}`;
+  if (tables.length === 0) return `${namespace} has nothing of ${who}: nothing was removed.`;
+  return `${counted(tables.length, 'table')} of ${who} dropped from ${namespace}.\nTheir files stay in the object store until you or the catalog's collector remove them (docs/lake.md, Maintenance).`;
 }
 
 export function lakeAfterSyncText({ report, failure, skipped }: LakeAfterSync): string {
-  if (report) return lakeReportText(report, 'publish');
+  if (report) return lakeReportText(report);
   if (failure) {
     return `The lake is NOT published: ${failure.message}\n${failure.hint ?? ''}\nThe local warehouse is published. Once the lake works, run signalhouse lake publish.`;
   }

@@ -6,13 +6,10 @@ import { explanationText } from '../text/explanation.js';
 
 export const mcp = command({
   name: 'mcp',
-  summary: 'Let an assistant read the published file: an MCP server over stdin and stdout, read-only',
+  summary: 'Let an assistant read the published file (MCP over stdin and stdout)',
   examples: [
-    ['signalhouse mcp --data-dir /srv/signals', 'The command to put into the settings of an assistant'],
-    [
-      'claude mcp add signalhouse -- npx signalhouse mcp',
-      'For example for Claude Code; see docs/assistant.md',
-    ],
+    ['signalhouse mcp --data-dir /srv/signals', 'For the settings of an assistant'],
+    ['claude mcp add signalhouse -- npx signalhouse mcp', 'For Claude Code'],
   ],
   flags: {},
   async run(_flags, context) {

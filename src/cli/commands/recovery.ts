@@ -1,13 +1,14 @@
+import type { RebuildCheckReport } from '../../app/rebuild.js';
 import type { RestoreReport } from '../../app/restore.js';
-import type { VerifyReport } from '../../app/verify.js';
 import { bytes, count, counted, duration, moment } from '../../base/units.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
+import { onDeath } from '../signals.js';
 import { countsTable, list, pairs, paragraphs, sections, some } from '../text/layout.js';
 import { nameOf } from '../text/sync.js';
 
-/** The commands that make a warehouse again: `rebuild` from its documents, `restore` from a backup; `verify` rehearses both. */
+/** The commands that make a warehouse again: `rebuild` from its documents, `restore` from a backup. */
 
 export const rebuild = command({
   name: 'rebuild',
@@ -15,23 +16,34 @@ export const rebuild = command({
   examples: [
     ['signalhouse rebuild', 'After an upgrade that adds columns'],
     ['signalhouse rebuild --json', 'Rows by table, as JSON'],
+    ['signalhouse rebuild --check', 'Whether a restored copy gives the same tables'],
   ],
-  flags: { wait },
-  async run({ wait }, context) {
-    const { withWarehouse, worthCompacting } = await import('../../app/worker.js');
+  flags: {
+    check: toggle.describe(
+      'Restore and rebuild a copy of the published file and compare; exit 3 when a row differs',
+    ),
+    wait,
+  },
+  async run({ check, wait }, context) {
+    const app = await import('../../app/rebuild.js');
     const setup = await setUp(context);
-    const { config, log, progress } = setup;
-    const done = await withWarehouse(setup, { wait }, async (warehouse) => {
-      log.info('rebuilding every table from the raw documents');
-      progress?.phase('rebuild', null);
-      const { documents, rows, ms } = await warehouse.rebuild(({ table, done, total }) => {
-        progress?.phase(`rebuild: ${table}`, total);
-        progress?.progress(done, total);
-      });
-      progress?.phase('publish', null);
-      const compactWhen = config.tuning.compactWhen ?? worthCompacting;
-      return { documents, rows, seconds: ms / 1000, published: await warehouse.publish({ compactWhen }) };
-    }).finally(() => progress?.close());
+    const { progress } = setup;
+    if (check) {
+      let release = () => {};
+      const report = await app
+        .rebuildCopy(setup, (remove) => {
+          release = onDeath(() => {
+            remove();
+            return true;
+          });
+        })
+        .finally(() => {
+          release();
+          progress?.close();
+        });
+      return answer(context, report, checkText, report.exitCode);
+    }
+    const done = await app.rebuild(setup, { wait }).finally(() => progress?.close());
     return answer(context, done, ({ documents, rows, seconds, published }) => {
       const { path, bytes: size, userViews } = published;
       const notes = userViews.flatMap(({ file, error }) =>
@@ -44,24 +56,7 @@ export const rebuild = command({
   },
 });
 
-export const verify = command({
-  name: 'verify',
-  summary: 'Rehearse a restore: restore a copy of the published file, rebuild it, and compare',
-  examples: [
-    ['signalhouse verify', 'Exit 3 when a row of the copy is not as it was published'],
-    ['signalhouse verify --json', 'The tables that differ, with the first keys, as JSON'],
-  ],
-  flags: {},
-  async run(_flags, context) {
-    const { verify } = await import('../../app/verify.js');
-    const setup = await setUp(context);
-    const { progress } = setup;
-    const report = await verify(setup, { progress }).finally(() => progress?.close());
-    return answer(context, report, verifyText, report.exitCode);
-  },
-});
-
-function verifyText({ file, publishedAt, tables, rows, seconds, differences }: VerifyReport): string {
+function checkText({ file, publishedAt, tables, rows, seconds, differences }: RebuildCheckReport): string {
   const what = `${file} of ${moment(publishedAt)}`;
   const effort = `${count(tables)} tables, ${count(rows)} rows, ${duration(seconds * 1000)}`;
   if (differences.length === 0) return `A restored and rebuilt copy is equal to ${what} (${effort}).`;
@@ -69,11 +64,11 @@ function verifyText({ file, publishedAt, tables, rows, seconds, differences }: V
     const rows = `${count(missing)} rows missing, ${count(more)} more, ${count(different)} different`;
     return `${table}: ${rows}${keys.length === 0 ? '' : `; first keys: ${keys.join('; ')}`}`;
   });
-  return `A restored and rebuilt copy differs from ${what} (${effort}).
-
-${list(found)}
-
-signalhouse rebuild makes these tables again from the raw documents, and publishes them.`;
+  return paragraphs([
+    `A restored and rebuilt copy differs from ${what} (${effort}).`,
+    list(found),
+    'signalhouse rebuild makes these tables again from the raw documents, and publishes them.',
+  ]);
 }
 
 export const restore = command({
@@ -81,9 +76,9 @@ export const restore = command({
   usage: '<dir>',
   summary: 'Restore the data directory from a backup of another one',
   examples: [
-    ['signalhouse restore /tmp/backup/var/lib/signalhouse', 'The folder that a backup program restored'],
-    ['signalhouse restore /tmp/backup/data --dry-run', 'Check it, and show what it has and how old it is'],
-    ['signalhouse restore /tmp/backup/data --replace', 'Where the data directory is not empty'],
+    ['signalhouse restore /tmp/backup/var/lib/signalhouse', 'As restic restored it'],
+    ['signalhouse restore /tmp/backup/data --dry-run', 'Check it, show its age'],
+    ['signalhouse restore /tmp/backup/data --replace', 'Move what is there'],
   ],
   flags: {
     dir: text.describe('The data directory as a backup program restored it'),

@@ -5,12 +5,11 @@ import { setUp } from '../setup.js';
 
 export const report = command({
   name: 'report',
-  summary:
-    'Write a report of charts and tables from the published file: one HTML file to read, print or send',
+  summary: 'Write a report of charts and tables as one HTML file',
   examples: [
-    ['signalhouse report --out report.html', 'Open it in a browser; it needs no network'],
+    ['signalhouse report --out report.html', 'Open it in a browser'],
     ['signalhouse report --since 2026-11-01', 'What changed this month'],
-    ['signalhouse report --digest --out digest.txt', 'What is new since the last digest'],
+    ['signalhouse report --digest --out digest.txt', 'News since the last digest'],
   ],
   flags: {
     out: text

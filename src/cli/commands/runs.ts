@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { LakeAfterSync } from '../../app/lake.js';
-import type { SyncPushReport } from '../../app/runs.js';
+import type { Planned, SyncPushReport } from '../../app/runs.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
-import type { PlanReport, SyncReport } from '../../sync/report.js';
+import type { SyncReport } from '../../sync/report.js';
 import { type Context, command, limits, only, text, toggle, wait } from '../command.js';
 import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
@@ -32,14 +32,18 @@ export const sync = command({
   summary: 'Pull everything that is due into the warehouse, and publish it',
   examples: [
     ['signalhouse sync', 'Everything that is due'],
-    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes and keep everything fetched'],
-    ['signalhouse sync --push --max-minutes 50', 'A whole night: push changes, then pull'],
-    ['signalhouse sync --lake', 'Pull, then publish to the lake what was pulled'],
+    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes'],
+    ['signalhouse sync --push --max-minutes 50', 'Push changes, then pull'],
+    ['signalhouse sync --lake', 'Pull, then publish to the lake'],
     ['signalhouse sync --only topics,companies', 'These lists and their details'],
-    ['signalhouse sync --push --all', 'Every organization of the settings file'],
+    ['signalhouse sync --push --all', 'Every organization of the file'],
     ['signalhouse sync --json > run.json', 'The summary as JSON'],
   ],
-  flags: { ...syncFlags, dryRun: toggle.describe('Only show what is due, as `plan` does'), all },
+  flags: {
+    ...syncFlags,
+    dryRun: toggle.describe('Only show what is due and what retention drops, as `plan` does'),
+    all,
+  },
   async run({ dryRun, all: isAll, ...flags }, context) {
     if (dryRun) return forAllOrOne(context, isAll, (one) => planOf(flags, one), planSummary);
     return forAllOrOne(context, isAll, (one) => syncOf(flags, one), summaryOf);
@@ -77,7 +81,7 @@ export const plan = command({
   summary: 'Show what a sync would fetch and how many requests that costs',
   examples: [
     ['signalhouse plan', 'What is due, in requests and minutes'],
-    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave for the next run'],
+    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave due'],
     ['signalhouse plan --only topics --json', 'Topics and their details, as JSON'],
   ],
   flags: planFlags,
@@ -91,7 +95,7 @@ export const plan = command({
 async function planOf(
   flags: z.output<z.ZodObject<typeof planFlags>>,
   context: Context,
-): Promise<Done<PlanReport>> {
+): Promise<Done<Planned>> {
   const { plan: makePlan } = await app();
   const result = await observed(setUpAccess(context), (access, run) =>
     makePlan(access, { ...flags, ...run }),
@@ -107,8 +111,8 @@ export const push = command({
   examples: [
     ['signalhouse push', 'Send everything that is queued'],
     ['signalhouse push --dry-run', 'Print each PATCH that it would send'],
-    ['signalhouse push --result done.xlsx', 'Write the sheet again, with a result in each row'],
-    ['signalhouse push --all', 'Every organization of the settings file'],
+    ['signalhouse push --result done.xlsx', 'Write the sheet with results'],
+    ['signalhouse push --all', 'Every organization of the file'],
     ['signalhouse push --on-conflict overwrite', 'Overwrite what colleagues changed'],
   ],
   flags: {

@@ -26,11 +26,11 @@ type Flags = z.output<z.ZodObject<typeof flags>>;
 
 export const sandbox = command({
   name: 'sandbox',
-  summary: 'Run the whole Product-Signals service on localhost with generated data',
+  summary: 'Run the whole Product-Signals API on localhost with generated data',
   examples: [
     ['signalhouse sandbox', `Listen on port ${defaultPort}`],
-    ['signalhouse sandbox --topics 400 --people 1500 --companies 120', 'Choose the size of the data'],
-    ['signalhouse sandbox --settings config/sandbox.yaml', 'Windows of a second instead of a minute'],
+    ['signalhouse sandbox --topics 400 --people 1500', 'Choose the sizes'],
+    ['signalhouse sandbox --settings config/sandbox.yaml', 'A window of a second'],
     [`curl -X POST localhost:${defaultPort}/__sandbox/advance`, 'Let one day pass'],
   ],
   flags,

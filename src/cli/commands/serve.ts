@@ -16,14 +16,14 @@ const grace = 5;
 
 export const serve = command({
   name: 'serve',
-  summary: 'Run as a service: scheduled jobs, a status page, metrics, notifications',
+  summary: 'Run as a service: jobs, status page, sheets, metrics, notifications',
   examples: [
-    ['signalhouse serve', 'Sync and push every night at 03:00 UTC, unless serve.jobs is set'],
+    ['signalhouse serve', 'Sync and push at night, or serve.jobs'],
     ['signalhouse serve --config worker.yaml', 'With your own jobs'],
-    ['signalhouse serve --once', 'Run what is due now, for an external scheduler'],
-    ['signalhouse serve --test-notification', 'Check that notifications arrive (exit 1 if one does not)'],
-    ['signalhouse serve --organization acme', 'One of several organizations; without it, all of them'],
-    ['curl localhost:8080/metrics', 'Metrics for Prometheus; the status page is at /'],
+    ['signalhouse serve --once', 'Run what is due, then exit'],
+    ['signalhouse serve --test-notification', 'Check that notifications arrive'],
+    ['signalhouse serve --organization acme', 'One of several organizations'],
+    ['curl localhost:8080/metrics', 'Metrics for Prometheus'],
   ],
   flags: {
     once: toggle.describe('Run every job that is due, then exit'),

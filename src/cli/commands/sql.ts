@@ -5,14 +5,13 @@ import type { Setup } from '../../app/setup.js';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { count } from '../../base/units.js';
-import { command, text, whole } from '../command.js';
-import { canAsk, tableWidth } from '../output.js';
-import { pagedOutput, plainOutput } from '../pager.js';
-import { historyPath } from '../prompt/history.js';
+import { type Context, command, text, whole } from '../command.js';
+import { answer, canAsk, print, tableWidth } from '../output.js';
 import type { PromptOptions } from '../prompt/prompt.js';
 import { setUp } from '../setup.js';
 import { onDeath } from '../signals.js';
 import { answerFormats, isForPeople, printAnswer } from '../text/answer.js';
+import { relationDescription, relationList } from '../text/relations.js';
 
 /** More rows are not readable; the formats for programs have no default limit. */
 const tableLimit = 1_000;
@@ -20,10 +19,11 @@ const tableLimit = 1_000;
 export const sql = command({
   name: 'sql',
   usage: '[query]',
-  summary: 'Query the published file with SQL, also while a sync runs; without a query, at a prompt',
+  summary: 'Query the published file with SQL; without a query, at a prompt',
   examples: [
     ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'Print a table'],
-    ['signalhouse sql', 'Open a prompt; \\? lists its commands'],
+    ['signalhouse sql', 'Open a prompt; \\? shows help'],
+    ['signalhouse sql "\\d topics"', 'Describe a table'],
     ['signalhouse sql -f weekly.sql --format csv', 'Run a file of SQL, print CSV'],
     ['signalhouse sql "FROM topics" --json | jq length', 'Print JSON'],
     ['echo "SHOW TABLES" | signalhouse sql -', 'Read the query from stdin'],
@@ -32,7 +32,9 @@ export const sql = command({
     query: z
       .string()
       .optional()
-      .describe('The query; - reads it from stdin. Without one, a prompt opens on a terminal'),
+      .describe(
+        String.raw`The query, or \d or \d NAME; - reads it from stdin. Without one, a prompt opens on a terminal`,
+      ),
     file: text.optional().meta({ alias: 'f', description: 'File that contains the query' }),
     format: z
       .enum(answerFormats, `must be one of ${answerFormats.join(', ')}`)
@@ -54,17 +56,15 @@ export const sql = command({
     const limit = most ?? (isForPeople(format) ? tableLimit : Number.POSITIVE_INFINITY);
     // The parser turns - into an empty query.
     const isInteractive = query === undefined && file === undefined && !context.json && canAsk();
-    if (isInteractive)
-      return openPrompt(await setUp(context), { format, limit, historyPath: historyPath(process.env) });
+    if (isInteractive) return openPrompt(await setUp(context), { format, limit });
+    const [asksForTables, name] = /^\s*\\d(?:\s+(.*?))?\s*;?\s*$/.exec(query ?? '') ?? [];
+    if (asksForTables !== undefined) return describe({ ...context, json: format === 'json' }, name);
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
     if (statementsIn(source).length === 0) throw noQuery('contains no statement');
     const setup = await setUp(context);
     await ask(setup, async (snapshot) => {
-      // A pager asks for keys, so somebody has to be there.
-      const output = canAsk() ? pagedOutput() : plainOutput(tableWidth());
-      const release = onDeath((signal) => {
-        if (signal === 'SIGINT' && output.isPaging) return false;
+      const release = onDeath(() => {
         snapshot.abandon();
         return true;
       });
@@ -72,21 +72,21 @@ export const sql = command({
       let rows = 0;
       let note = '';
       try {
-        for await (const answer of snapshot.answers(source)) {
+        for await (const one of snapshot.answers(source)) {
           // Several statements print several tables, but a data file holds one result.
           if (answers++ > 0 && !isForPeople(format))
             throw new UsageError(
               `The format ${format} can hold the result of one statement; only the first one was printed.`,
             );
-          if (answers > 1 && !(await output.write('\n'))) break;
-          const { printed, more } = await printAnswer(answer, { format, limit, output });
+          if (answers > 1) print('\n');
+          const columns = tableWidth();
+          const { printed, more } = await printAnswer(one, { format, limit, columns, write: print });
           rows += printed;
           if (more)
             note += `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`;
         }
       } finally {
         if (answers > 0) recordRead(setup, { by: 'sql', rows });
-        await output.end();
         release();
         process.stderr.write(note);
       }
@@ -94,6 +94,19 @@ export const sql = command({
     return ExitCode.done;
   },
 });
+
+/** What `\\d` and `\\d NAME` print, here and at the prompt. */
+async function describe(context: Context, name: string | undefined): Promise<ExitCode> {
+  const { SqlSession } = await import('../../app/sql-session.js');
+  const session = await SqlSession.open(await setUp(context));
+  const width = tableWidth();
+  try {
+    if (name === undefined) return answer(context, await session.list(), (all) => relationList(all, width));
+    return answer(context, await session.describe(name), (one) => relationDescription(one, width ?? 80));
+  } finally {
+    session.close();
+  }
+}
 
 async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCode> {
   const [{ SqlSession }, { Prompt }] = await Promise.all([

@@ -7,12 +7,12 @@ import { organizationsText, statusSummary } from '../text/status.js';
 
 export const status = command({
   name: 'status',
-  summary: 'Show what is in the warehouse, how fresh it is and what is left due (exit 3: stale or missing)',
+  summary: 'Show what is stored, how fresh, what is due (exit 3: stale, missing)',
   examples: [
     ['signalhouse status', 'Works while a sync runs'],
-    ['signalhouse status --all', 'One line for each organization, the worst first (exit 3: one is not well)'],
+    ['signalhouse status --all', 'Every organization, the worst first'],
     ['signalhouse status --json | jq .contents.rejected', 'Rejected records, as JSON'],
-    ['signalhouse status > /dev/null || alert', 'Exit 3 when data is too old (serve.freshness), or missing'],
+    ['signalhouse status > /dev/null || alert', 'Exit 3: stale or missing'],
   ],
   flags: { all },
   async run({ all: isAll }, context) {

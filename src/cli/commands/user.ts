@@ -8,10 +8,9 @@ import { answer, answerTo } from '../output.js';
 const add = command({
   name: 'add',
   usage: '<name>',
-  summary:
-    'Make an entry for serve.users: it asks for the password, and prints what belongs into the settings file',
+  summary: 'Ask for a password, and print an entry for serve.users',
   examples: [
-    ['signalhouse user add anna --role write', 'Asks for a password twice, and shows none'],
+    ['signalhouse user add anna --role write', 'Asks for a password twice'],
     ['pass show anna | signalhouse user add anna', 'The password from standard input'],
   ],
   flags: {

@@ -2,7 +2,6 @@ import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { isNumeric } from '../../base/sql-text.js';
 import type { Answer } from '../../warehouse/read/query.js';
-import type { Output } from '../pager.js';
 import { leastWidth, printable, record, table } from './layout.js';
 
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
@@ -18,7 +17,9 @@ interface PrintOptions {
   readonly format: AnswerFormat | 'auto';
   /** The most rows that are printed. */
   readonly limit: number;
-  readonly output: Output;
+  /** The width of the terminal; undefined when there is none and lines may have any length. */
+  readonly columns: number | undefined;
+  write(text: string): void;
 }
 
 /** Output is written in pieces of this size: one write per line is slow for a million lines. */
@@ -30,9 +31,9 @@ const pieceLength = 1 << 16;
  */
 export async function printAnswer(
   { columns, rows }: Answer,
-  { format, limit, output }: PrintOptions,
+  { format, limit, columns: width, write }: PrintOptions,
 ): Promise<{ printed: number; more: boolean }> {
-  const form = formOf(format, columns, output.columns);
+  const form = formOf(format, columns, width);
   let text = form.head;
   let printed = 0;
   let more = false;
@@ -44,11 +45,11 @@ export async function printAnswer(
     text += form.row(row, printed);
     printed++;
     if (text.length < pieceLength) continue;
-    if (!(await output.write(text))) return { printed, more };
+    write(text);
     text = '';
   }
   text += form.end(printed);
-  if (text !== '') await output.write(text);
+  if (text !== '') write(text);
   return { printed, more };
 }
 
@@ -172,7 +173,7 @@ function uniqueNames(columns: readonly AnswerColumn[]): string[] {
 }
 
 /** A value as text; what has parts as JSON. */
-export function textOf(value: Json, none = 'NULL'): string {
+function textOf(value: Json, none = 'NULL'): string {
   if (value === null) return none;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

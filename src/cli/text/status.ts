@@ -1,5 +1,5 @@
 import type { OrganizationLine, StatusReport } from '../../app/status.js';
-import { type Contents, leftDue, spendingText, verifiedText } from '../../base/facts.js';
+import { type Contents, leftDue, spendingText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { tableWidth } from '../output.js';
@@ -46,7 +46,7 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
 }
 
 function facts(status: StatusReport, now: number): Fact[] {
-  const { holder, foreignLogs = [], publishedAt, spent, verified } = status;
+  const { holder, foreignLogs = [], publishedAt, spent } = status;
   const { organization = null, left = null } = status.contents ?? {};
   const { published, worker } = status.files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
@@ -60,9 +60,7 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${ago(publishedAt, now)}, ${bytes(published.bytes)}: ${published.path}`
         : unpublishedText(status, now),
     ],
-    ['kept', keptText(status.keptSnapshots)],
     ...foreignLogs.map((name): Fact => ['foreign log', `${name}: ${whatLogDoes}`]),
-    ['verified', verified && `${ago(verified.at, now)}: ${verifiedText(verified)}`],
     ['live', worker && `${bytes(worker.bytes)}: ${worker.path}`],
     ['in use by', holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process'],
     ['spent', spendingText(status.spending)],
@@ -74,15 +72,6 @@ function facts(status: StatusReport, now: number): Fact[] {
     ],
     ['left due', left && leftDue(left, `${count(left.due)} (${costText(left)}) after the last sync`)],
   ];
-}
-
-/** The days of the kept snapshots, for signalhouse diff. */
-function keptText(kept: StatusReport['keptSnapshots'] = []): string | null {
-  const [newest, oldest] = [kept[0], kept.at(-1)];
-  if (newest === undefined || oldest === undefined) return null;
-  const days = newest === oldest ? newest.day : `${oldest.day} to ${newest.day}`;
-  const size = kept.reduce((sum, one) => sum + one.bytes, 0);
-  return `${counted(kept.length, 'snapshot')}, ${days}, ${bytes(size)} (publish.keep)`;
 }
 
 const whatLogDoes =
@@ -160,7 +149,11 @@ function runsText({ runs }: Contents): string {
       moment(run.started_at),
       run.command,
       run.outcome,
-      ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed],
+      run.exit_code,
+      run.requests,
+      run.rate_limited,
+      run.rows_new,
+      run.rows_changed,
     ]),
     wide,
   );

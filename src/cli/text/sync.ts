@@ -1,8 +1,9 @@
+import type { Planned } from '../../app/runs.js';
 import { type Contents, leftDue } from '../../base/facts.js';
 import { groupBy } from '../../base/group-by.js';
 import { bytes, count, counted, countedOf, duration } from '../../base/units.js';
 import type { Failure } from '../../run/tally.js';
-import type { PlanLine, PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
+import type { PlanLine, ScanReport, SyncReport } from '../../sync/report.js';
 import { countsTable, type Fact, list, pairs, sections, some, table, wide } from './layout.js';
 
 const unreadHeading = 'Lists that changed while they were read, or were not read to the end';
@@ -139,7 +140,13 @@ function dueTable(lines: readonly PlanLine[]): string | null {
   );
 }
 
-export function planSummary(report: PlanReport): string {
+function tooOldText({ retention }: Planned): string | null {
+  if (retention === null || retention.messages + retention.people === 0) return null;
+  const people = counted(retention.people, 'person', 'people');
+  return `drops the content of ${counted(retention.messages, 'message')} and personal fields of ${people}`;
+}
+
+export function planSummary(report: Planned): string {
   const { organization, requests, minutes, left } = report;
   const due = report.lines.filter((line) => line.due > 0);
   const later = left && (left.requests === 0 ? 'nothing' : costText(left));
@@ -153,6 +160,7 @@ export function planSummary(report: PlanReport): string {
         ['checks', requests.checks > 0 ? counted(requests.checks, 'request') : null],
         ['total', `${costText({ requests: requests.total, minutes })} at the budget`],
         ['spent on this plan', counted(report.spent, 'request')],
+        ['too old', tooOldText(report)],
         ['left for later', later],
       ]),
     ],

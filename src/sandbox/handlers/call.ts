@@ -1,11 +1,11 @@
 import type { BodyOf, EndpointName, ParamsOf, QueryOf } from '../../contract/endpoints.js';
 import { migratedReason } from '../../contract/topics.js';
-import { HttpError, notFound } from '../errors.js';
+import { HttpError } from '../errors.js';
 import type { PagingFault } from '../faults.js';
 import type { Principal, Service } from '../service.js';
 import type { Touched } from '../stats.js';
-import type { Actor } from '../world/history.js';
-import type { StoredCompany, StoredPerson, StoredTopic, World } from '../world/types.js';
+import { type Actor, getOrThrow } from '../world/history.js';
+import type { StoredTopic, World } from '../world/types.js';
 import type { Renderer } from './renderer.js';
 
 /** A validated request, as a handler receives it. */
@@ -33,28 +33,11 @@ export type Handlers = { readonly [N in EndpointName]: Handler<N> };
 /** The actor of writes through the API: a key is its own credential, "not tied to a member's account" (Authentication 3). */
 export const keyActor: Actor = { by: 'user', userId: null };
 
-/** The topic of a path. @throws HttpError 404, with the documented reason for one archived in the migration. */
+/** The topic of a path; 404, with the documented reason, for one archived in the migration. */
 export function requireTopic(world: World, id: string): StoredTopic {
-  const topic = required(world.topics, 'Topic', id);
+  const topic = getOrThrow(world.topics, 'topic', id);
   if (!topic.migrated) return topic;
   throw new HttpError(404, `Topic ${id} was archived in the v1 to v2 migration`, {
     data: { reason: migratedReason },
   });
-}
-
-/** @throws HttpError 404 */
-export function requirePerson(world: World, id: string): StoredPerson {
-  return required(world.people, 'Person', id);
-}
-
-/** @throws HttpError 404 */
-export function requireCompany(world: World, id: string): StoredCompany {
-  return required(world.companies, 'Company', id);
-}
-
-/** The entity of that id. @throws HttpError 404 */
-export function required<T>(entities: ReadonlyMap<string, T>, what: string, id: string): T {
-  const entity = entities.get(id);
-  if (entity === undefined) throw notFound(what, id);
-  return entity;
 }

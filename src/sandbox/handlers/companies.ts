@@ -1,42 +1,43 @@
 import { messageOf } from '../../base/errors.js';
 import type { BodyOf } from '../../contract/endpoints.js';
 import { HttpError, invalid } from '../errors.js';
-import { patchCompany } from '../world/changes/index.js';
+import { changes } from '../world/changes/index.js';
 import { companyCounts, peopleOfCompany } from '../world/counts.js';
+import { getOrThrow, UnknownEntityError } from '../world/history.js';
 import type { StoredCompany, World } from '../world/types.js';
-import { type Handlers, keyActor, requireCompany } from './call.js';
+import { type Handlers, keyActor } from './call.js';
 import { historyOf, requireHistory } from './history.js';
-import { pagedAnswer, visibleItems } from './lists.js';
+import { pagedAnswer } from './lists.js';
 import { iso, type Renderer, without } from './renderer.js';
 
 export const companyHandlers = {
   companies: (call) => {
-    const companies = visibleItems(call, 'companies', () => [...call.world.companies.values()]);
+    const companies = [...call.world.companies.values()];
     return pagedAnswer(call, companies, (company) => companyItemJson(call.renderer, company));
   },
 
   company: ({ renderer, params, world }) =>
-    JSON.stringify(companyOf(renderer, requireCompany(world, params.companyId))),
+    JSON.stringify(companyOf(renderer, getOrThrow(world.companies, 'company', params.companyId))),
 
   company_activity: ({ renderer, params, world }) =>
-    JSON.stringify(activityOf(renderer, requireCompany(world, params.companyId))),
+    JSON.stringify(activityOf(renderer, getOrThrow(world.companies, 'company', params.companyId))),
 
   company_history: ({ params, world }) =>
     historyOf(world, 'company', params.companyId, requireHistory(world, 'company', params.companyId)),
 
   company_identities: ({ params, world }) =>
-    JSON.stringify({ identities: requireCompany(world, params.companyId).identities }),
+    JSON.stringify({ identities: getOrThrow(world.companies, 'company', params.companyId).identities }),
 
   update_companies: ({ body, renderer, touched, world }) => {
     const results = body.companies.map(({ companyId, ...item }) => {
       try {
-        const company = requireCompany(world, companyId);
+        const company = getOrThrow(world.companies, 'company', companyId);
         touched.push({ type: 'company', id: companyId, fields: changeCompany(world, companyId, item) });
         const data = without(companyOf(renderer, company), 'createdAt', 'isOrgCompany');
         return { companyId, success: true, data };
       } catch (error) {
         // "A failing item has `success` false and an `error` string while the others proceed" (Errors).
-        if (!(error instanceof HttpError)) throw error;
+        if (!(error instanceof HttpError || error instanceof UnknownEntityError)) throw error;
         return { companyId, success: false, error: messageOf(error) };
       }
     });
@@ -52,7 +53,7 @@ function changeCompany(world: World, id: string, item: Item): string[] {
   if (names.length === 0) throw invalid('At least one field must be given');
   const { connections, ...fields } = item;
   const given = { ...fields, ...(connections && { connections: onlyTexts(connections) }) };
-  patchCompany(world, { companyId: id, fields: given }, keyActor);
+  changes.patchCompany(world, { companyId: id, fields: given }, keyActor);
   return names;
 }
 

@@ -2,8 +2,8 @@ import { invalid } from '../errors.js';
 import { groupSpan, listedGroupIds, topicCounts } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredAuthor, StoredGroup, StoredMessage, StoredTopic, World } from '../world/types.js';
-import { type Handlers, requireCompany, requirePerson, requireTopic } from './call.js';
-import { pagedAnswer, visibleItems } from './lists.js';
+import { type Handlers, requireTopic } from './call.js';
+import { pagedAnswer } from './lists.js';
 import { iso, type Renderer, without } from './renderer.js';
 
 /** Conversations, which the API calls groups: of a topic, of a company or of a person. */
@@ -23,10 +23,10 @@ export const groupHandlers = {
     const { companyId, personId } = query;
     if ((companyId === undefined) === (personId === undefined))
       throw invalid('Exactly one of companyId and personId must be given');
-    if (companyId !== undefined) requireCompany(world, companyId);
-    else requirePerson(world, personId ?? '');
-    const all = () => listedGroupIds(world, query).map((id) => getOrThrow(world.groups, 'group', id));
-    return pagedAnswer(call, visibleItems(call, 'groups', all), (group) => {
+    if (companyId !== undefined) getOrThrow(world.companies, 'company', companyId);
+    else getOrThrow(world.people, 'person', personId ?? '');
+    const all = listedGroupIds(world, query).map((id) => getOrThrow(world.groups, 'group', id));
+    return pagedAnswer(call, all, (group) => {
       const topic = world.topics.get(group.topicId ?? '');
       const about = JSON.stringify(topic ? topicOfGroup(renderer, topic) : null);
       const own = JSON.stringify(groupOf(renderer, group, false));

@@ -1,5 +1,7 @@
+import { nameOf } from '../world/changes/entities.js';
+import { UnknownEntityError } from '../world/history.js';
 import type { EntityType, StoredHistory, StoredMerge, World } from '../world/types.js';
-import { requireCompany, requirePerson, requireTopic } from './call.js';
+import { requireTopic } from './call.js';
 import { iso, without } from './renderer.js';
 
 /** The field names of each kind of entity in `mergedInto` and `merges`. */
@@ -9,11 +11,11 @@ const names = {
   person: { target: 'targetPerson', sources: 'sourcePersons', label: 'name' },
 } as const;
 
-/** The history of an entity that exists, or was merged into another, latest first. @throws HttpError 404 */
+/** The history of an entity that exists, or was merged into another, latest first; 404 otherwise. */
 export function requireHistory(world: World, type: EntityType, id: string): StoredHistory[] {
-  const require = { topic: requireTopic, company: requireCompany, person: requirePerson }[type];
   const isMerged = world.merges.some((merge) => merge.entityType === type && isSource(merge, id));
-  if (!isMerged) require(world, id);
+  if (type === 'topic' && !isMerged) requireTopic(world, id);
+  if (!isMerged && nameOf(world, type, id) === undefined) throw new UnknownEntityError(type, id);
   return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
 }
 
@@ -52,23 +54,13 @@ function mergesOf(world: World, type: EntityType, id: string) {
   const merges = ofType
     .filter((merge) => merge.targetId === id)
     .map((merge) => ({ ...shared(merge), [sources]: merge.sources.map((one) => named(one.id, one.name)) }));
-  const targetName = nameOf(world, type, into?.targetId ?? '');
+  // If the target was itself merged away, its last name.
+  const gone = ofType.flatMap((merge) => merge.sources).find((source) => source.id === into?.targetId);
+  const targetName = nameOf(world, type, into?.targetId ?? '') ?? gone?.name ?? '';
   return {
     mergedInto: into ? { ...shared(into), [target]: named(into.targetId, targetName) } : null,
     merges,
   };
-}
-
-/** The current name of the target; if the target was itself merged away, its last name. */
-function nameOf(world: World, type: EntityType, id: string): string {
-  const { topics, companies, people } = world;
-  const names = {
-    topic: topics.get(id)?.title,
-    company: companies.get(id)?.name,
-    person: people.get(id)?.displayName,
-  };
-  const gone = world.merges.filter((merge) => merge.entityType === type).flatMap((merge) => merge.sources);
-  return names[type] ?? gone.find((source) => source.id === id)?.name ?? '';
 }
 
 function userOf(world: World, id: string | null) {

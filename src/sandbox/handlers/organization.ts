@@ -1,7 +1,7 @@
-import { notFound } from '../errors.js';
 import { channelCounts } from '../world/counts.js';
+import { getOrThrow, UnknownEntityError } from '../world/history.js';
 import type { StoredChannel, StoredStory } from '../world/types.js';
-import { type Handlers, required } from './call.js';
+import type { Handlers } from './call.js';
 import { listAnswer } from './lists.js';
 import { iso, type Renderer } from './renderer.js';
 
@@ -26,13 +26,13 @@ export const organizationHandlers = {
     ),
 
   channel: ({ renderer, params, world }) =>
-    JSON.stringify(channelOf(renderer, required(world.channels, 'Channel', params.channelId))),
+    JSON.stringify(channelOf(renderer, getOrThrow(world.channels, 'channel', params.channelId))),
 
   automation_templates: (call) =>
     listAnswer(call, 'templates', [...call.world.templates.values()], (template) => JSON.stringify(template)),
 
   automation_template: ({ params, world }) =>
-    JSON.stringify(required(world.templates, 'Automation template', params.slug)),
+    JSON.stringify(getOrThrow(world.templates, 'automation template', params.slug)),
 
   stories: ({ query, world }) => {
     const all = [...world.stories.values()].sort(
@@ -56,7 +56,8 @@ export const organizationHandlers = {
     const story = world.stories.get(params.slug);
     // `?includeArchived` and `?includeArchived=` count as true: the document allows the empty value.
     const includeArchived = query.includeArchived === 'true' || query.includeArchived === '';
-    if (!story || (story.archive !== null && !includeArchived)) throw notFound('Story', params.slug);
+    if (!story || (story.archive !== null && !includeArchived))
+      throw new UnknownEntityError('story', params.slug);
     return JSON.stringify({ story: storyOf(story) });
   },
 } satisfies Partial<Handlers>;

@@ -1,11 +1,11 @@
-import { mergePeople } from '../world/changes/index.js';
+import { changes } from '../world/changes/index.js';
 import { peopleOfCompany, personCounts } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredPerson } from '../world/types.js';
-import { type Handlers, keyActor, requirePerson } from './call.js';
+import { type Handlers, keyActor } from './call.js';
 import { embeddedCompany } from './companies.js';
 import { historyOf, requireHistory } from './history.js';
-import { listAnswer, visibleItems } from './lists.js';
+import { listAnswer } from './lists.js';
 import { iso, type Renderer, without } from './renderer.js';
 
 /** `GET /people/{personId}/history`: the documented default of `limit`. */
@@ -13,12 +13,12 @@ const historyLimit = 20;
 
 export const personHandlers = {
   people: (call) => {
-    const people = visibleItems(call, 'people', () => [...call.world.people.values()]);
+    const people = [...call.world.people.values()];
     return listAnswer(call, 'people', people, (person) => personItemJson(call.renderer, person));
   },
 
   person: ({ renderer, params, world }) =>
-    JSON.stringify(personOf(renderer, requirePerson(world, params.personId))),
+    JSON.stringify(personOf(renderer, getOrThrow(world.people, 'person', params.personId))),
 
   person_history: ({ params, query, world }) => {
     const actors = query.changedByFilter ?? ['user', 'agent'];
@@ -28,20 +28,22 @@ export const personHandlers = {
   },
 
   person_identities: ({ renderer, params, world }) =>
-    JSON.stringify({ identities: identitiesOf(renderer, requirePerson(world, params.personId)) }),
+    JSON.stringify({
+      identities: identitiesOf(renderer, getOrThrow(world.people, 'person', params.personId)),
+    }),
 
   person_source_stats: ({ params, world }) => {
-    const { sourceStats } = personCounts(world, requirePerson(world, params.personId).id);
+    const { sourceStats } = personCounts(world, getOrThrow(world.people, 'person', params.personId).id);
     return JSON.stringify({ sourceStats });
   },
 
   // A source that is the target as well is left out; one that is not there stops the whole merge.
   merge_people: ({ body, touched, world }) => {
     const { sourcePersonIds, targetPersonId: targetId } = body;
-    for (const id of [...sourcePersonIds, targetId]) requirePerson(world, id);
+    for (const id of [...sourcePersonIds, targetId]) getOrThrow(world.people, 'person', id);
     const sourceIds = [...new Set(sourcePersonIds)].filter((id) => id !== targetId);
     if (sourceIds.length > 0) {
-      mergePeople(world, { sourceIds, targetId }, keyActor);
+      changes.mergePeople(world, { sourceIds, targetId }, keyActor);
       for (const id of sourceIds) touched.push({ type: 'person', id, fields: ['mergedInto'] });
     }
     return JSON.stringify({ mergedCount: sourceIds.length });

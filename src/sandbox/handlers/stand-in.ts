@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { endpoints } from '../../contract/endpoints.js';
+import { type EndpointName, endpoints } from '../../contract/endpoints.js';
 import { kindOf } from '../../contract/privacy.js';
-import type { ReadEndpoints } from '../../contract/resources.js';
+import { HttpError } from '../errors.js';
+import { getOrThrow } from '../world/history.js';
 import type { World } from '../world/types.js';
-import { type Handler, requireCompany, requirePerson, requireTopic } from './call.js';
+import { type Handler, requireTopic } from './call.js';
 
 /** How many items a made-up list has. */
 const listed = 2;
@@ -21,21 +22,27 @@ interface Place {
 }
 
 /**
- * Answers a read endpoint that has no handler of its own: with values made up from the schema of its answer, the same for the same
- * entity. Ids of people, companies and topics are those of entities that exist.
+ * Answers an endpoint that has no handler of its own: with values made up from the schema of its answer, the same for the same
+ * entity, and with an empty object where the document shows no answer. A write changes nothing. Ids of people, companies and
+ * topics are those of entities that exist.
  */
-export function standIn(name: keyof ReadEndpoints): Handler<keyof ReadEndpoints> {
-  return ({ world, params }) => {
+export function standIn(name: EndpointName): Handler<EndpointName> {
+  return ({ world, params, principal }) => {
+    if (name === 'create_automation' && principal.isJwt)
+      throw new HttpError(403, 'This endpoint accepts organization API keys only, not a service JWT');
     const { topicId, companyId, personId } = params as Record<string, string | undefined>;
     if (topicId !== undefined) requireTopic(world, topicId);
-    if (companyId !== undefined) requireCompany(world, companyId);
-    if (personId !== undefined) requirePerson(world, personId);
+    if (companyId !== undefined) getOrThrow(world.companies, 'company', companyId);
+    if (personId !== undefined) getOrThrow(world.people, 'person', personId);
     const of = Object.values(params).join(' ');
     return JSON.stringify(madeUp(endpoints[name].response, { world, of, field: name, nth: 0 }));
   };
 }
 
 function madeUp(schema: z.ZodType, place: Place): unknown {
+  // An item of a batch succeeds, so that it has no error.
+  if (place.field === 'error') return undefined;
+  if (place.field === 'success') return true;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return madeUp(schema.unwrap() as z.ZodType, place);
   if (schema instanceof z.ZodArray)

@@ -1,28 +1,26 @@
 import { isObject } from '../../base/json.js';
 import { invalid } from '../errors.js';
-import { archiveTopic, patchTopic, unarchiveTopic } from '../world/changes/index.js';
+import { changes } from '../world/changes/index.js';
 import { listedTopics, topicCounts } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredAuthor, StoredTopic } from '../world/types.js';
-import { type Handlers, keyActor, required, requireTopic } from './call.js';
+import { type Handlers, keyActor, requireTopic } from './call.js';
 import { embeddedCompany } from './companies.js';
 import { authorOf } from './groups.js';
 import { historyOf, requireHistory } from './history.js';
-import { pagedAnswer, visibleItems } from './lists.js';
+import { pagedAnswer } from './lists.js';
 import { iso, type Renderer, without } from './renderer.js';
 
 export const topicHandlers = {
   topics: (call) => {
     const { renderer, query, world } = call;
-    const topics = visibleItems(call, 'topics', () => listedTopics(world));
-    if (query.embeddingSearch !== undefined) {
-      return pagedAnswer(call, similarTo(query.embeddingSearch, topics), ([topic, similarity]) =>
-        topicItemJson(renderer, topic, similarity),
-      );
-    }
-    const words = query.search?.toLowerCase() ?? '';
-    const found = topics.filter((topic) => textOf(topic).includes(words));
-    return pagedAnswer(call, found, (topic) => topicItemJson(renderer, topic));
+    // Semantic search finds what keyword search does; only the similarity tells them apart.
+    const similarity = query.embeddingSearch === undefined ? 0 : 1;
+    const words = (query.embeddingSearch ?? query.search ?? '').toLowerCase();
+    const found = listedTopics(world).filter(({ title, summary, keywords }) =>
+      [title, summary, ...keywords].join('\n').toLowerCase().includes(words),
+    );
+    return pagedAnswer(call, found, (topic) => topicItemJson(renderer, topic, similarity));
   },
 
   topic: ({ renderer, params, world }) =>
@@ -30,7 +28,7 @@ export const topicHandlers = {
 
   // The document says "v1 or v2" here, so a migrated topic still returns its people.
   topic_people: ({ renderer, params, world }) =>
-    JSON.stringify({ data: topicPeople(renderer, required(world.topics, 'Topic', params.topicId)) }),
+    JSON.stringify({ data: topicPeople(renderer, getOrThrow(world.topics, 'topic', params.topicId)) }),
 
   topic_history: ({ params, world }) =>
     historyOf(world, 'topic', params.topicId, requireHistory(world, 'topic', params.topicId)),
@@ -45,35 +43,13 @@ export const topicHandlers = {
     const fields = Object.keys(body);
     if (fields.length === 0) throw invalid('At least one field must be given');
     const { archived, archivedReason, lifecycleState, priority } = body;
-    patchTopic(world, { topicId: id, fields: { priority, lifecycleState } }, keyActor);
-    if (archived === true) archiveTopic(world, { topicId: id, reason: archivedReason }, keyActor);
-    if (archived === false) unarchiveTopic(world, { topicId: id }, keyActor);
+    changes.patchTopic(world, { topicId: id, fields: { priority, lifecycleState } }, keyActor);
+    if (archived === true) changes.archiveTopic(world, { topicId: id, reason: archivedReason }, keyActor);
+    if (archived === false) changes.unarchiveTopic(world, { topicId: id }, keyActor);
     touched.push({ type: 'topic', id, fields });
     return JSON.stringify(topicOf(renderer, topic));
   },
 } satisfies Partial<Handlers>;
-
-function textOf({ title, summary, keywords }: StoredTopic): string {
-  return [title, summary, ...keywords].join('\n').toLowerCase();
-}
-
-/**
- * Instead of semantic search: topics by the share of the text's words that they have (0..1), best first; those without any
- * are left out.
- */
-function similarTo(
-  text: string,
-  topics: readonly StoredTopic[],
-): (readonly [topic: StoredTopic, similarity: number])[] {
-  const words = text.toLowerCase().split(/\s+/);
-  return topics
-    .map((topic) => {
-      const own = textOf(topic);
-      return [topic, words.filter((word) => own.includes(word)).length / words.length] as const;
-    })
-    .filter(([, similarity]) => similarity > 0)
-    .sort(([a, x], [b, y]) => y - x || (a.id < b.id ? -1 : 1));
-}
 
 /** Topic, as `GET /topics/{topicId}` and `PATCH` answer it. */
 export function topicOf(renderer: Renderer, topic: StoredTopic) {
@@ -99,12 +75,20 @@ export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity
 }
 
 function itemOf(renderer: Renderer, topic: StoredTopic) {
-  const { id, issueType, keywords, lifecycleState, lifecycleStateConfidence } = topic;
-  const { linkedTicket, priority, summary, title } = topic;
-  const { authorIds, people, timeRangeStart, timeRangeEnd, ...counts } = topicCounts(renderer.world, id);
+  const { authorIds, people, timeRangeStart, timeRangeEnd, ...counts } = topicCounts(
+    renderer.world,
+    topic.id,
+  );
   return {
-    ...{ id, issueType, keywords, lifecycleState, lifecycleStateConfidence },
-    ...{ linkedTicket, priority, summary, title },
+    id: topic.id,
+    issueType: topic.issueType,
+    keywords: topic.keywords,
+    lifecycleState: topic.lifecycleState,
+    lifecycleStateConfidence: topic.lifecycleStateConfidence,
+    linkedTicket: topic.linkedTicket,
+    priority: topic.priority,
+    summary: topic.summary,
+    title: topic.title,
     ...counts,
     authors: authorsOf(renderer, authorIds).map((author) => authorOf(renderer, author)),
     persons: people.map(({ personId }) => participant(renderer, personId)),

@@ -4,7 +4,7 @@ import type { StoredMessage, StoredPerson, StoredTopic, World } from './types.js
 
 /**
  * The numbers in answers, derived from the messages. A message that is marked as deleted is still an event and part of its
- * conversation: it counts in `eventCount`, but not in `messageCount`, nor for when somebody was last seen (assumed; the
+ * conversation: it counts in `eventCount`, but not in `messageCount`, nor for when a person was last seen (assumed; the
  * document does not say).
  */
 

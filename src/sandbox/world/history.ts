@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Random } from './random.js';
-import type { DeletedEntity, EntityType, StoredHistory, StoredMerge, World } from './types.js';
+import type { EntityType, StoredHistory, World } from './types.js';
 
 /** Who makes a change: `changedBy` of the history record, and the member if it is a user. */
 export interface Actor {
@@ -109,43 +109,6 @@ export function record(
   });
 }
 
-/**
- * Merges entities into one of their kind. `absorb` moves what a source has to the target and returns the name of the
- * source. The sources are gone; the merge is recorded once for the organization, and in the histories of all of them. A
- * target among the sources is ignored.
- */
-export function merge<T extends { readonly id: string }>(
-  world: World,
-  type: EntityType,
-  entities: Map<string, T>,
-  sourceIds: readonly string[],
-  targetId: string,
-  actor: Actor,
-  absorb: (source: T, target: T) => string,
-): StoredMerge {
-  const target = getOrThrow(entities, type, targetId);
-  const ids = [...new Set(sourceIds)].filter((id) => id !== targetId);
-  const found = ids.map((id) => getOrThrow(entities, type, id));
-  tick(world);
-  const sources = found.map((source) => {
-    const name = absorb(source, target);
-    entities.delete(source.id);
-    return { id: source.id, name };
-  });
-  const merged: StoredMerge = {
-    id: newId(world, `merge into ${targetId}`),
-    entityType: type,
-    mergedAt: world.now,
-    userId: actor.userId,
-    targetId,
-    sources,
-  };
-  world.merges.push(merged);
-  for (const { id } of sources) record(world, type, id, 'DELETE', { mergedInto: targetId }, null, actor);
-  record(world, type, targetId, 'UPDATE', { mergedFrom: ids }, null, actor);
-  return merged;
-}
-
 type Fields = Record<string, unknown>;
 
 /**
@@ -176,35 +139,4 @@ export function update<T extends { readonly id: string }>(
 
 function written(key: string, value: unknown): unknown {
   return key.endsWith('At') && typeof value === 'number' ? new Date(value).toISOString() : value;
-}
-
-/** Takes an entity out of the world: not listed, 404 by id. It is kept for `bringBack`, with the ids that belonged to it. */
-export function takeOut<T extends DeletedEntity['entity']>(
-  world: World,
-  entities: Map<string, T>,
-  { type, entity, members }: DeletedEntity & { readonly type: EntityType },
-  name: Fields,
-  actor: Actor,
-): void {
-  entities.delete(entity.id);
-  world.deleted.set(`${type}:${entity.id}`, { entity, members });
-  record(world, type, entity.id, 'DELETE', {}, name, actor);
-}
-
-/** Puts a deleted entity back, without what belonged to it; returns both. */
-export function bringBack<T extends DeletedEntity['entity']>(
-  world: World,
-  type: EntityType,
-  entities: Map<string, T>,
-  id: string,
-  actor: Actor,
-): { readonly entity: T; readonly members: readonly string[] } {
-  const deleted = world.deleted.get(`${type}:${id}`);
-  if (deleted === undefined) throw new UnknownEntityError(`deleted ${type}`, id);
-  const { entity, members } = deleted;
-  world.deleted.delete(`${type}:${id}`);
-  tick(world);
-  entities.set(id, entity as T);
-  record(world, type, id, 'UPDATE', { restored: true }, null, actor);
-  return { entity: entity as T, members };
 }

@@ -1,19 +1,11 @@
 import { faker as ar } from '@faker-js/faker/locale/ar';
 import { faker as de } from '@faker-js/faker/locale/de';
 import { faker as en } from '@faker-js/faker/locale/en';
-import { faker as es } from '@faker-js/faker/locale/es';
-import { faker as fr } from '@faker-js/faker/locale/fr';
-import { faker as he } from '@faker-js/faker/locale/he';
 import { faker as ja } from '@faker-js/faker/locale/ja';
-import { faker as ko } from '@faker-js/faker/locale/ko';
 import { faker as pl } from '@faker-js/faker/locale/pl';
-import { faker as vi } from '@faker-js/faker/locale/vi';
-import { faker as zh } from '@faker-js/faker/locale/zh_CN';
 import type { Random } from './random.js';
 
-/** Locales that write the family name first, without a space. */
-const familyFirst = new Set([ja, ko, zh]);
-const elsewhere = [de, fr, es, ja, zh, ko, ar, he, pl, vi];
+const elsewhere = [de, pl, ja, ar];
 
 /** A person's name; about one in four is not English, some with accents or in other scripts. */
 export function personName(random: Random): string {
@@ -21,12 +13,13 @@ export function personName(random: Random): string {
   names.seed(random.bits());
   const given = names.person.firstName();
   const family = names.person.lastName();
-  return familyFirst.has(names) ? `${family}${given}` : `${given} ${family}`;
+  // Japanese names begin with the family, without a space.
+  return names === ja ? `${family}${given}` : `${given} ${family}`;
 }
 
 /** A name of a company, in four of five cases an English one. */
 export function companyName(random: Random): string {
-  const names = random.chance(0.8) ? en : random.pick([de, fr, es, pl]);
+  const names = random.chance(0.8) ? en : random.pick([de, pl]);
   names.seed(random.bits());
   return names.company.name();
 }

@@ -61,16 +61,9 @@ export function pickSource(random: Random): string {
   return random.weighted(Object.fromEntries(organizationTexts.sources.map((s) => [s.name, s.weight])));
 }
 
-const accountIds: Readonly<Record<string, (random: Random) => string>> = {
-  slack: (random) => `U${random.bits().toString(36).toUpperCase().padStart(7, '0')}${random.whole(100, 999)}`,
-  discord: (random) => random.digits(18),
-  github: (random) => random.digits(8),
-  intercom: (random) => random.uuid().replaceAll('-', '').slice(0, 24),
-};
-
-/** An account id in the format of its source. */
+/** An account id; some sources have numbers, some have words. */
 export function accountId(random: Random, source: string): string {
-  return accountIds[source]?.(random) ?? random.digits(10);
+  return source === 'discord' || source === 'github' ? random.digits(18) : random.uuid().slice(0, 13);
 }
 
 /** The address of a message in its source system; an email has none. */
@@ -83,27 +76,20 @@ export function messageUrl(source: string, channel: StoredChannel, sourceMessage
 export function makeTemplates(sizes: WorldSizes): [string, Record<string, unknown>][] {
   const ideas = organizationTexts.templates;
   return Array.from({ length: sizes.templates }, (_, i) => {
-    const random = new Random(sizes.seed, 'template', i);
-    const idea = ideas[i % ideas.length] as (typeof ideas)[number];
-    const edition = Math.floor(i / ideas.length) + 1;
-    const name = edition === 1 ? idea.name : `${idea.name} (${edition})`;
-    const slug = slugOf(name);
-    const custom = random.chance(0.3);
-    const createdAt = sizes.now - random.whole(60, 500) * dayMs;
-    const template = {
-      slug,
-      name,
-      description: `${idea.prompt.split(/[,.]/)[0]}.`,
-      prompt: idea.prompt,
-      schedule: idea.schedule,
-      timezone: random.pick(['UTC', 'Europe/Berlin', 'America/New_York']),
-      modelLevel: random.pick(['low', 'med', 'high']),
-      capabilityMode: custom ? 'custom' : 'all',
-      allowedCapabilities: custom ? ['topics.read', 'messages.read'] : null,
-      createdAt: new Date(createdAt).toISOString(),
-      updatedAt: new Date(createdAt + random.whole(0, 50) * dayMs).toISOString(),
+    const { name, ...idea } = ideas[i % ideas.length] as (typeof ideas)[number];
+    const slug = slugOf(i < ideas.length ? name : `${name} ${i}`);
+    const isCustom = i % 3 === 1;
+    const at = new Date(sizes.now - (60 + i) * dayMs).toISOString();
+    const capabilities = isCustom ? ['topics.read', 'messages.read'] : null;
+    const mode = { capabilityMode: isCustom ? 'custom' : 'all', allowedCapabilities: capabilities };
+    const common = {
+      description: name,
+      timezone: 'Europe/Berlin',
+      modelLevel: 'med',
+      createdAt: at,
+      updatedAt: at,
     };
-    return [slug, template];
+    return [slug, { slug, name, ...idea, ...common, ...mode }];
   });
 }
 

@@ -1,19 +1,16 @@
 import { asciiOf, bio, companyName, jobTitle, personName } from './names.js';
 import { accountId, pickSource } from './organization.js';
-import { Random, Zipf } from './random.js';
+import { Random } from './random.js';
 import { organizationTexts } from './texts.js';
-import { dayMs, weekMs } from './time.js';
+import { weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
 
 /** For every so many people there is one account that belongs to no person. */
 const peoplePerUnknownAuthor = 9;
 
-/** People and companies from this index on are duplicates that were merged away until today. */
-const duplicatesFrom = 1_000_000;
-
-/** The companies that exist now, the organization's own first, then the duplicates. Names may repeat, domains do not. */
-export function makeCompanies(sizes: WorldSizes, duplicates: number): StoredCompany[] {
-  return indexesOf(sizes.companies, duplicates).map((i) => {
+/** The companies, the organization's own first. Names may repeat, domains do not. */
+export function makeCompanies(sizes: WorldSizes): StoredCompany[] {
+  return Array.from({ length: sizes.companies }, (_, i) => {
     const random = new Random(sizes.seed, 'company', i);
     const own = i === 0;
     const name = own ? organizationTexts.name : companyName(random);
@@ -30,41 +27,42 @@ export function makeCompanies(sizes: WorldSizes, duplicates: number): StoredComp
       logoUrl: random.chance(0.75) ? `https://logos.example/${domain}.png` : null,
       isVip: !own && random.chance(0.09),
       isOrgCompany: own,
-      createdAt: sizes.now - random.whole(1, sizes.weeks * 7) * dayMs,
+      createdAt: sizes.now - Math.floor((2 + random.unit()) * sizes.weeks * weekMs),
       connections: {
         ...(random.chance(0.5) ? { linkedin: `https://linkedin.example/company/${handle}` } : {}),
-        ...(random.chance(0.3) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
-        ...(random.chance(0.3) ? { github: `https://github.example/${handle}` } : {}),
-        ...(random.chance(0.4) && hasDomain ? { email: `hello@${domain}` } : {}),
-        ...(random.chance(0.2) ? { phone: `+1 555 ${random.digits(7)}` } : {}),
+        ...(random.chance(0.3)
+          ? { twitter: `@${handle.slice(0, 15)}`, phone: `+1 555 ${random.digits(7)}` }
+          : {}),
+        ...(random.chance(0.3)
+          ? { github: `https://github.example/${handle}`, email: `hello@${domain}` }
+          : {}),
       },
-      identities: random.chance(0.5) ? recordsElsewhere(random, handle) : [],
+      identities: ['salesforce', 'hubspot'].slice(random.whole(0, 2)).map((platform) => ({
+        id: random.uuid(),
+        platform,
+        platformId: random.digits(12),
+        platformUsername: platform === 'hubspot' ? handle : null,
+      })),
     };
   });
 }
 
-/** What other systems know a company as. */
-function recordsElsewhere(random: Random, handle: string): StoredCompany['identities'] {
-  const known = (platform: string, prefix: string, digits: number, platformUsername: string | null) => {
-    return { id: random.uuid(), platform, platformId: prefix + random.digits(digits), platformUsername };
-  };
-  const records = [known('salesforce', '001', 12, null)];
-  if (random.chance(0.3)) records.push(known('hubspot', '', 9, handle));
-  return records;
-}
-
 /** People with their accounts in the sources, and accounts that belong to no person. */
-export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[], duplicates: number) {
+export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[]) {
   const people: StoredPerson[] = [];
   const authors: StoredAuthor[] = [];
   const own = companies[0];
-  const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
-  for (const i of indexesOf(sizes.people, duplicates)) {
+  const others = companies.slice(1);
+  for (let i = 0; i < sizes.people; i++) {
     const random = new Random(sizes.seed, 'person', i);
     // The first of every sixty is staff, so that any number of people includes staff; bots are rarer.
-    const isStaff = own !== undefined && i < duplicatesFrom && i % 60 === 0;
-    const isBot = !isStaff && i < duplicatesFrom && i % 400 === 3;
-    const company = isStaff ? own : isBot || random.chance(0.22) ? undefined : customers?.draw(random);
+    const isStaff = own !== undefined && i % 60 === 0;
+    const isBot = !isStaff && i % 400 === 3;
+    const company = isStaff
+      ? own
+      : isBot || others.length === 0 || random.chance(0.22)
+        ? undefined
+        : random.pickFirst(others);
     const person = makePerson(random, sizes, i, company, isStaff, isBot);
     for (const source of chosenSources(random, isStaff, isBot)) {
       const author = makeAuthor(random, source, person);
@@ -73,14 +71,11 @@ export function makePeople(sizes: WorldSizes, companies: readonly StoredCompany[
     }
     people.push(person);
   }
-  for (let i = 0; i < Math.ceil(sizes.people / peoplePerUnknownAuthor); i++)
-    authors.push(makeUnknownAuthor(sizes.seed, i));
+  for (let i = 0; i < Math.ceil(sizes.people / peoplePerUnknownAuthor); i++) {
+    const random = new Random(sizes.seed, 'stranger', i);
+    authors.push(makeAuthor(random, pickSource(random)));
+  }
   return { people, authors };
-}
-
-function indexesOf(count: number, duplicates: number): number[] {
-  const from = (first: number, length: number) => Array.from({ length }, (_, i) => first + i);
-  return [...from(0, count), ...from(duplicatesFrom, duplicates)];
 }
 
 function makePerson(
@@ -103,12 +98,13 @@ function makePerson(
     companyId: company?.id ?? null,
     title: !isBot && (isStaff || random.chance(0.6)) ? jobTitle(random) : null,
     connections: {
-      ...(random.chance(0.25) ? { github: `https://github.example/${handle.replaceAll('.', '-')}` } : {}),
-      ...(random.chance(0.35) ? { linkedin: `https://linkedin.example/in/${handle}` } : {}),
-      ...(random.chance(0.1) ? { phone: `+44 20 ${random.digits(8)}` } : {}),
-      ...(random.chance(0.15) ? { title: 'Champion' } : {}),
-      ...(random.chance(0.2) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
-      ...(random.chance(0.1) ? { website: `https://${handle.replaceAll('.', '')}.example/` } : {}),
+      ...(random.chance(0.3) ? { linkedin: `https://linkedin.example/in/${handle}`, title: 'Champion' } : {}),
+      ...(random.chance(0.2)
+        ? { twitter: `@${handle.slice(0, 15)}`, phone: `+44 20 ${random.digits(8)}` }
+        : {}),
+      ...(random.chance(0.2)
+        ? { github: `https://github.example/${handle}`, website: `https://${handle}.example/` }
+        : {}),
     },
     description: random.chance(0.25) ? bio(random) : null,
     ecosystemTags: random.sample(texts.ecosystemTags, random.whole(0, 2)),
@@ -117,7 +113,7 @@ function makePerson(
     isVip: !isStaff && !isBot && random.chance(company?.isVip === true ? 0.3 : 0.04),
     isBot,
     isStaff,
-    createdAt: sizes.now - Math.floor(random.unit() * sizes.weeks * weekMs),
+    createdAt: sizes.now - Math.floor((1 + random.unit()) * sizes.weeks * weekMs),
     authorIds: [],
   };
 }
@@ -131,33 +127,18 @@ function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string
   return [...chosen];
 }
 
-function makeAuthor(random: Random, source: string, person: StoredPerson): StoredAuthor {
-  const accountName = random.chance(0.8)
-    ? person.displayName
-    : (person.displayName.split(' ')[0] ?? person.displayName);
+/** An account in a source; without a person, of an integration or of a stranger. */
+function makeAuthor(random: Random, source: string, person?: StoredPerson): StoredAuthor {
+  const isBot = person?.isBot ?? random.chance(0.04);
+  const name = person?.displayName ?? (isBot ? 'Integration Bot' : personName(random));
+  const { id = null, primaryEmail = null } = person ?? {};
   return {
     id: random.uuid(),
-    personId: person.id,
-    displayName: random.chance(0.03) ? null : accountName,
-    isBot: person.isBot,
-    sourceAuthorId:
-      source === 'email' && person.primaryEmail !== null ? person.primaryEmail : accountId(random, source),
-    sourceAvatarUrl: random.chance(0.5) ? `https://avatars.example/${source}/${person.id}.png` : null,
-    sourceName: source,
-  };
-}
-
-function makeUnknownAuthor(seed: number, index: number): StoredAuthor {
-  const random = new Random(seed, 'stranger', index);
-  const source = pickSource(random);
-  const isBot = index % 25 === 1;
-  return {
-    id: random.uuid(),
-    personId: null,
-    displayName: isBot ? 'Integration Bot' : random.chance(0.15) ? null : personName(random),
+    personId: id,
+    displayName: random.chance(0.05) ? null : name,
     isBot,
-    sourceAuthorId: accountId(random, source),
-    sourceAvatarUrl: null,
+    sourceAuthorId: source === 'email' && primaryEmail !== null ? primaryEmail : accountId(random, source),
+    sourceAvatarUrl: id !== null && random.chance(0.5) ? `https://avatars.example/${source}/${id}.png` : null,
     sourceName: source,
   };
 }

@@ -49,6 +49,13 @@ export class Random {
     return items[Math.floor(this.unit() * items.length)] as T;
   }
 
+  /** One of `items`, which must not be empty; the first ones are by far the most likely. */
+  pickFirst<T>(items: readonly T[]): T {
+    const near = this.unit();
+    if (items.length === 0) throw new RangeError('cannot pick from an empty list');
+    return items[Math.floor(near * near * items.length)] as T;
+  }
+
   /** One of the keys of `weights`, with a probability proportional to its number. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries(weights) as [K, number][];
@@ -91,36 +98,6 @@ export class Random {
 export function weightsOf<K extends string>(things: Readonly<Record<K, { readonly weight: number }>>) {
   const entries = Object.entries<{ readonly weight: number }>(things);
   return Object.fromEntries(entries.map(([name, { weight }]) => [name, weight])) as Record<K, number>;
-}
-
-/** Draws from a list with a Zipf distribution: the first items are by far the most likely. */
-export class Zipf<T> {
-  readonly #items: readonly T[];
-  readonly #sums: number[] = [];
-
-  /** A larger `flatness` makes the first ranks more alike: 1 is steep, 10 is mild. */
-  constructor(items: readonly T[], flatness: number) {
-    this.#items = items;
-    let sum = 0;
-    for (let rank = 0; rank < items.length; rank++) {
-      sum += 1 / (rank + flatness);
-      this.#sums.push(sum);
-    }
-  }
-
-  /** One item; the list must not be empty. */
-  draw(random: Random): T {
-    if (this.#items.length === 0) throw new RangeError('cannot draw from an empty list');
-    const wanted = random.unit() * (this.#sums.at(-1) ?? 0);
-    let low = 0;
-    let high = this.#sums.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#sums[middle] as number) > wanted) high = middle;
-      else low = middle + 1;
-    }
-    return this.#items[low] as T;
-  }
 }
 
 /** FNV-1a with a final mix (murmur3's), so that keys which differ in one digit give different bits everywhere. */

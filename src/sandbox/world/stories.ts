@@ -5,8 +5,6 @@ import { organizationTexts } from './texts.js';
 import { dayMs, hourMs } from './time.js';
 import type { StoredMember, StoredPerson, StoredStory, StoredTopic, World } from './types.js';
 
-/** The most source references that the document allows (Limits, story layout). */
-const sourceRefLimit = 24;
 const { stories: texts, agent } = organizationTexts;
 
 /** Stories about topics, oldest first; some are archived, about half are unread. */
@@ -44,7 +42,7 @@ export function makeStory(world: World, random: Random, tag: string, createdAt: 
       },
       list: layoutOf(summary, [title]),
       slug,
-      sourceRefs: sourceRefs(world, random, chosen),
+      sourceRefs: sourceRefs(world, chosen),
       summary,
       title,
       version: 1,
@@ -56,9 +54,8 @@ export function makeStory(world: World, random: Random, tag: string, createdAt: 
 
 function archiveOf(world: World, random: Random, createdAt: number): StoredStory['archive'] {
   const { id, image, name } = random.pick([...world.members.values()]);
-  const isAgent = random.chance(0.5);
   return {
-    actor: isAgent
+    actor: random.chance(0.5)
       ? { type: 'agent', name: agent }
       : { type: 'member', name, image, userId: random.chance(0.9) ? id : null },
     archivedAt: Math.min(world.now, createdAt + random.whole(1, 200) * hourMs),
@@ -77,35 +74,28 @@ function layoutOf(text: string, items: readonly string[], gap = 'sm') {
   return { elements, root: 'root' };
 }
 
-function factsOf(world: World, { id, priority, title }: StoredTopic): string {
+function factsOf(world: World, { id, title }: StoredTopic): string {
   const { messageCount, totalGroupCount } = topicCounts(world, id);
-  const level = priority.replaceAll('_', ' ');
-  return `${title}: ${messageCount} messages in ${totalGroupCount} conversations, priority ${level}`;
+  return `${title}: ${messageCount} messages in ${totalGroupCount} conversations`;
 }
 
-/** References of every type that the document names, if the topics have them. */
-function sourceRefs(world: World, random: Random, topics: readonly StoredTopic[]) {
-  const refs: { id: string; label?: string; type: string }[] = [];
-  const add = (type: string, id: string | undefined, label: string | null | undefined) => {
-    if (id !== undefined) refs.push({ id, ...(label ? { label: clip(label, 180) } : {}), type });
-  };
-  for (const topic of topics) {
+/** References to what the topics have, within the limits of the document. */
+function sourceRefs(world: World, topics: readonly StoredTopic[]) {
+  const refs = topics.flatMap((topic) => {
     const counts = topicCounts(world, topic.id);
     const author = world.authors.get(counts.authorIds[0] ?? '');
     const person = world.people.get(counts.people[0]?.personId ?? '');
     const company = world.companies.get(person?.companyId ?? '');
-    const group = world.groups.get(random.pick(topic.groupIds));
-    const message = world.messages.get(group?.messageIds[0] ?? '');
-    add('topic', topic.id, topic.title);
-    add('issue', topic.linkedTicket?.displayName, topic.linkedTicket?.url);
-    add('author', author?.id, author?.displayName);
-    add('person', person?.id, person?.displayName);
-    add('company', company?.id, company?.name);
-    add('message', message?.id, null);
-    if (message !== undefined && ['slack', 'email', 'intercom'].includes(message.sourceName))
-      add(message.sourceName, message.sourceMessageId, message.title);
-  }
-  return refs.slice(0, sourceRefLimit);
+    return [
+      { type: 'topic', id: topic.id, label: topic.title },
+      { type: 'author', id: author?.id, label: author?.displayName },
+      { type: 'person', id: person?.id, label: person?.displayName },
+      { type: 'company', id: company?.id, label: company?.name },
+    ];
+  });
+  return refs.flatMap(({ type, id, label }) =>
+    id === undefined ? [] : { id, type, ...(label ? { label: clip(label, 180) } : {}) },
+  );
 }
 
 function relevance(random: Random, { id, image, name }: StoredMember, staff: readonly StoredPerson[]) {

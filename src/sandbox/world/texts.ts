@@ -6,7 +6,6 @@ import type { Priority } from './types.js';
 
 export type Kind = 'bug' | 'wish' | 'question' | 'deal' | 'praise';
 type Texts = readonly string[];
-type ByKind = Readonly<Record<Kind, Texts>>;
 
 /** A part of the product, with what customers report, ask and want for it. */
 export type Area = { readonly name: string } & Readonly<
@@ -22,20 +21,20 @@ interface KindOfTopic {
   readonly circumstances: Texts;
 }
 
-type TopicLists = 'reporters' | 'places' | 'extraKeywords' | 'properNouns' | 'awkwardTitles' | 'summaryNews';
-interface TopicTexts extends Readonly<Record<TopicLists | 'deals', Texts>> {
+interface TopicTexts
+  extends Readonly<Record<'reporters' | 'places' | 'extraKeywords' | 'awkwardTitles' | 'deals', Texts>> {
   readonly kinds: Readonly<Record<Kind, KindOfTopic>>;
   readonly scores: Readonly<Record<Priority, { readonly weight: number; readonly reason: string }>>;
   readonly archiveReasons: readonly (string | null)[];
   readonly areas: readonly Area[];
 }
 
-type MessageLists = 'notes' | 'thanks' | 'botLines' | 'greetings' | 'effects' | 'foreign' | 'awkward';
-interface MessageTexts extends Readonly<Record<MessageLists | 'edits' | 'groupTitles', Texts>> {
-  readonly openers: ByKind;
-  readonly details: ByKind;
-  readonly echoes: ByKind;
-  readonly answers: ByKind;
+/** The role of a message: the first one, its author again, another customer, staff, an internal note, thanks, a bot. */
+export type Role = 'opener' | 'detail' | 'echo' | 'answer' | 'note' | 'thanks' | 'bot';
+
+interface MessageTexts
+  extends Readonly<Record<'greetings' | 'effects' | 'foreign' | 'awkward' | 'edits', Texts>> {
+  readonly roles: Readonly<Record<Role, Texts>>;
   readonly slots: Readonly<Record<string, Texts>>;
 }
 
@@ -72,15 +71,5 @@ function load<T>(name: string): T {
 }
 
 export const topicTexts = load<TopicTexts>('topics');
-/** What somebody noticed, as a clause, and a sentence that says more about it. */
-type Noticed = readonly [string, string];
-
-interface AreaWithDuplicates {
-  readonly area: string;
-  readonly pairs: readonly (readonly [Noticed, Noticed])[];
-}
-
-/** Problems by their area, each as two people noticed it. */
-export const duplicateTexts = load<readonly AreaWithDuplicates[]>('duplicates');
 export const messageTexts = load<MessageTexts>('messages');
 export const organizationTexts = load<OrganizationTexts>('organization');

@@ -175,7 +175,7 @@ export interface StoredMerge {
 }
 
 /** What was deleted, with the ids of its conversations, accounts or people, so that it can be restored. */
-export interface DeletedEntity {
+interface DeletedEntity {
   readonly entity: StoredTopic | StoredPerson | StoredCompany;
   readonly members: readonly string[];
 }
@@ -209,8 +209,6 @@ const whole = (least: number) => z.number().int().min(least);
 export const worldSizes = z.strictObject({
   seed: whole(0).default(1),
   topics: whole(0).default(400),
-  /** How many pairs of the topics are about one problem, in other words; absent: one for every 30 topics, none below 50. */
-  duplicates: whole(0).optional(),
   people: whole(0).default(1500),
   companies: whole(0).default(120),
   messages: whole(0).default(12_000),

@@ -195,7 +195,7 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
 
   gauge('info', 'Version of the running program; always 1.', version ? [[{ version }, 1]] : []);
   const { organization, left, rows = {}, estimates = [], rejected = [] } = facts?.contents ?? {};
-  const { spending, files, verified, publishedAt = null, freshness = [], queue = {} } = facts ?? {};
+  const { spending, files, publishedAt = null, freshness = [], queue = {} } = facts ?? {};
   gauge(
     'organization_info',
     'Organization of the warehouse by its id and name; always 1.',
@@ -215,16 +215,6 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
   gauge('due', 'Fetches that the last sync left due.', known?.due);
   gauge('due_requests', 'Requests needed for what the last sync left due.', known?.requests);
   gauge('published_timestamp_seconds', 'When the snapshot was published.', seconds(publishedAt));
-  gauge(
-    'verified_timestamp_seconds',
-    'When a restore was rehearsed last (verify).',
-    verified && seconds(verified.at),
-  );
-  gauge(
-    'verified_equal',
-    '1 when the restored copy was equal to the published file, 0 when it differed or could not be made.',
-    verified && Number(verified.outcome === 'equal'),
-  );
   gauge('rows', 'Rows in the published snapshot.', by('table', rows));
   gauge('queue_changes', 'Changes to push, by status.', by('status', queue));
   gauge(

@@ -64,7 +64,7 @@ export interface Site {
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
   readonly facts: FactsCache;
-  /** Without it, the route of the report does not exist. */
+  /** Without it, /report answers 404 and says why. */
   readonly report?: ReportSource | undefined;
   /** Reads one run of the published snapshot; null when it does not have it. */
   readonly run: (runId: string) => Promise<RunDetails | null>;
@@ -79,6 +79,9 @@ export interface RunningServer {
   /** Closes every connection. */
   close(): Promise<void>;
 }
+
+const noReport =
+  'The report is shown only with a login or on this machine: add serve.users, or set serve.host to 127.0.0.1.';
 
 /** Metrics are rendered at most once in this time. */
 const metricsMs = 1_000;
@@ -267,18 +270,17 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
   });
 
   const { report } = options;
-  if (report) {
-    app.get<{ Querystring: { since?: string | string[] } }>('/report', async ({ query, person }, reply) => {
-      const since = query.since === undefined ? null : String(query.since);
-      const made = await report(since, person?.name ?? null);
-      if (made === null) {
-        const message = 'Nothing was published yet: the report needs a first sync.';
-        return reply.code(503).header('retry-after', retryAfter).send({ code: 'not_ready', message });
-      }
-      reply.header('content-security-policy', `${made.policy}; frame-ancestors 'none'`);
-      return sendPage(reply, made.html);
-    });
-  }
+  app.get<{ Querystring: { since?: string | string[] } }>('/report', async ({ query, person }, reply) => {
+    if (!report) throw new HttpError(404, 'not_found', noReport);
+    const since = query.since === undefined ? null : String(query.since);
+    const made = await report(since, person?.name ?? null);
+    if (made === null) {
+      const message = 'Nothing was published yet: the report needs a first sync.';
+      return reply.code(503).header('retry-after', retryAfter).send({ code: 'not_ready', message });
+    }
+    reply.header('content-security-policy', `${made.policy}; frame-ancestors 'none'`);
+    return sendPage(reply, made.html);
+  });
 
   const content = async (request: FastifyRequest, reply: FastifyReply): Promise<PageContent> => {
     const cached = await facts.latest();

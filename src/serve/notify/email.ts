@@ -80,14 +80,19 @@ async function send(
   const { user, ...connection } = connectionOf(server);
   const transport = createTransport({
     ...connection,
-    ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
     auth: user === '' ? undefined : { user, pass: password ?? '' },
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   try {
     const { rejected } = await transport.sendMail({
-      ...{ from, to: [...to], signal, xMailer: false },
+      from,
+      to: [...to],
+      signal,
+      xMailer: false,
       subject: oneLine(message.event === 'digest' ? message.title : `[${message.from}] ${message.title}`),
       text: textOf(message),
       ...(message.html !== undefined && { html: message.html }),

@@ -1,4 +1,4 @@
-import { type Contents, type Facts, freshnessState, verifiedText } from '../../base/facts.js';
+import { type Contents, type Facts, freshnessState } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
@@ -122,7 +122,6 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
         ? []
         : warning(`The view file ${file} was left out`, reason, 'signalhouse status');
     }),
-    ...unverified(facts),
     ...foreignLogs.map((name) =>
       warning(
         `Another program left ${name}`,
@@ -131,16 +130,6 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
       ),
     ),
   ];
-}
-
-function unverified({ verified }: Facts): Attention[] {
-  if (verified === null || verified.outcome === 'equal') return [];
-  const title =
-    verified.outcome === 'different'
-      ? 'A restored copy is not what was published'
-      : 'The published file could not be restored';
-  const reason = `The last rehearsal: ${verifiedText(verified)}.`;
-  return [bad(title, reason, 'signalhouse rebuild', 'signalhouse verify')];
 }
 
 function freshness(facts: Facts, times: Times): Attention[] {

@@ -22,7 +22,7 @@ export interface PageContent {
   readonly now: number;
   /** How often the page refreshes itself. */
   readonly refreshMs: number;
-  /** Whether the route of the report exists. */
+  /** Whether /report shows the report. */
   readonly hasReport: boolean;
   /** Its name in the settings, and where its pages are, where the service has several organizations. */
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
@@ -253,8 +253,7 @@ export function visitorBox({ name, token, canSignOut }: Visitor): Html {
 
 function published(facts: Facts | null, times: Times): Html {
   if (!facts?.publishedAt) return html`Nothing published yet`;
-  const rehearsed = facts.verified && html` · restore rehearsed ${times.since(facts.verified.at)}`;
-  return html`Data published ${times.since(facts.publishedAt)}${rehearsed}`;
+  return html`Data published ${times.since(facts.publishedAt)}`;
 }
 
 /** The most lines of a list; the tables of the schema ops have all of them. */

@@ -45,7 +45,11 @@ const summarySchema = z
     notes: z.array(text).catch([]),
     left: z
       .object({
-        ...{ due: number, requests: number, minutes: number, queued: number, sending: number },
+        due: number,
+        requests: number,
+        minutes: number,
+        queued: number,
+        sending: number,
         complete: z.boolean().catch(true),
       })
       .nullable()

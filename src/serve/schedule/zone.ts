@@ -28,6 +28,13 @@ export function momentOf(wall: number, zone: string): number {
   return endOfGap(early, late, zone);
 }
 
+/** Every moment at which a clock of the zone shows a wall time, or jumps over it: two where clocks are set back over it. */
+export function momentsOf(wall: number, zone: string): number[] {
+  const first = momentOf(wall, zone);
+  const second = wall - offsetAt(wall + dayMs, zone);
+  return second > first && wallAt(second, zone) === wall ? [first, second] : [first];
+}
+
 /** The last wall time that any clock of the zone has shown up to a moment, also before it was set back. */
 export function lastWallUntil(moment: number, zone: string): number {
   return Math.max(wallAt(moment, zone), moment + offsetAt(moment - dayMs, zone));

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { StorageError } from '../../base/errors.js';
 import { Journal } from '../../base/journal.js';
 import type { Statements } from '../store/session.js';
-import { type Fingerprint, Fingerprints } from './fingerprints.js';
+import { Forgotten, type ForgottenId } from './forgotten.js';
 
 /**
- * What is kept of every request to forget: its row in ops.audit, its fingerprints in ops.forgotten, and both in a journal
+ * What is kept of every request to forget: its row in ops.audit, its hashes in ops.forgotten, and both in a journal
  * beside the database, which a restore from an older file does not undo.
  */
 
@@ -17,7 +17,7 @@ export interface Request {
 }
 
 /** The steps that follow the transaction, in their order. */
-export const steps = ['files', 'compact', 'publish', 'lake'] as const;
+export const steps = ['compact', 'publish', 'lake'] as const;
 export type Step = (typeof steps)[number];
 
 /** A row of ops.audit, as it is written and as the journal keeps it. */
@@ -44,53 +44,16 @@ export async function storeRecord(
        $details::JSON AS details, nullif($pending::VARCHAR[], []) AS pending,
        CASE WHEN len($pending::VARCHAR[]) = 0 THEN $at::TIMESTAMPTZ END AS completed_at`,
     {
-      ...{ id: record.id, at: record.at, action: record.action, type: record.entityType },
-      ...{ entities: record.entities, by: record.requestedBy, reason: record.reason },
-      ...{ details: JSON.stringify(record.details), pending },
+      id: record.id,
+      at: record.at,
+      action: record.action,
+      type: record.entityType,
+      entities: record.entities,
+      by: record.requestedBy,
+      reason: record.reason,
+      details: JSON.stringify(record.details),
+      pending,
     },
-  );
-}
-
-/** Stores fingerprints that are not stored yet. */
-export async function storeFingerprints(
-  tx: Statements,
-  salt: string,
-  rows: readonly Fingerprint[],
-  auditId: string | null,
-): Promise<void> {
-  if (rows.length === 0) return;
-  await tx.run(
-    'CREATE OR REPLACE TEMP TABLE new_fingerprints (fingerprint VARCHAR, part VARCHAR, words BIGINT, prefix BIGINT)',
-  );
-  await tx.append(
-    { catalog: 'temp', table: 'new_fingerprints' },
-    rows.map((row) => [row.fingerprint, row.part, row.words, row.prefix]),
-  );
-  await tx.run(
-    `INSERT INTO ops.forgotten BY NAME
-       SELECT DISTINCT ON (fingerprint) *, $salt AS salt, $audit AS audit_id FROM new_fingerprints
-        WHERE fingerprint NOT IN (SELECT fingerprint FROM ops.forgotten)`,
-    { salt, audit: auditId },
-  );
-  await tx.run('DROP TABLE temp.new_fingerprints');
-}
-
-/**
- * In ops.forgotten.audit_id, for a fingerprint that a batch showed: rows stored before may have what it stands for. It stays
- * until they were searched, so that a kill in between loses nothing.
- */
-export const learnedMark = 'learned';
-
-/** Says that every row was searched for what batches showed; with `steps`, what the latest request has to do again. */
-export async function settleLearned(tx: Statements, steps: readonly Step[]): Promise<void> {
-  await tx.run('UPDATE ops.forgotten SET audit_id = NULL WHERE audit_id = $learned', {
-    learned: learnedMark,
-  });
-  if (steps.length === 0) return;
-  await tx.run(
-    `UPDATE ops.audit SET pending = list_distinct(list_concat(coalesce(pending, []), $steps::VARCHAR[])), completed_at = NULL
-      WHERE id = (SELECT max(id) FROM ops.audit WHERE action = 'forget')`,
-    { steps },
   );
 }
 
@@ -98,7 +61,23 @@ export async function settleLearned(tx: Statements, steps: readonly Step[]): Pro
 export interface JournalLine {
   readonly salt: string;
   readonly record: AuditRecord;
-  readonly fingerprints: readonly Fingerprint[];
+  readonly added: readonly ForgottenId[];
+}
+
+/** Stores what a request added and is not stored yet. */
+export async function storeForgotten(tx: Statements, { salt, record, added }: JournalLine): Promise<void> {
+  await tx.run('CREATE OR REPLACE TEMP TABLE new_forgotten (hash VARCHAR, part VARCHAR)');
+  await tx.append(
+    { catalog: 'temp', table: 'new_forgotten' },
+    added.map(({ hash, part }) => [hash, part]),
+  );
+  await tx.run(
+    `INSERT INTO ops.forgotten BY NAME
+       SELECT DISTINCT hash, part, $salt AS salt, $audit AS audit_id FROM new_forgotten
+        WHERE hash NOT IN (SELECT hash FROM ops.forgotten)`,
+    { salt, audit: record.id },
+  );
+  await tx.run('DROP TABLE temp.new_forgotten');
 }
 
 /** The journal of a data directory: what was forgotten, without anything personal. */
@@ -112,32 +91,28 @@ export function appendForgotten(dataDir: string, line: JournalLine): void {
 }
 
 /**
- * The fingerprints of a warehouse that was just opened, and what its journal has that it has not: the warehouse was
- * restored from a file of the time before, or the program was killed. `hasLearned`: rows are still to be searched for what
- * batches showed. Raises StorageError when the two are of different warehouses.
+ * What was forgotten by a warehouse that was just opened and by its journal, and the requests that only the journal has: the
+ * warehouse was restored from a file of the time before, or the program was killed. Raises StorageError when the two are of
+ * different warehouses.
  */
 export async function openForgotten(
   session: Statements,
   dataDir: string,
-): Promise<{ forgotten: Fingerprints; missing: JournalLine[]; hasLearned: boolean }> {
-  const rows = await session.all<Fingerprint & { salt: string; audit_id: string | null }>(
-    'SELECT fingerprint, part, words, prefix, salt, audit_id FROM ops.forgotten',
+): Promise<{ forgotten: Forgotten; missing: JournalLine[] }> {
+  const rows = await session.all<ForgottenId & { salt: string }>(
+    'SELECT hash, part, salt FROM ops.forgotten',
   );
-  const hasLearned = rows.some((row) => row.audit_id === learnedMark);
-  const stored = new Fingerprints(rows[0]?.salt ?? randomBytes(16).toString('hex'), rows);
+  const journal = new Journal(forgottenJournalPath(dataDir));
   // A line that a kill cut off is skipped: nothing was removed because of it.
-  const lines = new Journal(forgottenJournalPath(dataDir)).values<JournalLine>();
-  const [first] = lines;
-  if (!first) return { forgotten: stored, missing: [], hasLearned };
-  const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);
-  const ids = new Set(known.map(({ id }) => id));
-  const missing = lines.filter(({ record }) => !ids.has(record.id));
-  if (!stored.isEmpty && lines.some(({ salt }) => salt !== stored.salt)) {
-    throw new StorageError(`${forgottenJournalPath(dataDir)} belongs to another warehouse`, {
+  const lines = journal.values<JournalLine>();
+  const salt = rows[0]?.salt ?? lines[0]?.salt ?? randomBytes(16).toString('hex');
+  if (lines.some((line) => line.salt !== salt)) {
+    throw new StorageError(`${journal.path} belongs to another warehouse`, {
       hint: 'It keeps forgotten people from coming back. Put back the file that belongs to this worker.duckdb, or move it away if the warehouse has its own (ops.forgotten).',
     });
   }
-  const forgotten = stored.isEmpty ? new Fingerprints(first.salt) : stored;
-  for (const row of missing.flatMap(({ fingerprints }) => fingerprints)) forgotten.add(row);
-  return { forgotten, missing, hasLearned };
+  const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);
+  const ids = new Set(known.map(({ id }) => id));
+  const forgotten = new Forgotten(salt, [...rows, ...lines.flatMap(({ added }) => added)]);
+  return { forgotten, missing: lines.filter(({ record }) => !ids.has(record.id)) };
 }

@@ -47,23 +47,46 @@ function appendedRows(batch: Batch, before: number, setsBefore: number): Readonl
   const no = (answerNo: number | null) => (answerNo === null ? null : before + answerNo);
   return {
     documents: batch.documents.map((it) => [
-      ...[it.endpoint, it.id, it.parentId, it.body, it.fetchedAt, no(it.answerNo), it.partsHash ?? null],
+      it.endpoint,
+      it.id,
+      it.parentId,
+      it.body,
+      it.fetchedAt,
+      no(it.answerNo),
+      it.partsHash ?? null,
     ]),
     removed: batch.removed.map((it) => [it.endpoint, it.id, it.parentId, no(it.answerNo)]),
     sets: batch.sets.map((it, at) => [
-      ...[setsBefore + at, it.endpoint, it.parentId, it.fetchedAt, no(it.answerNo)],
+      setsBefore + at,
+      it.endpoint,
+      it.parentId,
+      it.fetchedAt,
+      no(it.answerNo),
     ]),
     members: batch.sets.flatMap(({ ids }, at) => ids.map((id) => [setsBefore + at, id])),
     coverage: batch.coverage.map((it) => [
-      ...[it.endpoint, it.entityId, it.fetchedAt, no(it.answerNo), it.fingerprint, it.counters ?? null],
-      ...[it.status, it.error, it.reason],
+      it.endpoint,
+      it.entityId,
+      it.fetchedAt,
+      no(it.answerNo),
+      it.fingerprint,
+      it.counters ?? null,
+      it.status,
+      it.error,
+      it.reason,
       it.error === null || it.reason !== null || refused(it.status),
       it.error === null && !isInDoubt(it),
       it.error !== null || (isInDoubt(it) && it.reason !== unconfirmed),
       it.stratum ?? null,
     ]),
     rejections: batch.rejections.map((it) => [
-      ...[it.endpoint, it.parentId, it.id, it.path, it.reason, it.body, it.seenAt],
+      it.endpoint,
+      it.parentId,
+      it.id,
+      it.path,
+      it.reason,
+      it.body,
+      it.seenAt,
     ]),
     drift: batch.drift.map((it) => [it.endpoint, it.path, it.kind, it.example, it.count, it.seenAt]),
   };
@@ -83,15 +106,37 @@ function refused(status: number | null): boolean {
 
 function scanRows({ runId, scans }: Batch): Rows {
   return scans.map((it) => [
-    ...[runId, it.endpoint, it.startedAt, it.endedAt, it.verified, it.attempts, it.pages, it.items],
-    ...[it.distinctIds, it.totalCount, it.pageBase, it.pageSize, it.form, it.note, it.missing],
+    runId,
+    it.endpoint,
+    it.startedAt,
+    it.endedAt,
+    it.verified,
+    it.attempts,
+    it.pages,
+    it.items,
+    it.distinctIds,
+    it.totalCount,
+    it.pageBase,
+    it.pageSize,
+    it.form,
+    it.note,
+    it.missing,
     it.tombstoned,
   ]);
 }
 
 function requestRows({ runId, requests }: Batch): Rows {
   return requests.map((it) => [
-    ...[runId, it.at, it.endpoint, it.method, it.path, it.status, it.ms, it.bytes, it.attempt],
-    ...[it.error, it.requestId],
+    runId,
+    it.at,
+    it.endpoint,
+    it.method,
+    it.path,
+    it.status,
+    it.ms,
+    it.bytes,
+    it.attempt,
+    it.error,
+    it.requestId,
   ]);
 }

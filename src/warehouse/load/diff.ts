@@ -217,7 +217,7 @@ function cascade({ parents, children }: Cascade): string[] {
  * Applies the diff to raw.documents; returns how many documents are new, changed and removed.
  *
  * A document that was only seen again is replaced as well. An UPDATE would keep 90 KB in memory for each vector of 2,048
- * rows that it touches, until the log is folded in: 261 MB for one row in each vector of 2,400,000 documents. A DELETE
+ * rows that it touches, until the log is written into the file: 261 MB for one row in each vector of 2,400,000 documents. A DELETE
  * keeps 16 KB.
  */
 export async function storeDocuments(tx: Statements, found: Diff): Promise<Counts> {

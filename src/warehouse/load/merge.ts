@@ -1,4 +1,3 @@
-import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session } from '../store/session.js';
 import { type Counts, type Merged, plusCounts } from './batch.js';
 import { diff, stage, storeDocuments } from './diff.js';
@@ -9,44 +8,35 @@ import { project } from './project.js';
 /**
  * Merges everything that was appended (`append`) into the tables: documents, the typed rows that follow from them, their
  * versions, and the state that records the fetches. Nothing may be appended meanwhile. Returns what changed; null where
- * nothing had been appended. `freeMemory` is as for `withMemoryHeadroom`.
+ * nothing had been appended.
  *
  * Each typed table has transactions of its own, so that the memory that one takes is free for the next. What was appended
  * goes with the last transaction, which stores the documents: a merge that ends before is done again from its beginning,
  * and finds the rows that it has replaced already as they should be.
  */
-export async function merge(
-  session: Session,
-  models: Models,
-  freeMemory?: () => Promise<boolean>,
-): Promise<Merged | null> {
+export async function merge(session: Session, models: Models): Promise<Merged | null> {
   const [last] = await session.all<{ run_id: string | null }>(
     'SELECT max(run_id) AS run_id FROM appended.batches',
   );
   const runId = last?.run_id;
   if (runId == null) return null;
-  // Of every try: rows that were replaced once do not differ the next time.
   const rows: Record<string, Counts> = {};
-  const replaced = (table: string, counts: Counts) => {
+  await stage(session, models.families);
+  const found = await diff(session, models.families, runId);
+  await project(session, models, found, (table, counts) => {
     const sum = plusCounts(rows[table], counts);
     if (sum.new + sum.changed + sum.removed > 0) rows[table] = sum;
-  };
-  const work = async (): Promise<Merged> => {
-    await stage(session, models.families);
-    const found = await diff(session, models.families, runId);
-    await project(session, models, found, replaced);
-    const merged = await session.transaction(async (tx) => {
-      await recordChecks(tx, runId);
-      const documents = await storeDocuments(tx, found);
-      const news = await mergeOpsTables(tx, runId);
-      const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');
-      await tx.run(appended.map((table) => `DELETE FROM appended.${table}`).join(';\n'));
-      return { documents, rows, outdated: counted?.n ?? 0, ...news };
-    });
-    await session.run(dropTemporary);
-    return merged;
-  };
-  return withMemoryHeadroom(session, work, freeMemory);
+  });
+  const merged = await session.transaction(async (tx) => {
+    await recordChecks(tx, runId);
+    const documents = await storeDocuments(tx, found);
+    const news = await mergeOpsTables(tx, runId);
+    const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');
+    await tx.run(appended.map((table) => `DELETE FROM appended.${table}`).join(';\n'));
+    return { documents, rows, outdated: counted?.n ?? 0, ...news };
+  });
+  await session.run(dropTemporary);
+  return merged;
 }
 
 const appended = ['batches', 'documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];

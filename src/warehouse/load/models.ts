@@ -38,8 +38,6 @@ export interface DocumentModel extends ModelBase {
 interface DerivedModel extends ModelBase {
   readonly from: 'tables';
   readonly derived: readonly string[];
-  /** A column of the key by whose values the table can be computed in parts, where it may have very many rows. */
-  readonly parts?: string;
 }
 
 export type Model = DocumentModel | DerivedModel;
@@ -86,7 +84,7 @@ function readFolder<T>(folder: string, parse: (name: string, sql: string) => T):
   return files.sort().map((file) => parse(file.slice(0, -4), readFileSync(join(folder, file), 'utf8')));
 }
 
-const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived', 'parts'];
+const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived'];
 
 /** Parses one model: `-- field: value` lines on top, then the SELECT. Raises when a line is missing or unknown. */
 function parseModel(name: string, text: string): Model {
@@ -99,10 +97,7 @@ function parseModel(name: string, text: string): Model {
     return value.split(',').map((item) => item.trim());
   };
   const base = { name, table: list('table')[0] ?? name, key: list('key'), select: selectOf(text) };
-  if (fields.has('derived')) {
-    const parts = fields.get('parts');
-    return { ...base, from: 'tables', derived: list('derived'), ...(parts === undefined ? {} : { parts }) };
-  }
+  if (fields.has('derived')) return { ...base, from: 'tables', derived: list('derived') };
   const [documents = '', columns = ''] = list('scope')
     .join(', ')
     .split(/\s*->\s*/);

@@ -19,7 +19,11 @@ export async function mergeOpsTables(
   await tx.run(
     [
       'INSERT INTO appended.rejections BY NAME FROM unreadable',
-      ...[askAgainForOutdated, ...coverage(runId), ...rejections(runId), ...drift(runId), ...resolve(runId)],
+      askAgainForOutdated,
+      ...coverage(runId),
+      ...rejections(runId),
+      ...drift(runId),
+      ...resolve(runId),
     ].join(';\n'),
   );
   const [counted] = await tx.all<{ total: number; fresh: number }>(

@@ -1,5 +1,4 @@
 import { identifier, literals } from '../sql.js';
-import { isInvalidating, outOfMemory } from '../store/faults.js';
 import type { Session } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Diff } from './diff.js';
@@ -32,7 +31,7 @@ export async function project(
       select: projection(model, `FROM model_input WHERE ${isOwn(document)}`),
       answered: answeredOf(model),
     });
-    await replaceInParts(session, model, rows, replaced);
+    await replaceInPieces(session, model, 'FROM model_input', rows, replaced);
   }
 }
 
@@ -94,45 +93,36 @@ export interface RowsToReplace {
   readonly answered?: string;
 }
 
-/** A part that does not fit into the memory is halved until there are so many. */
-const mostParts = 256;
+/** How many characters of documents are projected at once: parsed, they take several times that much memory. */
+const maxPiece = 32_000_000;
 
 /**
- * Replaces rows of a table (`replaceRows`), in parts where they do not fit into the memory, each in a transaction of its own.
- * Throws where that is not enough, or where the table cannot be computed in parts.
+ * Replaces rows of a table (`replaceRows`) that are projected from `documents`, as SQL text: in pieces that fit into the
+ * memory, each in a transaction of its own.
  */
-export async function replaceInParts(
+export async function replaceInPieces(
   session: Session,
-  model: Model,
+  model: DocumentModel,
+  documents: string,
   rows: (isOwn: Condition) => RowsToReplace,
   replaced: Replaced,
 ): Promise<void> {
-  const work = async (part: number, of: number): Promise<void> => {
+  const [size] = await session.all<{ characters: number }>(
+    `SELECT coalesce(sum(strlen(body)), 0)::BIGINT AS characters FROM (${documents})`,
+  );
+  const pieces = Math.max(1, Math.ceil(Number(size?.characters ?? 0) / maxPiece));
+  for (let piece = 0; piece < pieces; piece += 1) {
     const isOwn = (value: string) =>
-      of === 1 ? 'true' : `(hash(${value}) % ${of}::UBIGINT)::BIGINT = ${part}`;
-    try {
-      replaced(model.table, await replaceRows(session, model, rows(isOwn)));
-    } catch (error) {
-      const canDivide = columnOf(model) !== undefined && of < mostParts;
-      if (!canDivide || !outOfMemory(error) || isInvalidating(error)) throw error;
-      // The remainders of a part by twice as many are these.
-      await work(part, of * 2);
-      await work(part + of, of * 2);
-    }
-  };
-  await work(0, 1);
-}
-
-/** The column of the table by whose values it is computed in parts; undefined for one that is computed whole. */
-export function columnOf(model: Model): string | undefined {
-  return model.from === 'documents' ? model.scope.column : model.parts;
+      pieces === 1 ? 'true' : `(hash(${value}) % ${pieces}::UBIGINT)::BIGINT = ${piece}`;
+    replaced(model.table, await replaceRows(session, model, rows(isOwn)));
+  }
 }
 
 /**
  * Replaces rows of a table by others: deletes those that no longer exist, inserts new ones, replaces those that differ. A row
  * in which only `synced_at` or `run_id` differs is replaced, but does not count as changed.
  */
-async function replaceRows(
+export async function replaceRows(
   session: Session,
   model: Model,
   { first, where, select, answered = nothingAnswered }: RowsToReplace,

@@ -1,9 +1,8 @@
 import { identifier, literal } from '../sql.js';
-import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
 import { keysOf, type Model, type Models, projection, storedDocuments } from './models.js';
-import { type Condition, columnOf, type RowsToReplace, replaceInParts } from './project.js';
+import { type Condition, type RowsToReplace, replaceInPieces, replaceRows } from './project.js';
 
 export interface RebuildProgress {
   /** The table that is about to be computed. */
@@ -22,7 +21,7 @@ export interface Rebuilt {
 
 /**
  * Recomputes every typed table from raw.documents, without any request, and replaces the rows that differ. Table by table,
- * each in a transaction, or in several where it does not fit into the memory: a kill in the middle leaves each
+ * each in a transaction, or in several where its documents do not fit into the memory at once: a kill in the middle leaves each
  * row either as it was or recomputed, and both are the same unless this program reads documents otherwise than the one
  * before. `raw` and `ops` are not touched. Versions are kept; where this program reads a row otherwise than the one that
  * recorded its last version, a new version begins with the row's newest answer.
@@ -38,63 +37,45 @@ export async function rebuild(
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
     await refresh(session, model, true);
+    await session.run('CHECKPOINT');
     const table = `main.${identifier(model.table)}`;
     const [counted] = await session.all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
     rows[model.table] = Number(counted?.n ?? 0);
   }
-  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
   const [counted] = await session.all<{ documents: number }>(
     'SELECT count(*) AS documents FROM raw.documents',
   );
   return { documents: counted?.documents ?? 0, rows, ms: performance.now() - started };
 }
 
-/**
- * Recomputes the tables that are derived from other tables, and replaces the rows that differ. `freeMemory` is as for
- * `withMemoryHeadroom`.
- */
+/** Recomputes the tables that are derived from other tables, and replaces the rows that differ. */
 export async function refreshDerived(
   session: Session,
   models: Models,
-  freeMemory?: () => Promise<boolean>,
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
   for (const model of models.derived) {
-    const counts = await refresh(session, model, false, freeMemory);
+    const counts = await refresh(session, model, false);
     if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
   }
   return rows;
 }
 
-/**
- * Computes a table and replaces the rows that differ, in as many parts as the memory asks for (`replaceInParts`); a call that ends halfway leaves rows of the time before, which the next one replaces. With `mendsKeys`, repeated
- * keys go as well.
- */
-async function refresh(
-  session: Session,
-  model: Model,
-  mendsKeys: boolean,
-  freeMemory?: () => Promise<boolean>,
-): Promise<Counts> {
-  // Of every try: rows that were replaced once do not differ the next time.
+/** Computes a table and replaces the rows that differ. With `fixesKeys`, repeated keys go as well. */
+async function refresh(session: Session, model: Model, fixesKeys: boolean): Promise<Counts> {
+  const first = (where: string) => (fixesKeys ? { first: removeRepeated(model, where) } : {});
+  if (model.from === 'tables')
+    return replaceRows(session, model, { ...first('true'), where: 'true', select: projection(model, '') });
   let total: Counts = { new: 0, changed: 0, removed: 0 };
-  const replaced = (_: string, counts: Counts) => {
-    total = plusCounts(total, counts);
-  };
+  const documents = storedDocuments(model);
+  const { column, document } = model.scope;
   const rows = (isOwn: Condition): RowsToReplace => {
-    const column = columnOf(model);
-    const where = column === undefined ? 'true' : isOwn(identifier(column));
-    return {
-      ...(mendsKeys ? { first: removeRepeated(model, where) } : {}),
-      where,
-      select:
-        model.from === 'tables'
-          ? `FROM (${projection(model, '')}) WHERE ${where}`
-          : projection(model, `${storedDocuments(model)} AND ${isOwn(model.scope.document)}`),
-    };
+    const where = isOwn(identifier(column));
+    return { ...first(where), where, select: projection(model, `${documents} AND ${isOwn(document)}`) };
   };
-  const work = () => replaceInParts(session, model, rows, replaced);
-  await withMemoryHeadroom(session, work, freeMemory);
+  await replaceInPieces(session, model, documents, rows, (_, counts) => {
+    total = plusCounts(total, counts);
+  });
   return total;
 }
 

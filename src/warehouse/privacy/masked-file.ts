@@ -1,14 +1,16 @@
 import { statementsIn } from '../../base/sql-text.js';
+import { attributesShown, writeAttributes } from '../attributes.js';
 import { identifier, listLiteral, literal, relationLabel } from '../sql.js';
-import { copyTables, named, type Table, tablesOf } from '../store/copy.js';
+import { copyTables, inDatabase, named, type Table, tablesOf } from '../store/copy.js';
 import type { Session } from '../store/session.js';
 import { problemOf } from '../user-views.js';
-import { createList } from '../views.js';
+import { createList, createViews, type ViewParts, viewsOf } from '../views.js';
 import {
   dropNames,
   findNames,
   type MaskedColumn,
   type RedactText,
+  saltOf,
   saltVariable,
   selectList,
   useSalt,
@@ -40,10 +42,36 @@ interface MaskedTable extends Table {
 }
 
 /**
- * Fills the attached database `target`, which has every table and view of a snapshot and no rows, with what a policy leaves
- * of the rows of `source`. Nothing that is masked is ever written to it. `sources` are the statements of its views.
+ * Makes the empty attached database `target` what a policy leaves of `source`: its tables and rows, and the views of `parts`.
+ * Nothing that is masked is ever written to it. `source` is the live file, or a published one with everything in it.
  */
-export async function fillMasked(
+export async function writeMasked(
+  session: Session,
+  source: string,
+  target: string,
+  policy: Policy,
+  { dataDir, ...parts }: ViewParts & { readonly dataDir: string },
+): Promise<{ readonly tables: number } & Omit<FileFacts, 'file'>> {
+  const { analysis, attributes } = parts;
+  // The ids of the settings are as they are, and so fit no row whose ids are masked.
+  const hasTeams = policy.methodOfKind('person_id') === undefined;
+  const shown = {
+    ...parts,
+    analysis: analysis && { ...analysis, teams: hasTeams ? analysis.teams : {} },
+    attributes: attributes && attributesShown(attributes, policy),
+  };
+  await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
+  // What is not merged yet is in no snapshot.
+  await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
+  return inDatabase(session, target, async () => {
+    await writeAttributes(session, shown.attributes);
+    await createViews(session, shown);
+    return fillMasked(session, source, target, policy, saltOf(dataDir), viewsOf(shown));
+  });
+}
+
+/** Fills `target`, which has every table and view of a snapshot and no rows. `sources` are the statements of its views. */
+async function fillMasked(
   session: Session,
   source: string,
   target: string,
@@ -51,8 +79,9 @@ export async function fillMasked(
   salt: string,
   sources: readonly string[],
 ): Promise<{ readonly tables: number } & Omit<FileFacts, 'file'>> {
-  // What is not merged yet is in no snapshot.
-  const all = (await tablesOf(session, source)).filter(({ schema }) => schema !== 'appended');
+  const all = (await tablesOf(session, source)).filter(
+    ({ schema }) => schema !== 'appended' && schema !== 'attributes',
+  );
   await session.run(useSalt(salt, policy));
   try {
     const redact = await findNames(session, source, policy, all);
@@ -74,7 +103,10 @@ export async function fillMasked(
       ),
     );
     return {
-      ...{ tables: filled.length, profile: policy.profile, masked, ...views },
+      tables: filled.length,
+      profile: policy.profile,
+      masked,
+      ...views,
       excluded: [...new Set(excluded), ...viewsExcluded],
     };
   } finally {

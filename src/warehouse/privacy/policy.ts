@@ -39,7 +39,7 @@ export function policyOf(settings: PrivacySettings): Policy {
   if (profile === 'none' && exclude.length === 0 && Object.keys(mask).length === 0) return everything;
   const excluded = new Set([
     'raw',
-    // Fingerprints of what was forgotten, with their salt.
+    // Hashes of what was forgotten, with their salt.
     'ops.forgotten',
     ...(profile === 'none' ? [] : classesFile().profiles[profile]),
     ...exclude.map((name) => columnCalled(name)?.name ?? relationCalled(name) ?? name.toLowerCase()),
@@ -171,7 +171,7 @@ function relations(): z.infer<typeof columnsShape> {
   return { ...tables, ...views };
 }
 
-/** A table or view as sql/columns.json names it; `main.` may stand in front. */
+/** A table or view as columns.json names it; `main.` may stand in front. */
 function relationCalled(name: string): string | undefined {
   const bare = name.toLowerCase().replace(/^main\./, '');
   return Object.hasOwn(relations(), bare) ? bare : undefined;
@@ -194,8 +194,8 @@ function methodCalled(text: string): Method | undefined {
 }
 
 /**
- * What the columns hold (sql/columns.json, which is generated), and what is done with their kinds (sql/privacy.yaml). Both are
- * read when they are first needed.
+ * What the columns hold (dist/columns.json, which the build makes), and what is done with their kinds (sql/privacy.yaml).
+ * Both are read when they are first needed.
  */
 
 /** A method of masking, in the form of the settings, or one that only profiles use. */
@@ -237,7 +237,7 @@ const privacyShape = z.strictObject({
   ordered: z.record(z.string(), z.tuple([z.string(), z.string()])),
   fields: z.partialRecord(kind, fieldsShape),
   kept: z.record(z.string(), z.string()),
-  // What sql/columns.json is made from, among others.
+  // What columns.json is made from, among others.
   columns: z.unknown(),
 });
 
@@ -260,31 +260,36 @@ export interface ColumnClass {
   readonly class: PrivacyClass;
 }
 
+/** Where the build puts it, seen from dist and from src. */
+const columnsFile = new URL('../../../dist/columns.json', import.meta.url);
+
 let generated: z.infer<typeof generatedShape> | undefined;
 let read: Classes | undefined;
 
 /** The kinds of all columns alone: each sync needs them, and what is done with kinds only where something is masked. */
 export function kindsOfColumns(): z.infer<typeof generatedShape> {
-  generated ??= generatedShape.parse(JSON.parse(textOf('columns.json')));
+  generated ??= generatedShape.parse(JSON.parse(readFileSync(columnsFile, 'utf8')));
   return generated;
 }
 
 /** The whole of both files. */
 export function classesFile(): Classes {
-  read ??= { ...privacyShape.parse(parse(textOf('privacy.yaml'))), ...kindsOfColumns() };
+  read ??= {
+    ...privacyShape.parse(parse(readFileSync(join(sqlDir, 'privacy.yaml'), 'utf8'))),
+    ...kindsOfColumns(),
+  };
   return read;
-}
-
-function textOf(file: string): string {
-  return readFileSync(join(sqlDir, file), 'utf8');
 }
 
 /** Every column of every table and view with its class. */
 export function columnClasses(): readonly ColumnClass[] {
   return Object.entries(relations()).flatMap(([relation, columns]) =>
     Object.entries(columns).map(([column, kind]) => ({
-      ...{ name: `${relation}.${column}`, relation, column },
-      ...{ kind, class: classOf(kind) },
+      name: `${relation}.${column}`,
+      relation,
+      column,
+      kind,
+      class: classOf(kind),
     })),
   );
 }

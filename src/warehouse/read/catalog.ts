@@ -50,18 +50,6 @@ export function columnsOf(
   return snapshot.rows<RelationColumn>(sqlFile('catalog/columns'), { schema, name });
 }
 
-/** The statement that creates it. */
-export async function definitionOf(
-  snapshot: Snapshot,
-  { schema, name }: Pick<Relation, 'schema' | 'name'>,
-): Promise<string> {
-  const [found] = await snapshot.rows<{ sql: string | null }>(sqlFile('catalog/definition'), {
-    schema,
-    name,
-  });
-  return found?.sql ?? '';
-}
-
 /** The columns of every table and view, by label. */
 export async function allColumns(snapshot: Snapshot): Promise<Map<string, readonly string[]>> {
   type Row = { schema_name: string; name: string; columns: string[] };

@@ -25,15 +25,24 @@ const deleted = 'deleted_at IS NOT NULL';
 
 const kinds: Readonly<Record<EntityKind, KindOfEntity>> = {
   topic: {
-    ...{ table: 'topics', name: 'title', gone: deleted, list: 'topics' },
+    table: 'topics',
+    name: 'title',
+    gone: deleted,
+    list: 'topics',
     versions: { table: 'topic_versions', key: 'topic_id' },
   },
   company: {
-    ...{ table: 'companies', name: 'name', gone: deleted, list: 'companies' },
+    table: 'companies',
+    name: 'name',
+    gone: deleted,
+    list: 'companies',
     versions: { table: 'company_versions', key: 'company_id' },
   },
   person: {
-    ...{ table: 'people', name: 'display_name', gone: deleted, list: 'people' },
+    table: 'people',
+    name: 'display_name',
+    gone: deleted,
+    list: 'people',
     versions: { table: 'people_versions', key: 'person_id' },
   },
   conversation: { table: 'groups', name: 'title', gone: 'false', list: null, versions: null },

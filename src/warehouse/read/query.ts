@@ -6,16 +6,7 @@ import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { documentsTableSql, listLiteral, literal } from '../sql.js';
-import { keyFault } from '../store/encryption.js';
-import {
-  attach,
-  attaching,
-  filesOf,
-  type Limits,
-  logsOf,
-  openInstance,
-  refuseFolders,
-} from '../store/engine.js';
+import { attach, filesOf, type Limits, logsOf } from '../store/engine.js';
 import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { PrivateFolder } from '../store/private-folder.js';
@@ -365,56 +356,13 @@ async function openSealed(
   } catch (error) {
     folder?.remove();
     if (error instanceof SignalhouseError) throw error;
-    throw keyFault(path, limits.encryptionKey, error) ?? cannotOpen(path, plainError(error), folder?.file);
-  }
-}
-
-/**
- * Two published files, open for reading as the databases `old` and `new`, for statements of the program's own. What is spilled
- * goes into a folder in `spillIn`, or else into the system's folder for temporary files.
- */
-export async function openBoth(
-  paths: { readonly old: string; readonly new: string },
-  limits: ReadingLimits,
-  spillIn: string,
-): Promise<Snapshot> {
-  const folder = PrivateFolder.for(spillIn) ?? PrivateFolder.for(tmpdir());
-  let close = () => folder?.remove();
-  try {
-    const instance = await openInstance(':memory:', {
-      ...limits,
-      access: 'write',
-      spill: folder?.spill ?? '',
-    });
-    const connection = await instance.connect();
-    close = () => {
-      connection.closeSync();
-      instance.closeSync();
-      folder?.remove();
-    };
-    // Rows come in an order of their own only where a statement asks for it; keeping theirs takes memory.
-    await connection.run(`${reportErrorsAsJson}; SET GLOBAL preserve_insertion_order = false`);
-    const { encryptionKey } = limits;
-    for (const name of ['old', 'new'] as const) {
-      const path = paths[name];
-      refuseLog(path);
-      await connection
-        .run(...attaching(path, name, { access: 'read', encryptionKey }))
-        .catch((error: unknown) => {
-          throw keyFault(path, encryptionKey, error) ?? cannotOpen(path, plainError(error));
-        });
-    }
-    return new Snapshot({ connection, dataDir: spillIn, close, abandon: () => folder?.remove() });
-  } catch (error) {
-    close();
-    throw error;
+    throw cannotOpen(path, plainError(error), folder?.file);
   }
 }
 
 /** The path of a data directory's published snapshot, or of another published file. Raises StorageError when there is none yet. */
 export function publishedIn(dataDir: string, file = 'signals.duckdb'): string {
   const published = join(dataDir, file);
-  refuseFolders(dataDir);
   if (existsSync(published)) return published;
   const holder = currentHolder(dataDir);
   throw new StorageError(`nothing was published in ${dataDir} yet: there is no ${file}`, {

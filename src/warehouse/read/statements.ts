@@ -164,9 +164,18 @@ async function isQuery(connection: DuckDBConnection, text: string): Promise<bool
 
 /** Functions that act instead of reading, or run SQL that nobody has checked. */
 const acting = [
-  ...['enable_logging', 'disable_logging', 'truncate_duckdb_logs', 'enable_profiling', 'disable_profiling'],
-  ...['enable_peg_parser', 'disable_peg_parser', 'checkpoint', 'force_checkpoint'],
-  ...['json_execute_serialized_sql', 'arrow_scan', 'arrow_scan_dumb'],
+  'enable_logging',
+  'disable_logging',
+  'truncate_duckdb_logs',
+  'enable_profiling',
+  'disable_profiling',
+  'enable_peg_parser',
+  'disable_peg_parser',
+  'checkpoint',
+  'force_checkpoint',
+  'json_execute_serialized_sql',
+  'arrow_scan',
+  'arrow_scan_dumb',
 ].join('|');
 const actingOperator = new RegExp(`"name":\\s*"(?:${acting})\\s*"`, 'i');
 /** Also query(), which hides the name of what it calls. */

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Contents, Facts, RunDetails } from '../../base/facts.js';
-import { keptSnapshots } from '../kept-snapshots.js';
 import { foreignLogs } from '../publish.js';
 import { countRowsOf, sqlFile } from '../sql.js';
 import { filesOf, type Limits } from '../store/engine.js';
@@ -9,17 +8,13 @@ import { currentHolder } from '../store/lock.js';
 import { openFull, type Snapshot } from './query.js';
 
 /** What the names, sizes and dates of the files tell. No database is opened. */
-export function readFiles(
-  dataDir: string,
-): Pick<Facts, 'holder' | 'files' | 'foreignLogs' | 'keptSnapshots' | 'publishedAt'> {
+export function readFiles(dataDir: string): Pick<Facts, 'holder' | 'files' | 'foreignLogs' | 'publishedAt'> {
   const { worker, published } = filesOf(dataDir);
   const logs = foreignLogs(dataDir).map((path) => basename(path));
-  const kept = keptSnapshots(dataDir);
   return {
     holder: currentHolder(dataDir) ?? null,
     files: { worker: fileAt(worker), published: fileAt(published) },
     ...(logs.length > 0 && { foreignLogs: logs }),
-    ...(kept.length > 0 && { keptSnapshots: kept }),
     publishedAt: statSync(published, { throwIfNoEntry: false })?.mtime.toISOString() ?? null,
   };
 }

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { makeFolder } from '../../base/atomic-file.js';
-import type { EncryptionKey } from '../../base/encryption.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
-import { prepareEncryption } from './encryption.js';
 import { isolatedOptions } from './extensions.js';
-import { largerLimits, openWithEnough } from './memory.js';
 import { removeAbandoned } from './private-folder.js';
 import { type Database, Session } from './session.js';
 
@@ -17,12 +14,6 @@ export interface Limits {
   /** In DuckDB's form, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
   readonly memoryLimit: string;
   readonly threads: number;
-  /** Encrypts the files that are written, and opens those that are encrypted. */
-  readonly encryptionKey?: EncryptionKey | undefined;
-  /** Where DuckDB's extensions are, besides its own folder. */
-  readonly extensionDirectory?: string | null | undefined;
-  /** The most memory, in bytes, for work that does not fit into `memoryLimit`; by default most of what the machine has. */
-  readonly mostMemory?: number | undefined;
 }
 
 /** The files of a data directory. */
@@ -32,10 +23,6 @@ export function filesOf(dataDir: string) {
     published: join(dataDir, 'signals.duckdb'),
     // The full snapshot, when the published file leaves anything out.
     recovery: join(dataDir, 'recovery.duckdb'),
-    // Earlier contents of the published file (see kept-snapshots.ts).
-    snapshots: join(dataDir, 'snapshots'),
-    // What the lake has: hashes of rows (see lake/marker.ts).
-    lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),
     // The snapshot of a backup, until `restore` has copied everything else.
     restoring: join(dataDir, `${unfinished}restore`),
@@ -44,7 +31,7 @@ export function filesOf(dataDir: string) {
 
 /** What the worker keeps in a data directory, by its names; also what is beside a database while it is open. */
 const ofTheWorker =
-  /^(?:.+\.duckdb(?:\.wal)?|.+\.journal|publish\.salt|spending\.log|worker\.pid|(?:published|schedule|notify|notify-email|verify|proof)\.json)$/;
+  /^(?:.+\.duckdb(?:\.wal)?|.+\.journal|publish\.salt|spending\.log|worker\.pid|(?:published|schedule|notify|notify-email|proof)\.json)$/;
 
 /** Raises UsageError when a file that somebody names is one of the worker's: what replaces it, even on purpose, loses it. */
 export function refuseOfTheWorker(dataDir: string, path: string): void {
@@ -56,7 +43,7 @@ export function refuseOfTheWorker(dataDir: string, path: string): void {
 }
 
 /** Rows in a row group: the unit in which DuckDB compresses. */
-export const rowGroup = 30_720;
+const rowGroup = 30_720;
 
 /**
  * Opens a database file, and creates it when it is missing and `access` is `write`.
@@ -69,29 +56,17 @@ export async function openFile(
   path: string,
   options: Limits & { access: 'write' | 'read'; dataDir: string },
 ): Promise<Session> {
-  const { access, mostMemory } = options;
-  const open = (memoryLimit: string): Promise<Database> => {
+  const { access, dataDir } = options;
+  const open = (): Promise<Database> => {
     // A folder for each time a database is opened. One that was closed is gone only when nothing refers to it any more, and then
     // removes its folder: a database that used the same one failed in its next checkpoint.
     opened += 1;
-    const spill = join(options.dataDir, `${spillName}-${opened}`);
-    return access === 'write' || options.encryptionKey
-      ? attach(path, { ...options, memoryLimit, spill })
-      : openInstance(path, { ...options, memoryLimit, spill });
+    const spill = join(dataDir, `${spillName}-${opened}`);
+    return (access === 'write' ? attach : openInstance)(path, { ...options, spill });
   };
-  const { opened: database, limit: memoryLimit } = await openWithEnough(
-    options.memoryLimit,
-    mostMemory,
-    open,
-  );
-  try {
-    if (access === 'write') makePrivate(path);
-    const reopening = { memoryLimit, largerLimits: (limit: string) => largerLimits(limit, mostMemory), open };
-    return await Session.on(database, options.dataDir, reopening);
-  } catch (error) {
-    database.closeSync();
-    throw error;
-  }
+  const session = await Session.on(open, dataDir);
+  if (access === 'write') makePrivate(path);
+  return session;
 }
 
 /** Only this user may read the file and its log. Does nothing for a file that is not there or belongs to someone else. */
@@ -116,12 +91,11 @@ export function logsOf(path: string): string[] {
   return ['', '.checkpoint', '.recovery'].map((end) => logOf(path) + end).filter((log) => existsSync(log));
 }
 
-/** Opens a file by attaching it to an empty database in memory; also one that is encrypted, which takes nothing else. */
+/** Opens a file by attaching it to an empty database in memory. */
 export async function attach(
   path: string,
   options: Limits & { access: 'write' | 'read'; spill: string },
 ): Promise<Database> {
-  const { access, encryptionKey } = options;
   const instance = await openInstance(':memory:', { ...options, access: 'write' });
   // The name that DuckDB would give it if it were opened directly.
   const name = identifier(basename(path, '.duckdb'));
@@ -132,9 +106,9 @@ export async function attach(
   };
   try {
     const connection = await instance.connect();
-    await connection.run(...attaching(path, name, { access, encryptionKey }));
+    await connection.run(attaching(path, name, options.access));
     connection.closeSync();
-    return { encryptionKey, connect: use, closeSync: () => instance.closeSync() };
+    return { connect: use, closeSync: () => instance.closeSync() };
   } catch (error) {
     instance.closeSync();
     throw error;
@@ -142,35 +116,22 @@ export async function attach(
 }
 
 /**
- * The statement that attaches a file of ours, as SQL text and what is bound to it. Texts are compressed as DuckDB does by
- * itself, in the format of DuckDB 1.1: zstd would take a third less, but DuckDB fixed bugs in reading it as late as version
- * 1.4 (its pull requests 19475 and 21178), and analysts read the published file with older versions.
+ * The statement that attaches a file of ours. Texts are compressed as DuckDB does by itself, in the format of DuckDB 1.1: zstd
+ * would take a third less, but DuckDB fixed bugs in reading it as late as version 1.4 (its pull requests 19475 and 21178), and
+ * analysts read the published file with older versions.
  */
-export function attaching(
-  path: string,
-  name: string,
-  {
-    access = 'write',
-    encryptionKey,
-  }: {
-    access?: 'write' | 'read';
-    encryptionKey?: EncryptionKey | undefined;
-  },
-): [sql: string, values?: string[]] {
+export function attaching(path: string, name: string, access: 'write' | 'read' = 'write'): string {
   const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}` : 'READ_ONLY';
-  const sql = `ATTACH ${literal(path)} AS ${name}`;
-  if (!encryptionKey) return [`${sql} (${how})`];
-  // Bound, because a statement's text may end up in an error.
-  return [`${sql} (${how}, ENCRYPTION_KEY $1)`, [encryptionKey.forDuckDB]];
+  return `ATTACH ${literal(path)} AS ${name} (${how})`;
 }
 
 /**
  * A database with our settings; `spill` is the folder for what does not fit into memory. Nothing is fetched from the
  * network: extensions are neither installed nor loaded on demand.
  *
- * No commit folds the write-ahead log into the file (see `Warehouse.load`, which does it between two batches). A
- * checkpoint that fails invalidates the database, and inside a commit nobody could tell whether the commit is durable:
- * DuckDB reports success when it had written the log, and loses the transaction when it had not.
+ * No commit writes the write-ahead log into the file (`Warehouse.merge` does that, between two batches). A checkpoint that
+ * fails invalidates the database, and inside a commit nobody could tell whether the commit is durable: DuckDB reports
+ * success when it had written the log, and loses the transaction when it had not.
  */
 export async function openInstance(
   path: string,
@@ -181,9 +142,10 @@ export async function openInstance(
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
     temp_directory: options.spill,
-    checkpoint_threshold: neverFold,
-    // A checkpoint merges small row groups, and so holds the texts of 2,048 rows in memory, and writes the same rows again
-    // after each of the next ones (see copy.ts). Without that, 100 messages of 1 MB peak at 310 MB instead of 610.
+    // A size that no log reaches.
+    checkpoint_threshold: '1TB',
+    // A checkpoint would merge small row groups: 2,048 rows with their texts in memory, and the same rows again after each of the
+    // next ones. Without that, 100 messages of 1 MB peak at 310 MB instead of 610. A compact copy has no small ones.
     max_vacuum_tasks: '0',
     // DuckDB 1.1 and 1.3 cannot open a file in which a checkpoint kept the metadata of an earlier one ("failed to load
     // metadata pointer", seen with 200,000 messages); analysts read the published file with these versions too.
@@ -199,7 +161,6 @@ export async function openInstance(
   try {
     const connection = await instance.connect();
     await connection.run("SET GLOBAL TimeZone = 'UTC'");
-    if (options.encryptionKey) await prepareEncryption(connection, options.extensionDirectory);
     connection.closeSync();
     return instance;
   } catch (error) {
@@ -208,10 +169,7 @@ export async function openInstance(
   }
 }
 
-/** A size that no log reaches. */
-export const neverFold = '1TB';
-
-/** Creates the data directory for this user alone. Raises StorageError when it cannot, or as `refuseFolders` does. */
+/** Creates the data directory for this user alone. Raises StorageError when it cannot. */
 export function createDataDir(dataDir: string): void {
   try {
     makeFolder(dataDir);
@@ -221,22 +179,7 @@ export function createDataDir(dataDir: string): void {
       cause: error,
     });
   }
-  refuseFolders(dataDir);
 }
-
-/** Raises StorageError where a directory has the name of a file: a container makes one where it mounts a file that is missing. */
-export function refuseFolders(dataDir: string): void {
-  const names = existsSync(dataDir) ? readdirSync(dataDir).filter((name) => ownFile.test(name)) : [];
-  const folder = names.find((name) =>
-    statSync(join(dataDir, name), { throwIfNoEntry: false })?.isDirectory(),
-  );
-  if (folder === undefined) return;
-  throw new StorageError(`${join(dataDir, folder)} is a directory; expected a file`, {
-    hint: 'Move it elsewhere. A container makes it where it is to mount a file that does not exist: mount the whole data directory.',
-  });
-}
-
-const ownFile = /^(?:(?:worker|signals|recovery)\.duckdb|worker\.pid|\w+\.journal)$/;
 
 /**
  * Removes what a killed process left behind: half-written snapshots and journals, and spilled memory. Call it with the live

@@ -13,9 +13,7 @@ export const extensionVersion = '1.5.5';
 
 /** The extensions of each feature, in the order in which they are loaded: iceberg needs avro when it is loaded. */
 export const extensionsOf = {
-  iceberg: ['httpfs', 'avro', 'iceberg'],
-  ducklake: ['httpfs', 'postgres_scanner', 'ducklake'],
-  encryption: ['httpfs'],
+  lake: ['httpfs', 'avro', 'iceberg'],
 } as const;
 export type ExtensionUse = keyof typeof extensionsOf;
 export type ExtensionName = (typeof extensionsOf)[keyof typeof extensionsOf][number];

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { isDiskFull } from '../../base/atomic-file.js';
 import { firstLine, messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
+import { bytes } from '../../base/units.js';
 
 /**
  * DuckDB's Node API raises plain Errors: no code, no class, no errno, only text. This is the only place that reads that
@@ -34,15 +35,6 @@ export function outOfMemory(error: unknown): boolean {
   return engineText.test(text) && memoryText.test(text);
 }
 
-/**
- * Whether the database must be opened again before anything else: DuckDB refuses every statement after a checkpoint that
- * failed.
- */
-export function isInvalidating(error: unknown): boolean {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return /^(?:FATAL|INTERNAL) Error|invalidated|checkpoint/i.test(messageOf(cause));
-}
-
 /** Bytes that an unprivileged process can still write beside `path`; undefined when that is unknown. */
 export function freeBytes(path: string): number | undefined {
   try {
@@ -51,6 +43,20 @@ export function freeBytes(path: string): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Throws StorageError when the disk has less room than `work`, which has changed nothing yet, needs in a data directory. */
+export function refuseWithoutRoom(
+  dataDir: string,
+  needed: number,
+  { work, hint }: { readonly work: string; readonly hint: string },
+): void {
+  const free = freeBytes(dataDir);
+  if (free === undefined || free >= needed) return;
+  throw new StorageError(
+    `${work} needs ${bytes(needed)} in ${dataDir}, and ${bytes(free)} are free: nothing was changed`,
+    { hint },
+  );
 }
 
 /** DuckDB writes blocks of 256 KiB: with only a few of them left, a write failed because the disk is full. */
@@ -79,7 +85,7 @@ export function storageFault(error: unknown, dataDir: string): unknown {
   }
   if (outOfMemory(error)) {
     return new StorageError(`the warehouse ran out of memory: ${firstLine(text)}`, {
-      hint: 'Give this machine or container more memory, or free space in the data directory, where large work spills to.',
+      hint: 'Give this machine or container more memory (warehouse.memoryLimit follows it), or free space in the data directory, where large work spills to.',
       cause: error,
     });
   }

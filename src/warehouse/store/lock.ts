@@ -1,13 +1,11 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { basename } from 'node:path';
 import type { Clock } from '../../base/clock.js';
-import { LockedError, StorageError } from '../../base/errors.js';
+import { LockedError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import type { Log } from '../../base/log.js';
 import { isAlive } from '../../base/processes.js';
-import { literal } from '../sql.js';
 import { filesOf } from './engine.js';
 import { lockConflict } from './faults.js';
 
@@ -125,56 +123,6 @@ function lockedError(dataDir: string, pid: number | undefined): LockedError {
   return new LockedError(`the warehouse in ${dataDir} is in use by ${who}${what}`, holderPid, {
     hint: 'Wait for it to end, or pass --wait to wait for it. signals.duckdb can be read meanwhile.',
   });
-}
-
-/** The data directories that this process serves. */
-const servedHere = new Set<string>();
-
-/**
- * Keeps every other `serve` away from data directories until the returned function is called: each would run every job. The
- * lock is that of the kernel here as well: DuckDB holds a file of its own in each. Where it cannot be made, as on a full disk,
- * it keeps nobody away.
- */
-export async function holdServed(
-  served: readonly { readonly dataDir: string; readonly log: Log }[],
-): Promise<() => void> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  const connection = await instance.connect();
-  const release = () => {
-    connection.closeSync();
-    instance.closeSync();
-    servedHere.clear();
-  };
-  for (const [index, { dataDir, log }] of served.entries()) {
-    try {
-      await connection.run(`ATTACH ${literal(servedFile(dataDir))} AS served_${index}`);
-      servedHere.add(dataDir);
-    } catch (error) {
-      const conflict = lockConflict(error);
-      if (conflict) {
-        release();
-        const who = conflict.pid === undefined ? 'another process' : `process ${conflict.pid}`;
-        throw new LockedError(`${dataDir} is served by ${who} already`, conflict.pid, {
-          hint: 'Two would run every job twice: stop that one first, or name another data directory.',
-        });
-      }
-      log.warn({ err: error }, `nothing keeps a second serve away from ${dataDir}`);
-    }
-  }
-  return release;
-}
-
-/** Throws StorageError when a data directory that is served is another one by now: it would be filled from the beginning. */
-export function refuseVanished(dataDir: string): void {
-  if (!servedHere.has(dataDir) || existsSync(servedFile(dataDir))) return;
-  throw new StorageError(`${dataDir} is not the directory any more that serve started with`, {
-    hint: 'Mount its volume again; if it was emptied on purpose, restart serve.',
-  });
-}
-
-/** Hidden, so that a backup that is restored replaces it as little as a directory with nothing else counts as filled. */
-function servedFile(dataDir: string): string {
-  return join(dataDir, '.serve.lock');
 }
 
 /** The command without its arguments, so that the record never contains a secret. */

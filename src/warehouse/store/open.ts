@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
-import { Fingerprints } from '../forget/fingerprints.js';
+import { Forgotten } from '../forget/forgotten.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
 import { merge } from '../load/merge.js';
@@ -11,12 +11,10 @@ import { readModels } from '../load/models.js';
 import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
-import { freeHeldMemory } from './compact.js';
-import { keyFault } from './encryption.js';
-import { createDataDir, filesOf, type Limits, openFile, refuseFolders, removeLeftovers } from './engine.js';
-import { lockConflict, storageFault } from './faults.js';
+import type { CompactWhen } from './compact.js';
+import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
+import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
-import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
@@ -24,6 +22,8 @@ import type { Session } from './session.js';
 
 export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly dataDir: string;
+  /** When the live file is compacted; by default when that is worth it. */
+  readonly compactWhen?: CompactWhen | undefined;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -65,21 +65,24 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       ? { session: await openExisting(options), restored: null }
       : await openOrRestore(dataDir, options, log);
     try {
-      await withMemoryHeadroom(session, () => callGuard(options.guard, session));
+      await callGuard(options.guard, session);
       const migrated = reading
         ? refusePending(await pendingMigrations(session, migrations))
-        : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
-      // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
-      if (!reading) await freeHeldMemory(session, dataDir, log);
-      // All threads are for work on whole tables (see Warehouse).
-      if (!reading) await session.configure('threads', 1);
+        : await prepare(session, dataDir, migrations);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models);
-      const { forgotten, missing, hasLearned } = reading
-        ? { forgotten: new Fingerprints(''), missing: [], hasLearned: false }
+      const { forgotten, missing } = reading
+        ? { forgotten: new Forgotten(''), missing: [] }
         : await openForgotten(session, dataDir);
-      const warehouse = new Warehouse(session, {
-        ...{ ...publishDefaults, ...options, models, restored, migrated, log, forgotten, hasLearned },
+      return new Warehouse(session, {
+        ...publishDefaults,
+        ...options,
+        models,
+        restored,
+        migrated,
+        log,
+        forgotten,
+        unfinishedRequests: missing,
         answersBefore: await lastAnswer(session),
         writes: !reading,
         viewsDir: join(folder, 'views'),
@@ -88,8 +91,6 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           releaseClaim(dataDir);
         },
       });
-      await warehouse.catchUp(missing);
-      return warehouse;
     } catch (error) {
       await session.close().catch(() => undefined);
       if (!reading) removeHolder(dataDir);
@@ -104,7 +105,7 @@ async function callGuard(guard: OpenOptions['guard'], session: Session): Promise
   try {
     guard(tables.length === 0 ? null : await organization(session));
   } catch (error) {
-    // Closing would fold the log of a killed process into the file, which is a write as well.
+    // Closing would write the log of a killed process into the file, which is a write as well.
     await session.run('PRAGMA disable_checkpoint_on_shutdown');
     throw error;
   }
@@ -125,7 +126,6 @@ async function prepare(
 
 async function openExisting(options: OpenOptions): Promise<Session> {
   const { worker } = filesOf(options.dataDir);
-  refuseFolders(options.dataDir);
   if (!existsSync(worker)) {
     throw new StorageError(`there is no warehouse in ${options.dataDir} yet`, {
       hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
@@ -134,8 +134,6 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   try {
     return await openFile(worker, { ...options, access: 'read' });
   } catch (error) {
-    const fault = lockConflict(error) ? undefined : keyFault(worker, options.encryptionKey, error);
-    if (fault) throw fault;
     throw storageFault(error, options.dataDir);
   }
 }

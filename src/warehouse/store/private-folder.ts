@@ -91,7 +91,7 @@ export function removeAbandoned(dataDir: string): void {
 }
 
 /** The private folders in a data directory. */
-export function foldersIn(dataDir: string): string[] {
+function foldersIn(dataDir: string): string[] {
   return readdirSync(dataDir).filter((name) => name.startsWith(prefix));
 }
 

@@ -11,9 +11,7 @@ import {
   UsageError,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { countRowsOf, documentsTableSql, literal } from '../sql.js';
-import { databaseInUse, named, tablesOf } from './copy.js';
-import { headerOf, keyFault } from './encryption.js';
+import { countRowsOf, documentsTableSql } from '../sql.js';
 import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import { releaseClaim, withClaim } from './lock.js';
@@ -48,14 +46,12 @@ export async function openOrRestore(
   let reason: unknown;
   try {
     if (isMissing(dataDir)) throw new Error('the file is missing');
-    return { session: await openWhole(worker, dataDir, limits), restored: null };
+    return { session: await openFile(worker, { ...limits, access: 'write', dataDir }), restored: null };
   } catch (error) {
     // Raised unchanged: withClaim waits for the holder, or names it.
     if (lockConflict(error)) throw error;
     if (outOfMemory(error)) throw storageFault(error, dataDir);
     if (error instanceof UsageError) throw error;
-    const fault = keyFault(worker, limits.encryptionKey, error);
-    if (fault) throw fault;
     reason = error;
   }
   await refuseUnlessBroken(dataDir, limits, reason);
@@ -69,7 +65,7 @@ export async function openOrRestore(
     );
   else if (movedTo === null) log.info(restored, `there was no worker.duckdb: restored from ${from}`);
   else log.warn(restored, `worker.duckdb could not be opened; restored from ${from}`);
-  return { session: await openWhole(worker, dataDir, limits), restored };
+  return { session: await openFile(worker, { ...limits, access: 'write', dataDir }), restored };
 }
 
 function isMissing(dataDir: string): boolean {
@@ -77,59 +73,14 @@ function isMissing(dataDir: string): boolean {
   return !existsSync(worker) && ([published, recovery].some(existsSync) || logsOf(worker).length > 0);
 }
 
-/** DuckDB reads blocks as it needs them, and opens a truncated file: so the length is checked as well. */
-async function openWhole(
-  path: string,
-  dataDir: string,
-  limits: Limits,
-  access: 'write' | 'read' = 'write',
-): Promise<Session> {
-  const session = await openFile(path, { ...limits, access, dataDir });
-  try {
-    const [size] = await session.all<{ total_blocks: number; block_size: number }>(
-      'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
-    );
-    const blocks = size ? Math.floor((statSync(path).size - headerBytes) / size.block_size) : 0;
-    // Free blocks at the end need not be in the file: only then is it worth finding out which are in use.
-    if (size && blocks < size.total_blocks) {
-      const needed = (await lastBlockInUse(session)) + 1;
-      if (blocks < needed) throw new Error(`the file is truncated: ${blocks} of ${needed} blocks`);
-    }
-    return session;
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
-}
-
-/** The highest block with data or metadata; -1 when there is none. */
-async function lastBlockInUse(session: Session): Promise<number> {
-  const database = await databaseInUse(session);
-  const used = (await tablesOf(session, database)).map(
-    (table) =>
-      `SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1)))
-         FROM pragma_storage_info(${literal(named(database, table))})`,
-  );
-  const [found] = await session.all<{ last: number | null }>(
-    `SELECT max(last) AS last FROM (
-      ${['SELECT max(block_id) AS last FROM pragma_metadata_info()', ...used].join(' UNION ALL ')})`,
-  );
-  return found?.last ?? -1;
-}
-
-/** Three headers of 4 KiB come before the first block. */
-const headerBytes = 3 * 4096;
-
 /** Raises a StorageError unless the environment is fine and only the file is broken. */
 async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
-  const { worker } = filesOf(dataDir);
   refuseUnwritable(dataDir, reason);
   const probe = join(dataDir, `${unfinished}probe-${process.pid}.duckdb`);
   try {
     const session = await openFile(probe, { ...limits, access: 'write', dataDir });
     await session.run('CREATE TABLE probe AS SELECT 1');
     await session.close();
-    refuseNewerFormat(worker, probe, reason);
   } catch (error) {
     // Not even an empty database can be created here: the cause is the disk, the memory or the settings.
     if (error instanceof SignalhouseError) throw error;
@@ -159,22 +110,6 @@ export function refuseUnwritable(dataDir: string, reason?: unknown, beside: read
         cause: reason ?? error,
       });
     }
-  }
-}
-
-function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
-  // Safe only because this process holds no lock on the file: the attempt to open it has failed.
-  const found = headerOf(worker)?.format;
-  const supported = headerOf(probe)?.format;
-  // A number that no format will reach is garbage that happens to begin like a database.
-  if (found !== undefined && supported !== undefined && found > supported && found < 1000n) {
-    throw new StorageError(
-      `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${supported})`,
-      {
-        hint: 'Run the newer version of signalhouse.',
-        cause: reason,
-      },
-    );
   }
 }
 
@@ -222,7 +157,7 @@ async function copySnapshot(
   makePrivate(copy);
   syncFile(copy);
   try {
-    const session = await openWhole(copy, dataDir, limits);
+    const session = await openFile(copy, { ...limits, access: 'write', dataDir });
     let isFull = false;
     try {
       isFull = await hasDocuments(session);
@@ -235,9 +170,6 @@ async function copySnapshot(
   } catch (error) {
     rmSync(copy, { force: true });
     if (outOfMemory(error)) throw storageFault(error, dataDir);
-    // With the right key, it may well be whole.
-    const fault = keyFault(snapshot, limits.encryptionKey, error);
-    if (fault) throw fault;
     return null;
   }
 }
@@ -254,8 +186,7 @@ export interface SnapshotFacts {
 
 /**
  * Opens a snapshot wherever it is, without changing it, and hands `work` what it says of itself. It spills into `scratch`.
- * Throws StorageError where it is damaged or incomplete, or was written by a newer program, and UsageError where the key is
- * not the right one.
+ * Throws StorageError where it is damaged or incomplete, or was written by a newer program.
  */
 export async function withSnapshotFile<T>(
   path: string,
@@ -265,10 +196,8 @@ export async function withSnapshotFile<T>(
 ): Promise<T> {
   let session: Session;
   try {
-    session = await openWhole(path, scratch, limits, 'read');
+    session = await openFile(path, { ...limits, access: 'read', dataDir: scratch });
   } catch (error) {
-    const fault = keyFault(path, limits.encryptionKey, error);
-    if (fault) throw fault;
     if (outOfMemory(error)) throw storageFault(error, scratch);
     throw new StorageError(`${path} cannot be opened: ${firstLine(messageOf(error))}`, {
       hint: 'It is damaged or incomplete. Take an earlier backup.',

@@ -1,7 +1,6 @@
 import { timeId } from '../../base/clock.js';
 import { storable } from '../load/batch.js';
 import { sqlFile } from '../sql.js';
-import { rowGroup } from './engine.js';
 import type { Session } from './session.js';
 
 export interface RunStart {
@@ -60,14 +59,19 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
        rate_limited = $limited, rows_new = $new, rows_changed = $changed, rows_removed = $removed,
        rejected = $rejected, left_due = $due, summary = $summary::JSON, error = $error WHERE run_id = $id`,
     {
-      ...{ id: runId, outcome: end.outcome, at: end.endedAt, code: end.exitCode, requests: end.requests },
-      ...{ limited: end.rateLimited, new: end.rowsNew, changed: end.rowsChanged, removed: end.rowsRemoved },
-      ...{
-        rejected: end.rejected,
-        due: end.leftDue,
-        summary: storable(JSON.stringify(end.summary)).text,
-        error: end.error,
-      },
+      id: runId,
+      outcome: end.outcome,
+      at: end.endedAt,
+      code: end.exitCode,
+      requests: end.requests,
+      limited: end.rateLimited,
+      new: end.rowsNew,
+      changed: end.rowsChanged,
+      removed: end.rowsRemoved,
+      rejected: end.rejected,
+      due: end.leftDue,
+      summary: storable(JSON.stringify(end.summary)).text,
+      error: end.error,
     },
   );
 }
@@ -145,31 +149,5 @@ export async function trim(session: Session, keep: Retention, now: Date): Promis
       removed[kind] = await tx.run(sql, { before });
     }
   });
-  await gather(session);
   return removed as Trimmed;
-}
-
-/** The records that every run adds to. */
-const added = ['runs', 'scans', 'requests'] as const;
-/** Row groups of a table that are not full. */
-const mostLoose = 4;
-
-/**
- * Writes the records of earlier runs together. What a run adds is a row group of its own for ever, however few rows that
- * are, and takes a block of 256 KB in each of these tables.
- */
-async function gather(session: Session): Promise<void> {
-  for (const table of added) {
-    const [found] = await session.all<{ groups: number; rows: number }>(
-      `SELECT count(DISTINCT row_group_id) AS groups, (SELECT count(*) FROM ops.${table}) AS rows
-         FROM pragma_storage_info('ops.${table}')`,
-    );
-    if (!found || found.groups <= found.rows / rowGroup + mostLoose) continue;
-    await session.transaction((tx) =>
-      tx.run(`CREATE OR REPLACE TEMP TABLE gathered AS FROM ops.${table} ORDER BY rowid;
-        DELETE FROM ops.${table};
-        INSERT INTO ops.${table} FROM gathered;
-        DROP TABLE gathered`),
-    );
-  }
 }

@@ -18,9 +18,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { textDecoder } from '@duckdb/node-api/lib/vectors/dataAccessors.js';
-import type { EncryptionKey } from '../../base/encryption.js';
 import { type Json, jsonOf } from '../../base/json.js';
-import { identifier, literal } from '../sql.js';
 import { storageFault } from './faults.js';
 
 // The library's own drops a byte order mark at the beginning of a text, and two different texts would look alike.
@@ -39,19 +37,8 @@ export interface Statements {
 
 /** Opens connections to one database, and closes it. */
 export interface Database {
-  /** The key of its file, and of those that are attached to it. */
-  readonly encryptionKey?: EncryptionKey | undefined;
   connect(): Promise<DuckDBConnection>;
   closeSync(): void;
-}
-
-/** How a session opens its database again with another memory limit. */
-export interface Reopening {
-  /** The limit that the database has now, in DuckDB's form. */
-  readonly memoryLimit: string;
-  /** The limits to try when that is not enough. */
-  readonly largerLimits: (limit: string) => readonly string[];
-  readonly open: (memoryLimit: string) => Promise<Database>;
 }
 
 /** A database with the one connection that a session uses. */
@@ -75,88 +62,33 @@ export type Cell = string | number | boolean | Date | null;
  */
 export class Session implements Statements {
   #opened: Opened;
-  /** Whether the database can be used; otherwise the next call opens it again before anything else. */
-  #isUsable = true;
-  readonly #reopening: Reopening | undefined;
-  #memoryLimit: string;
-  /** Settings that `configure` made, by name. */
-  readonly #settings = new Map<string, string | number>();
-  readonly #dataDir: string;
   readonly #inTransaction = new AsyncLocalStorage<true>();
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(opened: Opened, dataDir: string, reopening: Reopening | undefined) {
+  private constructor(
+    opened: Opened,
+    private readonly open: () => Promise<Database>,
+    /** Only for errors: they name it, and check its free space when a write fails. */
+    private readonly dataDir: string,
+  ) {
     this.#opened = opened;
-    this.#dataDir = dataDir;
-    this.#reopening = reopening;
-    this.#memoryLimit = reopening?.memoryLimit ?? '';
   }
 
-  /** `dataDir` is only for errors: they name it, and check its free space when a write fails. */
-  static async on(database: Database, dataDir: string, reopening?: Reopening): Promise<Session> {
-    return new Session(await connected(database), dataDir, reopening);
+  /** Opens a database; errors name `dataDir`. */
+  static async on(open: () => Promise<Database>, dataDir: string): Promise<Session> {
+    return new Session(await connected(open), open, dataDir);
   }
 
   get #direct(): Statements {
     return this.#opened.statements;
   }
 
-  /** The memory limit now, in DuckDB's form; empty for a database that cannot be opened again. */
-  get memoryLimit(): string {
-    return this.#memoryLimit;
-  }
-
-  get encryptionKey(): EncryptionKey | undefined {
-    return this.#opened.database.encryptionKey;
-  }
-
-  /** The limits to try when the present one is not enough. */
-  largerLimits(): readonly string[] {
-    return this.#reopening?.largerLimits(this.#memoryLimit) ?? [];
-  }
-
-  /** Changes the memory limit. Raises when the database was invalidated, or when more than that is in use. */
-  async limitMemory(limit: string): Promise<void> {
-    if (limit === '') return;
-    if (!this.#isUsable) return this.reopen(limit);
-    await this.run(`SET memory_limit = ${literal(limit)}`);
-    this.#memoryLimit = limit;
-  }
-
-  /** Changes a setting of DuckDB, also for the database that `reopen` opens. */
-  async configure(name: string, value: string | number): Promise<void> {
-    this.#settings.set(name, value);
-    await this.run(settingSql(name, value));
-  }
-
-  /**
-   * Closes the database, however broken it is, and opens its file again. Temporary tables and attached databases are
-   * gone afterwards.
-   */
-  reopen(memoryLimit: string): Promise<void> {
-    return this.#inTurn(() => this.#openAgain(memoryLimit));
-  }
-
-  async #openAgain(memoryLimit: string): Promise<void> {
-    if (!this.#reopening) throw new Error('this database cannot be opened again');
-    this.#isUsable = false;
-    closeBoth(this.#opened);
-    this.#opened = await connected(await this.#reopening.open(memoryLimit));
-    this.#memoryLimit = memoryLimit;
-    for (const [name, value] of this.#settings) await this.#direct.run(settingSql(name, value));
-    this.#isUsable = true;
-  }
-
-  /**
-   * Makes an attached database the one that is meant where none is named. Where that fails, the next call opens the file
-   * again: nothing may go into another one.
-   */
-  use(database: string): Promise<void> {
+  /** Closes the database and opens it again. Temporary tables and attached databases are gone afterwards. */
+  reopen(): Promise<void> {
     return this.#enqueue(async () => {
-      this.#isUsable = false;
-      await this.#direct.run(`USE ${identifier(database)}`);
-      this.#isUsable = true;
+      closeBoth(this.#opened);
+      this.#opened = await connected(this.open);
     });
   }
 
@@ -193,11 +125,6 @@ export class Session implements Statements {
     );
   }
 
-  /** Runs `work`, which uses no statements itself, while none runs. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.#enqueue(() => this.#inTransaction.run(true, work));
-  }
-
   /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -206,39 +133,34 @@ export class Session implements Statements {
     closeBoth(this.#opened);
   }
 
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
-      if (!this.#isUsable) await this.#openAgain(this.#memoryLimit);
-      return work();
-    });
-  }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  async #enqueue<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inTransaction.getStore()) {
       throw new Error('use the handle that was passed in, not the session: it waits for this work to end');
     }
     if (this.#closed) throw new Error('the warehouse is closed');
     const turn = this.#queue.then(work).catch((error: unknown) => {
-      throw storageFault(error, this.#dataDir);
+      throw storageFault(error, this.dataDir);
     });
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
 }
 
-async function connected(database: Database): Promise<Opened> {
-  const connection = await database.connect();
-  return { database, connection, statements: statementsOn(connection) };
+async function connected(open: () => Promise<Database>): Promise<Opened> {
+  const database = await open();
+  try {
+    const connection = await database.connect();
+    return { database, connection, statements: statementsOn(connection) };
+  } catch (error) {
+    database.closeSync();
+    throw error;
+  }
 }
 
 /** May be called twice. */
 function closeBoth({ connection, database }: Opened): void {
   connection.closeSync();
   database.closeSync();
-}
-
-function settingSql(name: string, value: string | number): string {
-  return `SET ${name} = ${typeof value === 'number' ? value : literal(value)}`;
 }
 
 /** Statements directly on a connection; the caller must run them one at a time. */

@@ -9,7 +9,7 @@ import { inject } from 'vitest';
 
 export type EngineName = 'Spark' | 'Trino';
 
-/** An engine that reads the test catalog as `lake`. */
+/** An engine that reads a catalog of the tests as `lake`. */
 export interface Engine {
   /** The rows of a statement. */
   ask(sql: string): Promise<unknown[][]>;
@@ -22,13 +22,13 @@ export function isInstalled(name: EngineName): boolean {
   return (name === 'Spark' ? sparkJava : trinoJava) !== '';
 }
 
-/** Starts an engine. Statements name their tables with `schema`, unless a name says where it is. */
-export function startEngine(name: EngineName, schema: string): Promise<Engine> {
-  return name === 'Spark' ? startSpark(schema) : startTrino(schema);
+/** Starts an engine on the catalog at this address. */
+export function startEngine(name: EngineName, catalog: string): Promise<Engine> {
+  return name === 'Spark' ? startSpark(catalog) : startTrino(catalog);
 }
 
-async function startSpark(schema: string): Promise<Engine> {
-  const { s3, catalog, warehouse, keyId, secretKey, engines } = inject('lakeServices');
+async function startSpark(catalog: string): Promise<Engine> {
+  const { s3, warehouse, keyId, secretKey, engines } = inject('lakeServices');
   const jars = ['iceberg-spark-runtime-4.0_2.13', 'iceberg-aws-bundle'].map((jar) =>
     join(engines.cache, 'jars', `${jar}-1.10.1.jar`),
   );
@@ -44,7 +44,6 @@ async function startSpark(schema: string): Promise<Engine> {
     'spark.sql.catalog.lake.type': 'rest',
     'spark.sql.catalog.lake.uri': catalog,
     'spark.sql.catalog.lake.warehouse': warehouse,
-    'spark.sql.catalog.lake.view-endpoints-supported': 'true',
     'spark.sql.catalog.lake.io-impl': 'org.apache.iceberg.aws.s3.S3FileIO',
     'spark.sql.catalog.lake.s3.endpoint': s3,
     'spark.sql.catalog.lake.s3.path-style-access': 'true',
@@ -67,7 +66,6 @@ async function startSpark(schema: string): Promise<Engine> {
     if (!Array.isArray(answer)) throw new Error(answer.error.slice(0, 2_000));
     return answer;
   };
-  await ask(`USE lake.${schema}`);
   return {
     ask,
     stop: async () => {
@@ -77,8 +75,8 @@ async function startSpark(schema: string): Promise<Engine> {
   };
 }
 
-async function startTrino(schema: string): Promise<Engine> {
-  const { s3, catalog, warehouse, keyId, secretKey, engines } = inject('lakeServices');
+async function startTrino(catalog: string): Promise<Engine> {
+  const { s3, warehouse, keyId, secretKey, engines } = inject('lakeServices');
   const folder = mkdtempSync(join(inject('runFolder'), 'trino-'));
   const port = await freePort();
   mkdirSync(join(folder, 'etc/catalog'), { recursive: true });
@@ -122,7 +120,7 @@ async function startTrino(schema: string): Promise<Engine> {
     await server.ended;
   };
   const address = `http://127.0.0.1:${port}`;
-  const headers = { 'x-trino-user': 'test', 'x-trino-catalog': 'lake', 'x-trino-schema': schema };
+  const headers = { 'x-trino-user': 'test' };
   while (await isStarting(address)) {
     if (server.running.exitCode !== null) throw new Error(`Trino ended: ${server.log()}`);
     await delay(500);

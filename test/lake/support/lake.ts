@@ -1,18 +1,17 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { inject } from 'vitest';
+import { namespaceOf } from '../../../src/lake/settings.js';
 import { identifier, literal } from '../../../src/warehouse/sql.js';
 import { extensionsOf } from '../../../src/warehouse/store/extensions.js';
 import { endOf } from '../../support/signalhouse.js';
+import { type OwnCatalog, ownCatalog } from './proxy.js';
 import type { LakeServices } from './services.js';
 
-export const kinds = ['iceberg', 'ducklake'] as const;
-export type Kind = (typeof kinds)[number];
-
-/** What tests find in a lake and in the published file; null where the lake has no such table. */
+/** A table of which the published file and the lake have different rows. */
 export interface TableDifference {
   readonly table: string;
   /** Rows that only the published file has, and rows that only the lake has. */
@@ -20,49 +19,31 @@ export interface TableDifference {
   readonly surplus: number;
 }
 
-/** Why the tests of a format cannot run here; null when they can. */
-export function obstacle(kind: Kind): string | null {
-  const services = inject('lakeServices');
-  const needed = kind === 'iceberg' ? services.catalog : services.postgres;
-  if (needed !== '' && services.s3 !== '' && services.extensions !== '') return null;
-  return services.missing.join('; ');
+/** Why the tests cannot run here; null when they can. */
+export function obstacle(): string | null {
+  const { catalog, s3, extensions, missing } = inject('lakeServices');
+  return [catalog, s3, extensions].every((one) => one !== '') ? null : missing.join('; ');
 }
 
 let made = 0;
 
-/** A lake of its own: for DuckLake a database, for Iceberg a prefix of namespaces. */
+/** A lake of its own. */
 export class TestLake {
   readonly #services: LakeServices = inject('lakeServices');
-  readonly #name: string;
 
-  private constructor(
-    readonly kind: Kind,
-    name: string,
-  ) {
-    this.#name = name;
-  }
+  private constructor(readonly catalog: OwnCatalog) {}
 
-  static async make(kind: Kind): Promise<TestLake> {
+  static async make(): Promise<TestLake> {
     made += 1;
-    const lake = new TestLake(kind, `t${process.pid}_${made}`);
-    if (kind === 'ducklake') await lake.sql(`create database ${lake.#name}`);
-    return lake;
+    return new TestLake(await ownCatalog(inject('lakeServices').catalog, `t${process.pid}_${made}`));
   }
 
-  /** The settings of a worker. `through` replaces an address by that of a proxy. */
-  settings(more: { shared?: boolean; through?: number; lake?: object } = {}): object {
-    const { s3, extensions } = this.#services;
+  /** The settings of a worker, with others of the lake. */
+  settings(lake: object = {}): object {
+    const { s3, extensions, warehouse } = this.#services;
     return {
       duckdb: { extensionDirectory: extensions },
-      lake: {
-        kind: this.kind,
-        catalog: withPort(this.catalog, more.through),
-        warehouse: this.#warehouse,
-        namespace: more.shared ? `${this.#name}_all` : `${this.#name}_{org}`,
-        ...(more.shared && { lockUrl: this.lockUrl }),
-        s3: { endpoint: s3, region: 'us-east-1', pathStyle: true },
-        ...more.lake,
-      },
+      lake: { catalog: this.catalog.address, warehouse, s3: { endpoint: s3, pathStyle: true }, ...lake },
     };
   }
 
@@ -71,125 +52,64 @@ export class TestLake {
     return { AWS_ACCESS_KEY_ID: this.#services.keyId, AWS_SECRET_ACCESS_KEY: this.#services.secretKey };
   }
 
-  /** Where commits go: the Iceberg catalog, or the database of DuckLake. */
-  get catalog(): string {
-    return this.kind === 'iceberg' ? this.#services.catalog : `${this.#services.postgres}/${this.#name}`;
-  }
-
-  get #warehouse(): string {
-    return this.kind === 'iceberg' ? this.#services.warehouse : `s3://ducklake/${this.#name}`;
-  }
-
-  get lockUrl(): string {
-    return `${this.#services.postgres}/lock`;
-  }
-
-  namespace(org: string): string {
-    return `${this.#name}_${org}`;
-  }
-
-  get sharedNamespace(): string {
-    return `${this.#name}_all`;
-  }
-
-  /** Runs a statement in PostgreSQL, as its administrator. */
-  async sql(statement: string, database = 'postgres'): Promise<string> {
-    return run('psql', [
-      '-qAtX',
-      '-v',
-      'ON_ERROR_STOP=1',
-      '-c',
-      statement,
-      `${this.#services.postgres}/${database}`,
-    ]);
-  }
-
-  /** A database with the lake attached as `lake`, and the published file of a data directory as `local`; both to read. */
-  reading<T>(dataDir: string | null, work: (rows: Rows) => Promise<T>): Promise<T> {
-    return this.#attached('READ_ONLY', async (connection) => {
-      if (dataDir !== null)
-        await connection.run(`ATTACH ${literal(join(dataDir, 'signals.duckdb'))} AS local (READ_ONLY)`);
-      return work((sql) => rowsOf(connection, sql));
+  /**
+   * Runs `work` with the lake attached as `lake`, and a published file of a data directory as `local`. `work` may change the
+   * lake as others would.
+   */
+  async attached<T>(file: string | null, work: (rows: Rows) => Promise<T>): Promise<T> {
+    const { s3, keyId, secretKey, extensions, warehouse } = this.#services;
+    // With several threads, an average may differ in its last digit.
+    const instance = await DuckDBInstance.create(':memory:', {
+      autoload_known_extensions: 'false',
+      threads: '1',
     });
-  }
-
-  /** Changes the lake as somebody else would. */
-  writing(statements: readonly string[]): Promise<void> {
-    return this.#attached('', async (connection) => {
-      for (const statement of statements) await connection.run(statement);
-    });
-  }
-
-  async #attached<T>(
-    access: 'READ_ONLY' | '',
-    work: (connection: DuckDBConnection) => Promise<T>,
-  ): Promise<T> {
-    const { s3, keyId, secretKey, extensions } = this.#services;
-    const instance = await DuckDBInstance.create(':memory:', { autoload_known_extensions: 'false' });
     try {
       const connection = await instance.connect();
-      for (const name of extensionsOf[this.kind])
+      for (const name of extensionsOf.lake)
         await connection.run(`LOAD ${literal(join(extensions, `${name}.duckdb_extension`))}`);
       await connection.run("SET TimeZone = 'UTC'");
       await connection.run(`CREATE SECRET (TYPE s3, KEY_ID ${literal(keyId)}, SECRET ${literal(secretKey)},
         ENDPOINT ${literal(new URL(s3).host)}, URL_STYLE 'path', USE_SSL false, REGION 'us-east-1')`);
-      await connection.run(
-        this.kind === 'iceberg'
-          ? `ATTACH ${literal(this.#warehouse)} AS lake (TYPE iceberg, ENDPOINT ${literal(this.catalog)},
-              AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none')`
-          : `ATTACH ${literal(`ducklake:postgres:${keywords(this.catalog)}`)} AS lake${access && ` (${access})`}`,
-      );
-      return await work(connection);
+      await connection.run(`ATTACH ${literal(warehouse)} AS lake (TYPE iceberg,
+        ENDPOINT ${literal(this.catalog.address)}, AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none')`);
+      if (file !== null) await connection.run(`ATTACH ${literal(file)} AS local (READ_ONLY); USE local`);
+      return await work((sql) => rowsOf(connection, sql));
     } finally {
       instance.closeSync();
     }
   }
 
-  /** Compares every table of the published file with the lake, cell by cell, as DuckDB reads it. Empty when all are equal. */
-  async differences(
-    dataDir: string,
-    org: string,
-    namespace = this.namespace(org),
-  ): Promise<TableDifference[]> {
-    return this.reading(dataDir, async (rows) => {
-      const tables = await tablesOf(rows);
-      return differencesOf(
-        rows,
-        tables,
-        org,
-        (table) => `lake.${identifier(namespace)}.${identifier(table)}`,
-      );
-    });
+  /** The tables of an organization that differ from those and the views of a published file, cell by cell. */
+  differences(dataDir: string, org: string, file = 'signals.duckdb'): Promise<TableDifference[]> {
+    const namespace = identifier(namespaceOf(org));
+    return this.attached(join(dataDir, file), async (rows) =>
+      differencesOf(rows, org, await relationsOf(rows), (table) => `lake.${namespace}.${identifier(table)}`),
+    );
   }
 
-  /** The same, as a program reads it that shares nothing with DuckDB: pyiceberg or polars-ducklake. */
-  async differencesElsewhere(
-    dataDir: string,
-    org: string,
-    namespace = this.namespace(org),
-  ): Promise<TableDifference[]> {
+  /** The same, as pyiceberg reads it, which shares nothing with DuckDB. */
+  differencesElsewhere(dataDir: string, org: string): Promise<TableDifference[]> {
     const folder = mkdtempSync(join(inject('runFolder'), 'lake-read-'));
-    mkdirSync(folder, { recursive: true });
-    return this.reading(dataDir, async (rows) => {
-      const tables = await tablesOf(rows);
-      const { s3, keyId, secretKey } = this.#services;
-      const warehouse = this.#warehouse;
-      const catalog = this.kind === 'iceberg' ? this.catalog : `ducklake:postgres:${keywords(this.catalog)}`;
-      const names = tables.map(({ name }) => name);
+    return this.attached(join(dataDir, 'signals.duckdb'), async (rows) => {
+      const relations = await relationsOf(rows);
+      const { s3, keyId, secretKey, warehouse, python } = this.#services;
       const request = {
-        kind: this.kind,
-        catalog,
+        catalog: this.catalog.address,
         warehouse,
-        namespace,
-        tables: names,
+        namespace: namespaceOf(org),
+        tables: relations.map(({ name }) => name),
         folder,
         s3: { endpoint: s3, keyId, secretKey },
       };
-      await run(this.#services.python, [reader], JSON.stringify(request));
+      const { code, stderr } = await endOf(
+        spawn(python, [reader], { stdio: 'pipe' }),
+        JSON.stringify(request),
+      );
+      if (code !== 0) throw new Error(`the reader ended with ${code}: ${stderr.slice(-2_000)}`);
       return differencesOf(
         rows,
-        tables,
         org,
+        relations,
         (table) => `read_parquet(${literal(join(folder, `${table}.parquet`))})`,
       );
     });
@@ -198,29 +118,34 @@ export class TestLake {
 
 const reader = fileURLToPath(new URL('read.py', import.meta.url));
 
-/** The rows of a query, as objects; integers as numbers. */
+/** The rows of a query, as objects; integers as numbers. No rows for another statement. */
 export type Rows = <T = Record<string, unknown>>(sql: string) => Promise<T[]>;
 
 async function rowsOf<T>(connection: DuckDBConnection, sql: string): Promise<T[]> {
+  if (!/^\s*(SELECT|WITH|FROM)\b/.test(sql)) {
+    await connection.run(sql);
+    return [];
+  }
   const result = await connection.run(`SELECT to_json(answer)::VARCHAR FROM (${sql}) AS answer`);
   return (await result.getRows()).map(([text]) => JSON.parse(String(text)) as T);
 }
 
-interface LocalTable {
+interface LocalRelation {
   readonly name: string;
   readonly columns: readonly { name: string; type: string }[];
 }
 
-/** Every table that analysts see. */
-async function tablesOf(rows: Rows): Promise<LocalTable[]> {
-  return rows<LocalTable>(
+/** Every table and view that analysts see. */
+async function relationsOf(rows: Rows): Promise<LocalRelation[]> {
+  const found = await rows<LocalRelation>(
     `SELECT table_name AS name, list({ name: column_name, type: data_type } ORDER BY column_index) AS columns
-       FROM duckdb_tables() JOIN duckdb_columns() USING (database_name, schema_name, table_name)
-      WHERE database_name = 'local' AND schema_name = 'main' GROUP BY ALL ORDER BY ALL`,
+       FROM duckdb_columns() WHERE database_name = 'local' AND schema_name = 'main' GROUP BY ALL ORDER BY ALL`,
   );
+  if (found.length < 50) throw new Error(`only ${found.length} tables and views are compared`);
+  return found;
 }
 
-/** As both sides can show it: a lake may hold JSON as text, and small integers as larger ones. */
+/** As both sides can show it: a lake has JSON as text, and small integers as larger ones. */
 function shown({ name, type }: { name: string; type: string }): string {
   const column = identifier(name);
   if (type.includes('JSON')) return `${column}::${type.replaceAll('JSON', 'VARCHAR')} AS ${column}`;
@@ -229,17 +154,16 @@ function shown({ name, type }: { name: string; type: string }): string {
 
 async function differencesOf(
   rows: Rows,
-  tables: readonly LocalTable[],
   org: string,
+  relations: readonly LocalRelation[],
   target: (table: string) => string,
 ): Promise<TableDifference[]> {
   const found: TableDifference[] = [];
-  for (const { name, columns } of tables) {
+  for (const { name, columns } of relations) {
     const list = columns.map(shown).join(', ');
-    const here = `SELECT ${list} FROM local.main.${identifier(name)}`;
-    const there = `SELECT ${list} FROM ${target(name)} WHERE org_id = ${literal(org)}`;
     const [counts] = await rows<{ missing: number; surplus: number }>(
-      `WITH here AS MATERIALIZED (${here}), there AS MATERIALIZED (${there})
+      `WITH here AS MATERIALIZED (SELECT ${list} FROM local.main.${identifier(name)}),
+            there AS MATERIALIZED (SELECT ${list} FROM ${target(name)} WHERE org_id = ${literal(org)})
        SELECT (SELECT count(*) FROM (FROM here EXCEPT ALL FROM there)) AS missing,
               (SELECT count(*) FROM (FROM there EXCEPT ALL FROM here)) AS surplus`,
     );
@@ -247,24 +171,4 @@ async function differencesOf(
     if (missing !== 0 || surplus !== 0) found.push({ table: name, missing, surplus });
   }
   return found;
-}
-
-/** Runs a program to its end, and returns what it printed; rejects unless it ends well. */
-async function run(command: string, args: readonly string[], stdin = ''): Promise<string> {
-  const child = spawn(command, args, { stdio: 'pipe' });
-  const { code, stdout, stderr } = await endOf(child, stdin);
-  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr.slice(-2_000)}`);
-  return stdout;
-}
-
-/** A PostgreSQL address as libpq's keywords. */
-function keywords(address: string): string {
-  const url = new URL(address);
-  return `dbname=${url.pathname.slice(1)} host=${url.hostname} port=${url.port} user=${url.username} password=${url.password}`;
-}
-
-function withPort(address: string, port: number | undefined): string {
-  const url = new URL(address);
-  if (port !== undefined) url.port = String(port);
-  return url.href;
 }

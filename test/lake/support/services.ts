@@ -9,11 +9,10 @@ import type { TestProject } from 'vitest/node';
 export interface LakeServices {
   /** The folder with DuckDB's extensions. */
   readonly extensions: string;
-  /** A Python with pyiceberg and polars-ducklake. */
+  /** A Python with pyiceberg. */
   readonly python: string;
-  /** Addresses: of the object store, PostgreSQL (without a database) and the Iceberg catalog. */
+  /** Addresses: of the object store and the Iceberg catalog. */
   readonly s3: string;
-  readonly postgres: string;
   readonly catalog: string;
   readonly warehouse: string;
   readonly keyId: string;
@@ -52,7 +51,6 @@ export default function startServices(project: TestProject): () => void {
     extensions: of('LAKE_EXTENSIONS'),
     python: of('LAKE_PYTHON'),
     s3: of('LAKE_S3'),
-    postgres: of('LAKE_POSTGRES'),
     catalog: of('LAKE_CATALOG'),
     warehouse: of('LAKE_WAREHOUSE'),
     keyId: of('AWS_ACCESS_KEY_ID'),

@@ -21,8 +21,9 @@ import type { TestLake } from './lake.js';
 export interface PublishReport {
   readonly changed: boolean;
   readonly publicationId: string | null;
-  readonly attempts: number;
   readonly tables: Readonly<Record<string, { inserted: number; updated: number; deleted: number }>>;
+  readonly views: readonly string[];
+  readonly leftOut: readonly string[];
 }
 
 /** The tables of one organization as they are today, and as they were yesterday. */
@@ -40,10 +41,6 @@ export function organization(seed: number): Promise<Organization> {
   const made = organizations.get(seed) ?? pulledOnce(seed);
   organizations.set(seed, made);
   return made;
-}
-
-export function removeOrganizations(): void {
-  organizations.clear();
 }
 
 /** Pulled by the first file that needs it; the others, in this process or in another, wait for that. */
@@ -129,9 +126,14 @@ export class Worker {
   }
 
   /** `lake publish --json`, which has to succeed. */
-  async publish(...args: readonly string[]): Promise<PublishReport> {
-    const { code, stdout, stderr } = await this.run(['lake', 'publish', '--json', ...args]);
-    if (code !== 0) throw new Error(`lake publish exits ${code}: ${stdout}${stderr}`);
-    return JSON.parse(stdout) as PublishReport;
+  publish(): Promise<PublishReport> {
+    return this.json('publish');
+  }
+
+  /** What a command of the lake prints with --json; it has to succeed. */
+  async json<T>(...args: readonly string[]): Promise<T> {
+    const { code, stdout, stderr } = await this.run(['lake', ...args, '--json']);
+    if (code !== 0) throw new Error(`lake ${args.join(' ')} exits ${code}: ${stdout}${stderr}`);
+    return JSON.parse(stdout) as T;
   }
 }

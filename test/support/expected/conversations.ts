@@ -89,8 +89,13 @@ function membershipOf(renderer: Renderer): Membership {
 }
 
 const topicColumns = {
-  ...{ topicId: 'topic_id', topicTitle: 'topic_title', topicType: 'topic_type', isV2: 'topic_is_v2' },
-  ...{ keywords: 'topic_keywords', sources: 'topic_sources', linkedIssueKey: 'topic_linked_issue_key' },
+  topicId: 'topic_id',
+  topicTitle: 'topic_title',
+  topicType: 'topic_type',
+  isV2: 'topic_is_v2',
+  keywords: 'topic_keywords',
+  sources: 'topic_sources',
+  linkedIssueKey: 'topic_linked_issue_key',
 };
 
 function groupTable(

@@ -33,8 +33,17 @@ export function organizationTables(renderer: Renderer): ExpectedTable[] {
 }
 
 const templateColumns = [
-  ...['slug', 'name', 'description', 'prompt', 'schedule', 'timezone', 'model_level', 'capability_mode'],
-  ...['allowed_capabilities', 'created_at', 'updated_at'],
+  'slug',
+  'name',
+  'description',
+  'prompt',
+  'schedule',
+  'timezone',
+  'model_level',
+  'capability_mode',
+  'allowed_capabilities',
+  'created_at',
+  'updated_at',
 ];
 const relevance = ['memberId', 'relevanceKind', 'relevanceLabel', 'relevanceRationale', 'linkedAuthorIds'];
 const user = ['id', 'name', 'image'];

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ReleaseQueue } from '../../../src/api/budget.js';
 import { retryAfterMs } from '../../../src/api/response.js';
 import { type FailedAttempt, jitteredMs, retryPauseMs } from '../../../src/api/retry.js';
 
@@ -93,31 +92,5 @@ describe('retries', () => {
     (kind) => {
       expect(retryPauseMs(failed({ kind }), options, 0)).toEqual(null);
     },
-  );
-});
-
-test('the release queue counts the held slots, in the order in which they come free', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(fc.nat(50), fc.nat(5000)), { minLength: 1200, maxLength: 1500 }),
-      (steps) => {
-        const releases = new ReleaseQueue();
-        let model: number[] = [];
-        let now = 0;
-        for (const [wait, hold] of steps) {
-          now += wait;
-          const at = Math.max(now + hold, model.at(-1) ?? 0);
-          releases.drop(now);
-          model = model.filter((moment) => moment > now);
-          releases.add(now + hold);
-          model.push(Math.max(at, model.at(-1) ?? 0));
-          expect(releases.count).toBe(model.length);
-          expect(releases.nth(1)).toBe(model[0]);
-          expect(releases.nth(model.length)).toBe(model.at(-1));
-          expect(releases.nth(model.length + 1)).toBeUndefined();
-        }
-      },
-    ),
-    { numRuns: 2 },
   );
 });

@@ -427,16 +427,6 @@ describe('a list without page numbers', () => {
     }
   });
 
-  test('is never complete because of its length', async () => {
-    const capped = (cap: number, form: Bare) =>
-      against(({ page = 1 }) => form(items(80).slice((page - 1) * cap, page * cap), 80), { pageSize: 100 });
-    for (const form of [bareForms.array!, bareForms.people!]) {
-      const { api, requests } = capped(37, form);
-      expect(idsOf(await read(api, 'people'))).toHaveLength(80);
-      expect(requests.map(({ page }) => page)).toEqual([undefined, 2, 1, 3, 4]);
-    }
-  });
-
   test('is confirmed by the same items again, never by a refusal or by pages', async () => {
     const refusing = against(({ page }) => {
       if (page !== undefined) throw refusal(400);
@@ -484,21 +474,6 @@ describe('a page that is too large', () => {
       ),
     );
   });
-
-  test.each([0, 1])(
-    'of one item is left out, and the pages after it are whole again (base %i)',
-    async (base) => {
-      for (const large of [0, 57, 399]) {
-        const all = sized(Array.from({ length: 400 }, (_, at) => (at === large ? 9 : 0)));
-        const { api, requests } = against(answeringUpTo(8, documented(all, { base })), { pageSize: 100 });
-        const pagesRead = await read(api);
-        expect(new Set(idsOf(pagesRead)).size).toBe(399);
-        expect(pagesRead.flatMap(({ leftOut }) => leftOut.map(({ size }) => size.most))).toEqual([8]);
-        expect(requests.length).toBeLessThan(25);
-        requests.length = 0;
-      }
-    },
-  );
 
   test.each<[string, Server]>([
     ['numbers its only page', (_, count) => ({ data: sized([9]), page: 0, limit: 1 + count, totalCount: 1 })],

@@ -26,16 +26,16 @@ it('the exit code of many checks is that of the one to fix first', () => {
 describe('extensions', () => {
   const missing = { state: 'missing' } as const;
   const httpfs = { state: 'loaded', path: null } as const;
-  const found = { httpfs, avro: missing, iceberg: missing, postgres_scanner: missing, ducklake: missing };
+  const found = { httpfs, avro: missing, iceberg: missing };
+  const all = { httpfs, avro: httpfs, iceberg: httpfs };
   const avro = { state: 'unusable', path: '/x', problem: '/x is for DuckDB v1.5.6' } as const;
 
   it.each([
     ['none is needed', found, [], 'ok', 'present: httpfs; not present: avro, iceberg'],
-    ['none is needed, and why any would be', found, [], 'ok', '(only a lake and encryption need them)'],
-    ['those needed are here', found, ['encryption'], 'ok', 'present: httpfs'],
-    ['some are missing', found, ['iceberg'], 'warn', 'iceberg needs avro, iceberg'],
-    ['one is of another version', { ...found, avro }, ['iceberg'], 'fail', 'avro: /x is for DuckDB v1.5.6'],
-    ['what the settings need is here', { ...found, avro }, ['encryption'], 'warn', 'is for DuckDB v1.5.6'],
+    ['none is needed, and why any would be', found, [], 'ok', '(only a lake needs them)'],
+    ['those needed are here', all, ['lake'], 'ok', 'present: httpfs, avro, iceberg'],
+    ['some are missing', found, ['lake'], 'warn', 'lake needs avro, iceberg'],
+    ['one is of another version', { ...found, avro }, ['lake'], 'fail', 'avro: /x is for DuckDB v1.5.6'],
     ['one that nothing needs is of another version', { ...found, avro }, [], 'warn', 'is for DuckDB v1.5.6'],
   ] as const)('%s', (_, states, uses, state, text) => {
     const check = extensionsCheck(states, uses);

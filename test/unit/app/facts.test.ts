@@ -67,7 +67,9 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
   const hour = Math.floor(now / 3_600_000) * 3_600_000;
   expect(jobs).toEqual([
     {
-      ...{ name: 'hourly', run: 'push', last: null },
+      name: 'hourly',
+      run: 'push',
+      last: null,
       nextAt: new Date(hour + 3_600_000).toISOString(),
       overdueSince: new Date(hour).toISOString(),
     },

@@ -24,7 +24,9 @@ function setup() {
   clock.wallAheadMs = 1_800_000_000_000;
   const made: Setup = {
     config: loadConfig({ env: {}, configFile }),
-    ...{ log: silentLog, programVersion: '1.2.3', clock },
+    log: silentLog,
+    programVersion: '1.2.3',
+    clock,
   };
   const lines = () =>
     readFileSync(path, 'utf8')

@@ -80,8 +80,8 @@ describe('an answer for an assistant', () => {
 });
 
 it('an error names the setting that its hint is about', () => {
-  const problems = [{ setting: 'SIGNALHOUSE_ENCRYPTION_KEY_FILE', problem: 'is not set' }];
-  expect(said(new UsageError('a.duckdb is encrypted', problems, { hint: 'Set it.' }))).toBe(
-    'a.duckdb is encrypted\nSIGNALHOUSE_ENCRYPTION_KEY_FILE: is not set\nSet it.',
+  const problems = [{ setting: 'warehouse.memoryLimit', problem: 'is too low' }];
+  expect(said(new UsageError('a.duckdb cannot be read', problems, { hint: 'Raise it.' }))).toBe(
+    'a.duckdb cannot be read\nwarehouse.memoryLimit: is too low\nRaise it.',
   );
 });

@@ -10,8 +10,10 @@ it('the closest match is similar, or there is none', () => {
     'default',
   ]);
   expect(['def', 'Defualt (new)', 'very', 'hi'].map((one) => closestMatch(one, names))).toEqual([
-    ...['default', 'default'],
-    ...[undefined, undefined],
+    'default',
+    'default',
+    undefined,
+    undefined,
   ]);
   expect(['', '!!', 'critical', 'x'.repeat(100)].map((one) => closestMatch(one, names))).toEqual(
     Array(4).fill(undefined),

@@ -19,7 +19,9 @@ function isRunning(pid: number): boolean {
 function run(command: string | string[], more: { stop?: AbortSignal; limitMs?: number } = {}) {
   const lines: string[] = [];
   const ended = runCommand(command, {
-    ...{ env: { SIGNALHOUSE_DATA_DIR: '/data' }, limitMs: 60_000, ...more },
+    env: { SIGNALHOUSE_DATA_DIR: '/data' },
+    limitMs: 60_000,
+    ...more,
     onLine: (line) => lines.push(line),
   });
   return { lines, ended };

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
 import { type Command, flagsOf as flagNames, isGroup, readFlags } from '../../../src/cli/command.js';
-import { commands } from '../../../src/cli/commands/index.js';
+import { commandGroups, commands } from '../../../src/cli/commands/index.js';
 import { parse } from '../../../src/cli/parse.js';
 
-const read = (...argv: string[]) => parse(argv, commands, '1.2.3');
+const read = (...argv: string[]) => parse(argv, commandGroups, '1.2.3');
 
 async function textOf(...argv: string[]): Promise<string> {
   const parsed = await read(...argv);
@@ -45,9 +45,25 @@ describe('help', () => {
       expect(examples.length).toBeGreaterThan(0);
       for (const flag of [...flagNames(all[name]!), 'json', 'config', 'data-dir'])
         expect(help).toContain(`--${flag}`);
+      for (const [line, what] of examples)
+        expect(help.split('\n').map((one) => one.replaceAll(/ {2,}/g, '  '))).toContain(`  ${line}  ${what}`);
       expect(Math.max(...help.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     },
   );
+
+  it('has each command under its group, on one line', async () => {
+    const list = (entries: readonly { name: string; summary: string }[]) =>
+      entries.map(({ name, summary }) => `  ${name}  ${summary}`);
+    const linesOf = async (...argv: string[]) =>
+      (await textOf(...argv)).split('\n').map((line) => line.replace(/^( {2}\S+) +/, '$1  '));
+    const lines = await linesOf('--help');
+    for (const { heading, commands } of commandGroups) {
+      const at = lines.indexOf(`${heading}:`);
+      expect(lines.slice(at + 1, at + 2 + commands.length)).toEqual([...list(commands), '']);
+    }
+    for (const group of commands.filter(isGroup))
+      expect(await linesOf(group.name, '--help')).toEqual(expect.arrayContaining(list(group.commands)));
+  });
 
   it.each(names)('of %s has examples that its own flags allow', async (name) => {
     const { examples } = all[name]!;
@@ -165,7 +181,7 @@ describe('what is understood', () => {
   });
 
   it('names the argument that is missing', async () => {
-    expect((await refusal('diff')).message).toBe('Missing required argument: old');
+    expect((await refusal('restore')).message).toBe('Missing required argument: dir');
   });
 
   it('takes a query that starts with a comment', async () => {

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { problemText, UsageError } from '../../../src/base/errors.js';
 import {
-  effectiveSettings,
   fileProblems,
   loadConfig,
   loadConfigWithCredentials,
@@ -175,8 +174,12 @@ it('a variable whose name is like one of ours has no effect, and is told', () =>
     SIGNALHOUSE_API_KEYFILE: '/k',
     SIGNALHOUSE_DATA: '/d',
     // Of our own commands after a publication, and of Kubernetes.
-    ...{ SIGNALHOUSE_SETTINGS: 'x', SIGNALHOUSE_PUBLISHED: 'x', SIGNALHOUSE_FULL_SNAPSHOT: 'x' },
-    ...{ SIGNALHOUSE_SERVICE_HOST: 'x', SIGNALHOUSE_SERVICE_PORT_HTTP: 'x', SIGNALHOUSE_PORT: 'x' },
+    SIGNALHOUSE_SETTINGS: 'x',
+    SIGNALHOUSE_PUBLISHED: 'x',
+    SIGNALHOUSE_FULL_SNAPSHOT: 'x',
+    SIGNALHOUSE_SERVICE_HOST: 'x',
+    SIGNALHOUSE_SERVICE_PORT_HTTP: 'x',
+    SIGNALHOUSE_PORT: 'x',
     SIGNALHOUSE_PORT_8080_TCP_ADDR: 'x',
   };
   expect(loadConfig({ env }).warnings).toEqual([
@@ -186,76 +189,22 @@ it('a variable whose name is like one of ours has no effect, and is told', () =>
   ]);
 });
 
-describe('settings of an earlier version', () => {
-  it('work with a warning that names what replaces them, and what was never a setting is an error', () => {
-    const configFile = file(`
-api: {concurrency: 3, timeouts: {connectMs: 1, totalMs: 2}, paging: {pageSize: 10, pageParameter: p}}
-sync: {maxAgeDays: {topic: 7, person: 90}, shutdownSeconds: 40}
-serve:
-  jobs:
-    - {name: a, run: sync, cron: '0 3 * * *', jitterSeconds: 60}
-retention: {runsDays: 100, attemptsDays: 200, recordsDays: 300, requestsDays: 5}
-mcp: {maxRows: 5}
-`);
-    const config = loadConfig({ env: {}, configFile });
-    const expected = [
-      'api.concurrency is no longer a setting: the program chooses it itself',
-      'api.timeouts.connectMs is no longer a setting: the program chooses it itself',
-      'api.timeouts.totalMs is no longer a setting: the program chooses it itself',
-      'api.paging.pageSize is no longer a setting: the program chooses it itself',
-      'sync.maxAgeDays is now sync.recheck',
-      'sync.shutdownSeconds is now shutdownSeconds',
-      'serve.jobs[0].jitterSeconds is no longer a setting: a job starts when it is due',
-      'mcp.maxRows is no longer a setting: the program chooses it itself',
-      'retention.requestsDays is no longer a setting: the program chooses it itself',
-      'retention.runsDays is now retention.recordsDays',
-      'retention.attemptsDays is now retention.recordsDays',
-    ];
-    expect(config.warnings).toEqual(expected.map((warning) => `${configFile}: ${warning}`));
-    expect(config.api.paging).toEqual({ pageParameter: 'p', limitParameter: 'limit' });
-    // Topics by their new half of 14 days; nothing gets older than it was allowed to.
-    expect(config.sync.recheck).toBe(0.5);
-    expect(config.shutdownSeconds).toBe(40);
-    expect(config.retention.recordsDays).toBe(300);
-    expect(effectiveSettings({ env: {}, configFile })).toContainEqual({
-      ...{ setting: 'sync.recheck', value: 0.5 },
-      ...{ from: 'file', source: configFile },
-    });
-    const wrong = file('api: {concurency: 3}');
-    expect(settingsOf(() => loadConfig({ env: {}, configFile: wrong }))).toEqual([
-      `${wrong}: api.concurency`,
-    ]);
-  });
-
-  it('are composed where one replaces several: an address of the mail server', () => {
-    const serverOf = (email: string) => {
-      const { serve, warnings } = loadConfig({
-        env: {},
-        configFile: file(`serve: {notify: {email: ${email}}}`),
-      });
-      return [serve.notify.email.server, warnings.length];
-    };
-    expect(serverOf('{host: mail.example.com}')).toEqual(['smtp://mail.example.com:587', 1]);
-    expect(serverOf('{host: h, port: 465, security: tls, user: kim@example.com}')).toEqual([
-      ...['smtps://kim%40example.com@h:465', 4],
-    ]);
-    expect(serverOf("{host: '::1', port: 25, security: none}")).toEqual([
-      'smtp://[::1]:25?ignoreTLS=true',
-      3,
-    ]);
-    expect(serverOf('{port: 25}')).toEqual([undefined, 1]);
-    for (const server of ['mail.example.com', 'smtp://u:p@h', 'http://h', 'smtp://h/?requireTLS=false']) {
-      expect(() => serverOf(`{server: '${server}'}`)).toThrow();
-    }
-  });
-
-  it('are not among those of config/default.yaml, which changes nothing', () => {
-    const configFile = fileURLToPath(new URL('../../../config/default.yaml', import.meta.url));
-    expect({ ...loadConfig({ env: {}, configFile }), settingsFile: undefined }).toEqual(
-      loadConfig({ env: {} }),
-    );
-  });
+it('config/default.yaml changes nothing', () => {
+  const configFile = fileURLToPath(new URL('../../../config/default.yaml', import.meta.url));
+  expect({ ...loadConfig({ env: {}, configFile }), settingsFile: undefined }).toEqual(
+    loadConfig({ env: {} }),
+  );
 });
+
+it.each(['mail.example.com', 'smtp://u:p@h', 'http://h', 'smtp://h/?requireTLS=false'])(
+  '%s is no address of a mail server',
+  (server) => {
+    const configFile = file(`serve: {notify: {email: {server: '${server}'}}}`);
+    expect(settingsOf(() => loadConfig({ env: {}, configFile }))).toContain(
+      `${configFile}: serve.notify.email.server`,
+    );
+  },
+);
 
 it('the age of a list may be given for all, and for some', () => {
   const freshnessOf = (text: string) => loadConfig({ env: {}, configFile: file(text) }).serve.freshness;
@@ -323,8 +272,7 @@ describe('a problem of a file', () => {
   });
 
   it('is found without the environment and the files that it names', () => {
-    const text =
-      'dataDir: /x\napi:\n  baseUrl: http://api.example.com/v1\n  keyFile: /nowhere\nencryption: {keyFile: /nowhere}\n';
+    const text = 'dataDir: /x\napi:\n  baseUrl: http://api.example.com/v1\n  keyFile: /nowhere\n';
     expect(fileProblems(file(text, 'located.yaml'), {}).map(({ setting, line }) => [setting, line])).toEqual([
       [expect.stringContaining('located.yaml: api.baseUrl'), 3],
     ]);
@@ -397,15 +345,7 @@ describe('the key', () => {
 });
 
 it('a further published file has a name of its own, and no path', () => {
-  const names = [
-    'ok.duckdb',
-    'lake.duckdb',
-    'Worker.duckdb',
-    'signals.duckdb',
-    'recovery.duckdb',
-    '../out.duckdb',
-    'x.db',
-  ];
+  const names = ['ok.duckdb', 'Worker.duckdb', 'signals.duckdb', 'recovery.duckdb', '../out.duckdb', 'x.db'];
   const configFile = file(`publish: {also: [${names.map((name) => `{file: ${name}}`).join(', ')}]}`);
   const wrong = names.slice(1).map((_, index) => `${configFile}: publish.also[${index + 1}].file`);
   expect(settingsOf(() => loadConfig({ env: {}, configFile }))).toEqual(wrong);

@@ -129,7 +129,11 @@ it('loopback is what never leaves the machine', () => {
   expect(['127.0.0.1', '127.9.9.9', '::1', '[::1]', 'localhost', 'LOCALHOST'].every(isLoopback)).toBe(true);
   expect(
     [
-      ...['128.0.0.1', '0.0.0.0', 'example.com', '127.0.0.1.example.com', 'notlocalhost'],
+      '128.0.0.1',
+      '0.0.0.0',
+      'example.com',
+      '127.0.0.1.example.com',
+      'notlocalhost',
       // DNS may resolve it to another machine.
       'api.localhost',
     ].some(isLoopback),

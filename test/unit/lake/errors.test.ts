@@ -4,11 +4,10 @@ import { lakeFault } from '../../../src/lake/errors.js';
 import type { LakePlace } from '../../../src/lake/settings.js';
 
 const place: LakePlace = {
-  kind: 'ducklake',
-  catalog: 'postgres://worker:pass@db.example:5432/lake',
-  warehouse: 's3://bucket/path',
-  namespace: 'signals_{org}',
+  catalog: 'https://catalog.example/iceberg',
+  warehouse: 'signals',
   s3: { endpoint: 'http://127.0.0.1:9000', region: 'us-east-1', pathStyle: true },
+  profile: 'none',
 };
 
 // As DuckDB 1.5.5 and its extensions wrote them.
@@ -19,44 +18,12 @@ const said: [text: string, recovery: string, message: RegExp][] = [
     /bucket does not exist/,
   ],
   [
-    'IO Error: Failed to attach DuckLake MetaData "m" at path + "postgres:postgres://worker@db.example/lake"Unable to connect to Postgres at "postgres://worker@db.example/lake": connection to server at "db.example", port 5432 failed: FATAL:  password authentication failed for user "worker"',
-    'give up',
-    /refuses the user or the password/,
-  ],
-  [
-    'IO Error: … connection to server at "127.0.0.1", port 1 failed: Connection refused\n\tIs the server running',
-    'unknown',
-    /cannot be reached/,
-  ],
-  ['IO Error: … failed: FATAL:  database "nolake" does not exist', 'give up', /has no database nolake/],
-  [
-    'Invalid Configuration Error: DATA_PATH parameter "s3://lake/other/" does not match existing data path in the catalog "s3://lake/d1/".',
-    'give up',
-    /keeps its files in s3:\/\/lake\/d1\//,
-  ],
-  [
     "IO Error: Could not connect to server error for HTTP PUT to 'http://127.0.0.1:9000/b/x.parquet'",
     'unknown',
     /object store at http:\/\/127\.0\.0\.1:9000 .* cannot be reached$/,
   ],
   [
-    'Invalid Input Error: Existing DuckLake at metadata catalog "postgres:dbname=lake" does not exist - and creating a new DuckLake is explicitly disabled',
-    'give up',
-    /there is no lake/,
-  ],
-  [
     'TransactionContext Error: Failed to commit: Transaction conflict - attempting to …',
-    'retry',
-    /at the same time/,
-  ],
-  // Two workers that create the catalog at the same moment: PostgreSQL says one or the other.
-  [
-    'Invalid Error: Failed to initialize DuckLake: Failed to execute query "CREATE TABLE "public"."ducklake_metadata"("key" VARCHAR NOT NULL);": ERROR:  relation "ducklake_metadata" already exists',
-    'retry',
-    /at the same time/,
-  ],
-  [
-    'Invalid Error: Failed to initialize DuckLake: Failed to execute query "CREATE TABLE "public"."ducklake_metadata"("key" VARCHAR NOT NULL);": ERROR:  duplicate key value violates unique constraint "pg_type_typname_nsp_index"',
     'retry',
     /at the same time/,
   ],
@@ -72,14 +39,12 @@ describe('the error of a lake', () => {
       message: expect.stringMatching(message),
       hint: expect.stringMatching(/\.$/),
     });
-    expect(fault.message).not.toContain('worker');
   });
 
-  it('has no secret in it, and no password of an address that DuckDB quotes', () => {
-    const text = "Something Error: postgres:dbname=x password=hunter2 token abcdef at 's3'";
-    const fault = lakeFault(new Error(text), place, ['abcdef']);
-    expect(fault.message).not.toMatch(/hunter2|abcdef/);
-    expect(String(fault.cause)).not.toMatch(/hunter2|abcdef/);
+  it('has no secret in it', () => {
+    const fault = lakeFault(new Error("Something Error: token abcdef at 's3'"), place, ['abcdef']);
+    expect(fault.message).not.toContain('abcdef');
+    expect(String(fault.cause)).not.toContain('abcdef');
   });
 
   it('is what the session kept as its cause', () => {

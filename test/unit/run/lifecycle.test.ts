@@ -90,12 +90,12 @@ class Trial {
         this.rows.push(end);
       },
       trim: async () => void calls.push('trim'),
-      publish: async ({ compactWhen }: { compactWhen?: object } = {}) => {
-        calls.push(compactWhen ? 'compact and publish' : 'publish');
+      publish: async () => {
+        calls.push('publish');
         const { publishError } = this;
         this.publishError = undefined;
         if (publishError) throw publishError;
-        return { path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [], unknownMembers: [], tables: 1 };
+        return { path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [], tables: 1 };
       },
     };
     return {
@@ -130,8 +130,15 @@ describe('runLifecycle', () => {
       afterBatch: async () => void trial.calls.push('after batch'),
     }));
     expect(trial.calls).toEqual([
-      ...['start', 'last parts', 'append', 'after batch', 'merge', 'after batch'],
-      ...['finish', 'trim', 'compact and publish'],
+      'start',
+      'last parts',
+      'append',
+      'after batch',
+      'merge',
+      'after batch',
+      'finish',
+      'trim',
+      'publish',
     ]);
     expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
     expect(seen).toEqual(['/whoami', '/topics']);
@@ -158,9 +165,16 @@ describe('runLifecycle', () => {
       },
     }));
     expect(trial.calls).toEqual([
-      ...['start', 'append', 'merge', 'append', 'publish'],
+      'start',
+      'append',
+      'merge',
+      'append',
+      'publish',
       'nothing could be published; the run goes on, and tries again',
-      ...['append', 'finish', 'trim', 'compact and publish'],
+      'append',
+      'finish',
+      'trim',
+      'publish',
     ]);
   });
 
@@ -185,7 +199,7 @@ describe('runLifecycle', () => {
     const { report } = await trial.start(() => steps);
     expect(report).toEqual({ outcome: row.outcome, exitCode: row.exitCode });
     expect(trial.rows).toMatchObject([row]);
-    expect(trial.calls.at(-1)).toBe('compact and publish');
+    expect(trial.calls.at(-1)).toBe('publish');
   });
 
   it('says how long the API was unavailable, and whether that ended the run', async () => {

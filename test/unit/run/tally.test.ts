@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/attempt.js';
-import { RunTally, requestRecord } from '../../../src/run/tally.js';
+import { RunTally } from '../../../src/run/tally.js';
 import type { Merged } from '../../../src/warehouse/load/batch.js';
 
 const attempt = (more: Partial<Attempt> = {}): Attempt => ({
@@ -52,7 +52,10 @@ describe('RunTally', () => {
     tally.merged(merged({ new: 0, known: 1, examples: [] }));
     expect(tally.rejected).toEqual({ new: 0, known: 1, examples: [] });
     const examples = Array.from({ length: 14 }, (_, index) => ({
-      ...{ endpoint: 'topics', id: `t${index}`, path: index === 0 ? '' : 'title', reason: 'is wrong' },
+      endpoint: 'topics',
+      id: `t${index}`,
+      path: index === 0 ? '' : 'title',
+      reason: 'is wrong',
     }));
     tally.merged(merged({ new: 14, known: 0, examples }));
     expect(tally.rejected).toMatchObject({ new: 14, known: 1 });
@@ -61,20 +64,5 @@ describe('RunTally', () => {
       { endpoint: 'topics', entityId: 't0', message: 'the item: is wrong', hint: null },
       { endpoint: 'topics', entityId: 't1', message: 'title: is wrong', hint: null },
     ]);
-  });
-
-  test('an attempt as a row: what did not come is null', () => {
-    expect(requestRecord(attempt({ status: undefined, errorKind: 'reset' }))).toMatchObject({
-      endpoint: 'topics',
-      path: '/topics',
-      status: null,
-      error: 'reset',
-      requestId: null,
-    });
-    expect(requestRecord(attempt({ requestId: 'r-1' }))).toMatchObject({
-      status: 200,
-      error: null,
-      requestId: 'r-1',
-    });
   });
 });

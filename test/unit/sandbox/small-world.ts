@@ -1,4 +1,4 @@
-import { archiveTopic } from '../../../src/sandbox/world/changes/index.js';
+import { changes } from '../../../src/sandbox/world/changes/index.js';
 import { defaultSizes, generate } from '../../../src/sandbox/world/generate.js';
 import type {
   StoredCompany,
@@ -10,7 +10,13 @@ import type {
 /** Small enough to be generated many times, large enough to contain every kind of entity. */
 export const smallSizes: WorldSizes = {
   ...defaultSizes,
-  ...{ topics: 40, people: 90, companies: 12, messages: 700, channels: 8, stories: 6, templates: 3 },
+  topics: 40,
+  people: 90,
+  companies: 12,
+  messages: 700,
+  channels: 8,
+  stories: 6,
+  templates: 3,
 };
 const made = generate({ ...smallSizes, topics: 12, people: 30, companies: 6, messages: 150 });
 
@@ -21,7 +27,7 @@ export function smallWorld() {
   const [exports, login, archived] = [...world.topics.values()].filter(
     ({ graphStatus, groupIds, migrated }) => graphStatus === 'active' && groupIds.length > 0 && !migrated,
   ) as [StoredTopic, StoredTopic, StoredTopic];
-  archiveTopic(world, { topicId: archived.id, reason: 'answered in the docs' }, colleague);
+  changes.archiveTopic(world, { topicId: archived.id, reason: 'answered in the docs' }, colleague);
   Object.assign(exports, { priority: 'default', lifecycleState: null });
   const merged = new Set(world.merges.map(({ targetId }) => targetId));
   const [ada, bob, other] = [...world.people.values()].filter(

@@ -27,5 +27,5 @@ it('names entities that exist, and none of one that does not', () => {
   const { data } = ask('topic_people', { topicId: exports.id }) as { data: { id: string }[] };
   expect(data.map(({ id }) => small.world.people.has(id))).toEqual([true, true]);
   expect(ask('topic_people', { topicId: exports.id })).toEqual({ data });
-  expect(() => ask('topic_people', { topicId: 'x' })).toThrow('Topic x');
+  expect(() => ask('topic_people', { topicId: 'x' })).toThrow('topic x');
 });

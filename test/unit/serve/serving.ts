@@ -9,10 +9,20 @@ import type { RunRecord, ScheduleView } from '../../../src/serve/schedule/record
 export const now = Date.parse('2026-11-20T10:15:00.000Z');
 
 export const night: StoredRun = {
-  ...{ run_id: '20261120T030112000Z-4f2a', command: 'sync', outcome: 'done', exit_code: 0, error: null },
-  ...{ started_at: '2026-11-20T03:01:12.000Z', ended_at: '2026-11-20T03:43:02.000Z' },
-  ...{ requests: 4_120, rate_limited: 0, rejected: 3, left_due: 1_204 },
-  ...{ rows_new: 1_204, rows_changed: 322, rows_removed: 7 },
+  run_id: '20261120T030112000Z-4f2a',
+  command: 'sync',
+  outcome: 'done',
+  exit_code: 0,
+  error: null,
+  started_at: '2026-11-20T03:01:12.000Z',
+  ended_at: '2026-11-20T03:43:02.000Z',
+  requests: 4_120,
+  rate_limited: 0,
+  rejected: 3,
+  left_due: 1_204,
+  rows_new: 1_204,
+  rows_changed: 322,
+  rows_removed: 7,
 };
 
 const bound = 0.05;
@@ -28,25 +38,44 @@ const someContents: Contents = {
     night,
     {
       ...night,
-      ...{ run_id: '20261119T160000000Z-11aa', command: 'push', outcome: 'failed', exit_code: 1 },
-      ...{ started_at: '2026-11-19T16:00:00.000Z', ended_at: '2026-11-19T16:30:04.000Z' },
-      ...{ requests: 12, rows_new: 0, rows_changed: 0, rows_removed: 0, left_due: null },
+      run_id: '20261119T160000000Z-11aa',
+      command: 'push',
+      outcome: 'failed',
+      exit_code: 1,
+      started_at: '2026-11-19T16:00:00.000Z',
+      ended_at: '2026-11-19T16:30:04.000Z',
+      requests: 12,
+      rows_new: 0,
+      rows_changed: 0,
+      rows_removed: 0,
+      left_due: null,
       error: 'the API has been unavailable for 30 min',
     },
   ],
   left: { run_id: night.run_id, due: 1_204, requests: 1_310, minutes: 11.4, complete: true },
-  ...{ userViews: [], publishedFiles: [], lists: [], children: [], failing: [], spent: [], fused: [] },
+  userViews: [],
+  publishedFiles: [],
+  lists: [],
+  children: [],
+  failing: [],
+  spent: [],
+  fused: [],
   rows: { topics: 412, people: 9_210, messages: 120_344 },
   rejected: [
     {
-      ...{ endpoint: 'people', records: 3, last_seen_at: '2026-11-20T03:02:00.000Z' },
+      endpoint: 'people',
+      records: 3,
+      last_seen_at: '2026-11-20T03:02:00.000Z',
       example: 'email: Invalid input: expected string, received number',
     },
   ],
   drift: [
     {
-      ...{ endpoint: 'topics', path: '$.sentiment.score', kind: 'unknown_field' },
-      ...{ occurrences: 412, first_seen_at: '2026-11-02T03:00:00.000Z' },
+      endpoint: 'topics',
+      path: '$.sentiment.score',
+      kind: 'unknown_field',
+      occurrences: 412,
+      first_seen_at: '2026-11-02T03:00:00.000Z',
     },
   ],
 };
@@ -66,7 +95,6 @@ export const someFacts = {
     { resource: 'companies', at: null, objectiveMinutes: 1440 },
     { resource: 'stories', at: '2026-11-20T03:10:00.000Z', objectiveMinutes: null },
   ],
-  verified: { at: '2026-11-18T03:05:00.000Z', seconds: 9, outcome: 'equal', problem: null, differences: [] },
   spending: { held: 37, limit: 120, windowMs: 60_000 },
   spent: {
     sliceMinutes: 10,
@@ -81,46 +109,79 @@ export const someFacts = {
 } satisfies Facts;
 
 export const someRun: RunRecord = {
-  ...{ job: 'nightly', trigger: 'schedule', outcome: 'done', exitCode: 0, dueAt: '2026-11-20T03:00:00.000Z' },
-  ...{ startedAt: night.started_at, endedAt: '2026-11-20T03:43:02.000Z', runIds: [night.run_id] },
+  job: 'nightly',
+  trigger: 'schedule',
+  outcome: 'done',
+  exitCode: 0,
+  dueAt: '2026-11-20T03:00:00.000Z',
+  startedAt: night.started_at,
+  endedAt: '2026-11-20T03:43:02.000Z',
+  runIds: [night.run_id],
   message: '4,120 requests, 1,204 new and 322 changed rows',
 };
 
 export const someSchedule: ScheduleView = {
   stopping: false,
   running: {
-    ...{ job: 'hourly-push', trigger: 'schedule', dueAt: '2026-11-20T10:10:00.000Z' },
-    ...{ since: '2026-11-20T10:10:04.000Z', outage: null },
+    job: 'hourly-push',
+    trigger: 'schedule',
+    dueAt: '2026-11-20T10:10:00.000Z',
+    since: '2026-11-20T10:10:04.000Z',
+    outage: null,
     progress: { phase: 'topic details', done: 120, total: 400 },
   },
   waiting: [
     {
-      ...{ job: 'export', trigger: 'manual', dueAt: null, since: '2026-11-20T10:14:00.000Z' },
-      ...{ progress: null, outage: null },
+      job: 'export',
+      trigger: 'manual',
+      dueAt: null,
+      since: '2026-11-20T10:14:00.000Z',
+      progress: null,
+      outage: null,
     },
   ],
   jobs: [
     {
-      ...{ name: 'nightly', run: 'sync+push', cron: '0 3 * * *', timezone: 'Europe/Berlin' },
-      ...{ nextAt: '2026-11-21T02:00:40.000Z', last: someRun, lastSuccessAt: someRun.endedAt },
+      name: 'nightly',
+      run: 'sync+push',
+      cron: '0 3 * * *',
+      timezone: 'Europe/Berlin',
+      nextAt: '2026-11-21T02:00:40.000Z',
+      last: someRun,
+      lastSuccessAt: someRun.endedAt,
       overdueSince: null,
     },
     {
-      ...{ name: 'hourly-push', run: 'push', cron: '10 * * * *', timezone: 'UTC' },
-      ...{ nextAt: '2026-11-20T11:10:00.000Z', last: null, lastSuccessAt: null },
+      name: 'hourly-push',
+      run: 'push',
+      cron: '10 * * * *',
+      timezone: 'UTC',
+      nextAt: '2026-11-20T11:10:00.000Z',
+      last: null,
+      lastSuccessAt: null,
       overdueSince: '2026-11-20T09:10:00.000Z',
     },
   ],
   history: [
     someRun,
     {
-      ...{ ...someRun, job: 'export', outcome: 'failed', exitCode: 1, runIds: [] },
-      ...{ startedAt: '2026-11-19T23:00:00.000Z', endedAt: '2026-11-19T23:00:04.000Z' },
+      ...someRun,
+      job: 'export',
+      outcome: 'failed',
+      exitCode: 1,
+      runIds: [],
+      startedAt: '2026-11-19T23:00:00.000Z',
+      endedAt: '2026-11-19T23:00:04.000Z',
       message: 'there is no warehouse in /data yet. Run signalhouse sync first.',
     },
     {
-      ...{ ...someRun, job: 'hourly-push', outcome: 'skipped', exitCode: null, runIds: [] },
-      ...{ startedAt: null, endedAt: '2026-11-19T22:10:00.000Z' },
+      ...someRun,
+      job: 'hourly-push',
+      outcome: 'skipped',
+      exitCode: null,
+      runIds: [],
+      startedAt: null,
+      endedAt: '2026-11-19T22:10:00.000Z',
       message: 'nightly has been running since 2026-11-19T22:00:00.000Z',
     },
   ],
@@ -128,7 +189,11 @@ export const someSchedule: ScheduleView = {
 
 /** A run as its page shows it. */
 export const someDetails: RunDetails = {
-  ...{ ...night, outcome: 'incomplete', exit_code: 3, program_version: '1.2.3', pid: 4711 },
+  ...night,
+  outcome: 'incomplete',
+  exit_code: 3,
+  program_version: '1.2.3',
+  pid: 4711,
   summary: {
     stoppedBy: null,
     requests: { total: 4_120, rateLimited: 0, byEndpoint: { topic: 402, person: 1_200, topics: 21 } },
@@ -139,12 +204,19 @@ export const someDetails: RunDetails = {
     },
     scans: [
       {
-        ...{ endpoint: 'companies', verified: true, complete: true, fused: true, note: null },
-        ...{ items: 40, totalCount: 40, missing: 60 },
+        endpoint: 'companies',
+        verified: true,
+        complete: true,
+        fused: true,
+        note: null,
+        items: 40,
+        totalCount: 40,
+        missing: 60,
       },
     ],
     rejected: {
-      ...{ new: 1, known: 2 },
+      new: 1,
+      known: 2,
       examples: [{ endpoint: 'people', entityId: 'p_1', message: 'email: Invalid input', hint: null }],
     },
     failures: [{ endpoint: 'topic_history', entityId: 't_9', message: 'HTTP 500', hint: null }],
@@ -157,13 +229,20 @@ export const someDetails: RunDetails = {
 
 /** Before the first sync has ended. */
 export const noFacts: Facts = {
-  ...{ ...someFacts, files: { worker: null, published: null }, publishedAt: null, contents: null, queue: {} },
+  ...someFacts,
+  files: { worker: null, published: null },
+  publishedAt: null,
+  contents: null,
+  queue: {},
   freshness: someFacts.freshness.map((one) => ({ ...one, at: null })),
   spending: { ...someFacts.spending, held: 0 },
   spent: {
     ...someFacts.spent,
     slices: someFacts.spent.slices.map(({ from }) => ({
-      ...{ from, requests: 0, rateLimited: 0, busiestMinute: 0 },
+      from,
+      requests: 0,
+      rateLimited: 0,
+      busiestMinute: 0,
     })),
   },
 };
@@ -181,7 +260,11 @@ export const wellSchedule: ScheduleView = { ...someSchedule, running: null, wait
 
 /** What nothing was ever planned in. */
 export const emptySchedule: ScheduleView = {
-  ...{ stopping: false, running: null, waiting: [], jobs: [], history: [] },
+  stopping: false,
+  running: null,
+  waiting: [],
+  jobs: [],
+  history: [],
 };
 
 /** Options of a server around examples; what a test is about, it hands in. */
@@ -194,7 +277,10 @@ export function serving(
   const { facts = () => Promise.resolve(someFacts), schedule, intake, report, ...rest } = more;
   const { run = async () => someDetails, metrics = new Metrics({ version: '1.2.3' }), ...options } = rest;
   const site: Site = {
-    ...{ intake, report, run, metrics },
+    intake,
+    report,
+    run,
+    metrics,
     facts: cacheFacts({ facts, log: silentLog, maxAgeMs: 0 }),
     schedule: { view: () => someSchedule, ask: async () => 'accepted', ...schedule },
   };

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readSheet as otherReader } from 'read-excel-file/node';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
 import { readSheet } from '../../../src/sheet/read.js';
@@ -7,7 +6,6 @@ import {
   inline,
   readBytes,
   refused,
-  table,
   textRow,
   workbook,
   workbookFiles,
@@ -120,17 +118,6 @@ describe('a workbook', () => {
     const grid = await readBytes(workbook({ rows, after }));
     expect(grid).toMatchObject({ columns: ['topic_id', 'priority'], headerRow: 3, rows: [{ number: 4 }] });
     expect(grid.notes.join()).toContain('A1:B1');
-  });
-
-  test('agrees with another reader on plain cells', async () => {
-    const bytes = workbook({
-      strings: ['<t>x</t>', '<t>y z</t>'],
-      formats: ['d/m/yy', 'mmm\\ yyyy', '#,##0', '"d"0'],
-      rows: `${textRow(1, 'a', 'b', 'c', 'd', 'e', 'f')}<row r="2"><c r="A2" t="s"><v>1</v></c>
-        <c r="B2" s="1"><v>40000</v></c><c r="C2" s="2"><v>45000.25</v></c><c r="D2" s="3"><v>40000</v></c>
-        <c r="E2" s="4"><v>7</v></c><c r="F2" t="b"><v>0</v></c></row>`,
-    });
-    expect(table(await readBytes(bytes))).toEqual(await otherReader(Buffer.from(bytes)));
   });
 });
 

@@ -48,7 +48,9 @@ describe('records', () => {
           typeof file === 'string'
             ? file
             : {
-                ...{ columns: file.columns, notes: file.notes, headerRow: file.headerRow - 1 },
+                columns: file.columns,
+                notes: file.notes,
+                headerRow: file.headerRow - 1,
                 rows: file.rows.map((row) => ({ ...row, number: row.number - 1 })),
                 ...(file.titles && {
                   titles: file.titles.map((row) => ({ ...row, number: row.number - 1 })),

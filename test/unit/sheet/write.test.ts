@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
-import { StorageError } from '../../../src/base/errors.js';
 import {
   type Cell,
   type GridRow,
@@ -33,7 +32,10 @@ const rows: Cell[][] = [
   ['t2', "'-5 °C & <b>\r\n\t_x0041_ \uFFFD 𝄞", 'high', true, long[1] ?? '', 0.1, 'high', true],
 ];
 const spec: SheetSpec = {
-  ...{ name: 'Topics', columns, rows, frozenColumns: 2 },
+  name: 'Topics',
+  columns,
+  rows,
+  frozenColumns: 2,
   howTo: ['How to use', 'Edit = save & push.'],
 };
 const keys = columns.map(({ key }) => key);
@@ -113,10 +115,6 @@ test.each(['.csv', '.xlsx'])('%s: too long text is cut, and control characters g
 });
 
 describe('the file', () => {
-  test('another ending is refused', async () => {
-    expect(await refused(writeSheet(join(folder(), 'a.ods'), spec))).toContain('must end in .xlsx or .csv');
-  });
-
   test('is not replaced without overwrite', async () => {
     const out = join(folder(), 'a.csv');
     writeFileSync(out, 'mine');
@@ -126,34 +124,8 @@ describe('the file', () => {
     expect(readFileSync(out, 'utf8')).toContain('topic_id');
   });
 
-  test.each(['.csv', '.xlsx'])(
-    '%s: rows that fail leave nothing behind, and what was there stays',
-    async (ending) => {
-      const dir = folder();
-      const out = join(dir, `a${ending}`);
-      writeFileSync(out, 'mine');
-      const failing = (async function* (): AsyncGenerator<Cell[]> {
-        yield ['t1'];
-        throw new Error('no more');
-      })();
-      await expect(writeSheet(out, { ...spec, rows: failing }, { overwrite: true })).rejects.toThrow(
-        'no more',
-      );
-      expect(readdirSync(dir)).toEqual([`a${ending}`]);
-      expect(readFileSync(out, 'utf8')).toBe('mine');
-    },
-  );
-
-  test.skipIf(!existsSync('/proc/self'))('a folder that cannot be written to', async () => {
-    // Nobody may make files there, not even root, for whom permissions mean nothing.
-    await expect(writeSheet('/proc/self/a.csv', spec)).rejects.toBeInstanceOf(StorageError);
-  });
-
-  test.skipIf(!existsSync('/dev/full'))('a full disk is named', async () => {
-    const out = join(folder(), 'a.csv');
-    const full = writeSheetFile(out, {}, async () => writeFileSync('/dev/full', 'x'));
-    await expect(full).rejects.toThrow(/^the disk is full/);
-    expect(existsSync(out)).toBe(false);
+  test('another ending is refused', async () => {
+    expect(await refused(writeSheet(join(folder(), 'a.ods'), spec))).toContain('must end in .xlsx or .csv');
   });
 });
 
@@ -167,7 +139,10 @@ describe('a workbook for programs', () => {
     return { files: parts(out), written };
   }
   const one = (rows: TableSheet['rows'], more: Partial<TableSheet> = {}): TableSheet => ({
-    ...{ name: 'one', columns: [{ key: '=key', type: 'text' }], rows, exactText: true },
+    name: 'one',
+    columns: [{ key: '=key', type: 'text' }],
+    rows,
+    exactText: true,
     ...more,
   });
 
@@ -186,12 +161,21 @@ describe('a workbook for programs', () => {
     expect(files['xl/workbook.xml']).toContain(`localSheetId="1">'it''s'!$1:$1<`);
   });
 
+  test('refuses more columns than a sheet can have', async () => {
+    const columns = Array.from({ length: 16_385 }, (_, at): SheetColumn => ({ key: `c${at}`, type: 'text' }));
+    expect(await refused(workbookOf(one([], { columns })))).toContain('more than 16,384 columns');
+  });
+
   test('has dates that a spreadsheet program counts, and others as text', async () => {
     const days = ['1899-12-31', '1900-02-28', '1900-03-01', '9999-12-31'].map((day) => [new Date(day)]);
     const { files } = await workbookOf(one(days, { columns: [{ key: 'day', type: 'date' }] }));
     const cells = [...(files['xl/worksheets/sheet1.xml'] ?? '').matchAll(/<(?:v|t)>([^<]*)</g)];
     expect(cells.map(([, text]) => text)).toEqual([
-      ...['day', '1899-12-31T00:00:00.000Z', '1900-02-28T00:00:00.000Z', '61', '2958465'],
+      'day',
+      '1899-12-31T00:00:00.000Z',
+      '1900-02-28T00:00:00.000Z',
+      '61',
+      '2958465',
     ]);
   });
 });

@@ -35,9 +35,11 @@ test('a conversation is in a topic from the first answer that has it to the firs
     await warehouse.all(`SELECT concat_ws(' ', group_id, topic_id, day(first_seen_at), coalesce(day(last_seen_at)::VARCHAR, '-'),
     coalesce(previous_topic_id, '-'), reason) AS said FROM topic_group_versions ORDER BY group_id, first_seen_at`);
   expect(rows.map(({ said }) => said)).toEqual([
-    ...['g1 a 1 3 - or_earlier', 'g1 b 3 - a moved'],
+    'g1 a 1 3 - or_earlier',
+    'g1 b 3 - a moved',
     'g2 b 1 - - or_earlier',
-    ...['g3 a 2 5 - new', 'g3 b 6 - a merged'],
+    'g3 a 2 5 - new',
+    'g3 b 6 - a merged',
     'g4 late 2 - - or_earlier',
   ]);
 });

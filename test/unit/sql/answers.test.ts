@@ -65,22 +65,31 @@ describe('who waits', () => {
       source_url: null,
     });
     expect(rows[3]).toMatchObject({
-      ...{ waiting_hours: 1.5, is_vip: false, last_name: null, topic_priority: null },
+      waiting_hours: 1.5,
+      is_vip: false,
+      last_name: null,
+      topic_priority: null,
     });
     const unanswered = await all('FROM unanswered_groups ORDER BY group_id');
     expect(unanswered.map(({ group_id }) => group_id)).toEqual(never);
     expect(unanswered[0]).toMatchObject({
-      ...{ opened_at: new Date(day(3)), waiting_hours: 72, messages: 1, people: 1, is_vip: false },
+      opened_at: new Date(day(3)),
+      waiting_hours: 72,
+      messages: 1,
+      people: 1,
+      is_vip: false,
     });
     expect(unanswered[3]).toMatchObject({
-      ...{
-        title: 'Title of noted',
-        topic_id: 't',
-        topic_title: 'Title of t',
-        waiting_hours: 48,
-        is_vip: true,
-      },
-      ...{ messages: 2, people: 2, companies: 2, internal_notes: 1, community_answers: 1 },
+      title: 'Title of noted',
+      topic_id: 't',
+      topic_title: 'Title of t',
+      waiting_hours: 48,
+      is_vip: true,
+      messages: 2,
+      people: 2,
+      companies: 2,
+      internal_notes: 1,
+      community_answers: 1,
       last_message_at: new Date(day(1)),
     });
   });
@@ -350,6 +359,89 @@ describe('topics', () => {
       'done | uncounted | false | 2 | high | false | 1 | 0.5 | 0 | -',
       't | acme | true | 2 | default | true | 2 | 1 | 0 | -',
       't | beta | false | 1 | default | true | 1 | 1 | 0 | -',
+    ]);
+  });
+});
+
+describe('companies and people', () => {
+  test('company_health and companies_at_risk: who writes less than before while something is open, and which VIP waits', async () => {
+    const more = [
+      { id: 'gil', company: 'gamma' },
+      { id: 'dan', company: 'delta' },
+    ];
+    await stand.insert('companies', [
+      { id: 'gamma', name: 'Gamma' },
+      { id: 'delta', name: 'Delta', is_vip: true },
+      { id: 'gone', name: 'Gone', deleted_at: day(1) },
+    ]);
+    for (const { id, company } of more) {
+      await stand.insert('people', [{ id, company_id: company }]);
+      await stand.insert('authors', [{ id: `a${id}`, source_name: 'slack', source_author_id: id }]);
+      await stand.insert('person_identities', [{ person_id: id, platform: 'slack', platform_id: id }]);
+    }
+    await stand.run("UPDATE topics SET priority = 'high'");
+    await talk(stand, 'old', 't', [by('vip', 50), by('ann', 40), by('staff', 39.5), by('ann', 39)]);
+    await talk(stand, 'answered', 't', [
+      by('ann', 10),
+      by('staff', day(10, 1)),
+      by('staff', 9, { is_internal: true }),
+    ]);
+    await talk(stand, 'beta', null, [by('bob', 5), by('bob', 4), by('bob', 3)]);
+    await talk(stand, 'archived', null, [by('gil', 70)]);
+    await stand.run("UPDATE groups SET archived_at = now() WHERE id = 'archived'");
+    await talk(stand, 'delta', null, [by('dan', 2)]);
+    const health = `company_id, is_vip, people_who_wrote AS wrote, messages, messages_last_28_days AS now, messages_28_days_before AS before,
+      days_silent, last_staff_reply_at, open_topics, urgent_topics, unanswered_groups, trend`;
+    expect(await lines(stand, `SELECT ${health} FROM company_health ORDER BY 1`)).toEqual([
+      'acme | true | 2 | 4 | 1 | 3 | 10 | 2026-03-05T13:00 | 1 | 1 | 0 | fading',
+      'beta | false | 1 | 3 | 3 | 0 | 3 | - | 1 | 1 | 1 | new',
+      'delta | true | 1 | 1 | 1 | 0 | 2 | - | 0 | 0 | 1 | new',
+      'gamma | false | 1 | 1 | 0 | 0 | 70 | - | 0 | 0 | 0 | silent',
+    ]);
+    const risk = 'company_id, reason, open_conversations, waiting_conversations, longest_wait_hours';
+    expect(await lines(stand, `SELECT ${risk} FROM companies_at_risk ORDER BY 1`)).toEqual([
+      'acme | fading | 2 | 1 | 936',
+      'delta | vip_waits | 0 | 1 | 48',
+    ]);
+  });
+
+  test('top_helpers: public answers to somebody else who asked from outside', async () => {
+    await talk(stand, 'g', 't', [
+      by('ann', 5),
+      by('bob', day(5, 1)),
+      by('staff', day(5, 2)),
+      by('staff', day(5, 3), { is_internal: true }),
+      by('ann', 4),
+      by('bot', 3),
+    ]);
+    await talk(stand, 'h', 't', [by('staff', 3), by('ann', 2), by('staff', day(2, 0.5))]);
+    await stand.insert('message_reactions', [
+      { message_id: 'g2', identifier: 'up', count: 2 },
+      { message_id: 'g2', identifier: 'ok', count: 1 },
+    ]);
+    const columns = `person_id, conversations_helped, people_helped, answers, first_answers, median_minutes_to_first_answer, reactions,
+      last_helped_at`;
+    expect(await lines(stand, `SELECT ${columns} FROM top_helpers ORDER BY 1`)).toEqual([
+      'bob | 1 | 1 | 1 | 1 | 60 | 3 | 2026-03-10T13:00',
+      'staff | 2 | 1 | 2 | 1 | 30 | 0 | 2026-03-13T12:30',
+    ]);
+  });
+
+  test('source_mix: what came from outside, by week and source', async () => {
+    await talk(stand, 'g', 't', [
+      by('ann', '2026-03-02T00:00:00Z'),
+      by('bob', '2026-03-03T10:00:00Z', { source_name: 'email' }),
+      by('staff', '2026-03-04T10:00:00Z'),
+      by('bot', '2026-03-05T10:00:00Z'),
+      by('vip', '2026-03-08T23:59:00Z'),
+      by('vip', '2026-03-09T00:00:00Z'),
+    ]);
+    const columns =
+      'week::VARCHAR AS week, source_name, messages, people, companies, conversations, round(share, 3)';
+    expect(await lines(stand, `SELECT ${columns} FROM source_mix ORDER BY 1, 2`)).toEqual([
+      '2026-03-02 | email | 1 | 1 | 1 | 1 | 0.333',
+      '2026-03-02 | slack | 2 | 2 | 1 | 1 | 0.667',
+      '2026-03-09 | slack | 1 | 1 | 1 | 1 | 1',
     ]);
   });
 });

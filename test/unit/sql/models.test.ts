@@ -12,7 +12,10 @@ beforeAll(async () => {
 beforeEach(() => stand.clear());
 
 const doc = (endpoint: string, id: string, at: number, body: object, parent?: string): Doc => ({
-  ...{ endpoint, id, at, body },
+  endpoint,
+  id,
+  at,
+  body,
   ...(parent !== undefined && { parent }),
 });
 

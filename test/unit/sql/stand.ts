@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
+import { projection, readModels, storedDocuments } from '../../../src/warehouse/load/models.js';
+import { sqlDir } from '../../../src/warehouse/sql.js';
+import { readMigrations } from '../../../src/warehouse/store/migrate.js';
 
 /**
  * The SQL files on a database of their own, without the loader: what a model makes of documents is the model's
  * business alone, and is tested on it alone.
  */
-
-const sqlDir = fileURLToPath(new URL('../../../sql/', import.meta.url));
 
 export interface Doc {
   endpoint: string;
@@ -21,38 +22,11 @@ export interface Doc {
 
 export type Row = Record<string, unknown>;
 
-export interface Model {
-  name: string;
-  table: string;
-  key: string[];
-  documents: string[] | undefined;
-  sql: string;
-}
-
-/** The files of a folder of sql/, in the order of their names. */
-function sqlFiles(folder: string): { name: string; sql: string }[] {
-  return readdirSync(`${sqlDir}${folder}`)
-    .sort()
-    .map((file) => ({
-      name: file.replace(/\.sql$/, ''),
-      sql: readFileSync(`${sqlDir}${folder}/${file}`, 'utf8'),
-    }));
-}
-
-export const models: Model[] = sqlFiles('models').map(({ name, sql }) => {
-  const header = (field: string) =>
-    new RegExp(`^-- ${field}: (.+)$`, 'm')
-      .exec(sql)?.[1]
-      ?.split(',')
-      .map((item) => item.trim());
-  return {
-    name,
-    sql,
-    table: header('table')?.[0] ?? '',
-    key: header('key') ?? [],
-    documents: header('documents'),
-  };
-});
+const views = readdirSync(join(sqlDir, 'views'))
+  .sort()
+  .map((file) => readFileSync(join(sqlDir, 'views', file), 'utf8'));
+const { documents, derived } = readModels();
+const models = [...documents, ...derived];
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 /** The time `at` seconds after the start, as a Date in the rows. */
@@ -73,14 +47,16 @@ async function makeStand() {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
   const connection = await instance.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
-  for (const { sql } of sqlFiles('migrations')) await connection.run(sql);
-  for (const { sql } of sqlFiles('views')) await connection.run(sql);
+  for (const { sql } of readMigrations()) await connection.run(sql);
+  for (const sql of views) await connection.run(sql);
   return {
     run: (sql: string) => connection.run(sql),
     all: (sql: string) => all(connection, sql),
     /** Deletes every document and row. */
     async clear(): Promise<void> {
-      const tables = [...models.map(({ table }) => table), 'topic_versions', 'raw.documents', 'ops.runs'];
+      const versions = ['topic_versions', 'company_versions', 'people_versions'];
+      const others = ['history_requests', 'raw.documents', 'ops.runs'];
+      const tables = [...models.map(({ table }) => table), ...versions, ...others];
       await connection.run(tables.map((table) => `DELETE FROM ${table}`).join(';\n'));
     },
     /** Stores documents, in order. */
@@ -104,7 +80,7 @@ async function makeStand() {
       appender.closeSync();
     },
     /** The rows of a model from all stored documents, in the order of their keys. */
-    project: (name: string) => all(connection, projection(name)),
+    project: (name: string) => all(connection, projected(name)),
     /** Inserts rows into a table; columns that are left out are NULL. */
     async insert(table: string, rows: readonly Row[]): Promise<void> {
       const byColumns = new Map<string, string[]>();
@@ -121,12 +97,11 @@ async function makeStand() {
 }
 
 /** A model's SELECT over every stored document of its kinds. */
-function projection(name: string): string {
+function projected(name: string): string {
   const model = models.find((it) => it.name === name);
   if (!model) throw new Error(`there is no model ${name}`);
-  const kinds = (model.documents ?? []).map((kind) => `'${kind}'`).join(', ');
-  const documents = kinds === '' ? '' : `WITH documents AS (FROM raw.documents WHERE endpoint IN (${kinds}))`;
-  return `${documents} SELECT * FROM (\n${model.sql}\n) ORDER BY ${model.key.join(', ')}`;
+  const from = model.from === 'documents' ? storedDocuments(model) : '';
+  return `SELECT * FROM (${projection(model, from)}) ORDER BY ${model.key.join(', ')}`;
 }
 
 async function all(connection: DuckDBConnection, sql: string): Promise<Row[]> {

@@ -152,8 +152,13 @@ describe('topic_as_of', () => {
   test('from the first version on: what a sync saw, and what the history records since', async () => {
     await stand.insert('topics', [topic('t', { ...known, priority: 'very_high' })]);
     const version = (from: number, to: number | null, but: Row) => ({
-      ...{ topic_id: 't', title: 'Title of t', graph_status: 'active', lifecycle_state: 'open' },
-      ...{ valid_from: day(from), valid_to: to === null ? null : day(to), ...but },
+      topic_id: 't',
+      title: 'Title of t',
+      graph_status: 'active',
+      lifecycle_state: 'open',
+      valid_from: day(from),
+      valid_to: to === null ? null : day(to),
+      ...but,
     });
     await stand.insert('topic_versions', [
       // The history has no record of this: it was fetched before.

@@ -29,13 +29,19 @@ export async function settle(stand: Stand): Promise<void> {
   await stand.insert(
     'people',
     cast.map(({ id, company, vip = false }) => ({
-      ...{ id, display_name: `Name of ${id}`, company_id: company, is_vip: vip },
+      id,
+      display_name: `Name of ${id}`,
+      company_id: company,
+      is_vip: vip,
     })),
   );
   await stand.insert(
     'authors',
     cast.map(({ id }) => ({
-      ...{ id: `a${id}`, source_name: 'slack', source_author_id: id, is_bot: id === 'bot' },
+      id: `a${id}`,
+      source_name: 'slack',
+      source_author_id: id,
+      is_bot: id === 'bot',
     })),
   );
   await stand.insert(
@@ -46,7 +52,11 @@ export async function settle(stand: Stand): Promise<void> {
   await stand.insert(
     'topic_people',
     cast.map(({ id }) => ({
-      ...{ topic_id: 't', person_id: id, is_staff: id === 'staff', is_bot: id === 'bot', synced_at: present },
+      topic_id: 't',
+      person_id: id,
+      is_staff: id === 'staff',
+      is_bot: id === 'bot',
+      synced_at: present,
     })),
   );
 }
@@ -67,7 +77,9 @@ export function topic(id: string, but: Row = {}): Row {
 
 /** What somebody said so many days before the present, or at a moment. */
 export const by = (who: string | null, at: number | string, but: Row = {}) => ({
-  ...{ by: who, at: typeof at === 'number' ? day(at) : at, but },
+  by: who,
+  at: typeof at === 'number' ? day(at) : at,
+  but,
 });
 
 /** Puts messages into a conversation of a topic (or of none), oldest first, named `<group>1`, `<group>2`, … */

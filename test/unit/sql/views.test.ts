@@ -13,6 +13,20 @@ beforeEach(() => settle(stand));
 const all = (sql: string) => stand.all(sql);
 const one = async (sql: string): Promise<Row> => (await all(sql))[0] ?? {};
 
+/** A record of the history of topic `t`. */
+const change = (id: string, at: string, changes: object, previous: object | null, but: Row = {}): Row => ({
+  id,
+  entity_type: 'topic',
+  entity_id: 't',
+  changed_at: at,
+  changed_by: 'user',
+  user_name: 'Ann',
+  operation: 'UPDATE',
+  changes,
+  previous_values: previous,
+  ...but,
+});
+
 describe('the clock of the data', () => {
   test('is the latest time in the data, without wrong clocks of sources', async () => {
     await talk(stand, 'g', 't', [
@@ -68,12 +82,18 @@ test('every view gives the same answer in any session time zone, also after a ch
       changes: '{"lifecycleState": "open"}',
     },
   ]);
+  await stand.insert('topics', [topic('gone', { deleted_at: day(1) })]);
+  await stand.insert('topic_versions', [
+    { topic_id: 't', valid_from: day(9), graph_status: 'archived', archived_at: day(10) },
+    { topic_id: 't', valid_from: day(8), graph_status: 'active', archived_at: null },
+  ]);
   const views = await all('SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL');
   const answers = async (timezone: string) => {
     await stand.run(`SET TimeZone = '${timezone}'`);
     const rows: [unknown, Row[]][] = [];
     for (const { view_name } of views) rows.push([view_name, await all(`FROM ${view_name} ORDER BY ALL`)]);
-    rows.push(['backlog_as_of', await all(`FROM backlog_as_of('${day(0)}')`)]);
+    for (const call of [`backlog_as_of('${day(0)}')`, "changes_since('2026-03-01')"])
+      rows.push([call, await all(`FROM ${call} ORDER BY ALL`)]);
     await stand.run("SET TimeZone = 'UTC'");
     return rows;
   };
@@ -130,10 +150,16 @@ describe('who is who', () => {
     const roles = `SELECT person_id, company_id, CASE WHEN is_staff THEN 'staff' END AS staff, CASE WHEN is_bot THEN 'bot' END AS bot,
       CASE WHEN is_vip THEN 'vip' END AS vip, CASE WHEN is_company_vip THEN 'of a vip' END AS of_vip FROM person_roles`;
     expect(await lines(stand, `${roles} ORDER BY person_id`)).toEqual([
-      ...['ann | acme | - | - | - | of a vip', 'bob | beta | - | - | - | -', 'bot | - | - | bot | - | -'],
-      ...['colleague | us | staff | - | - | -', 'eve | - | - | - | - | -', 'has-left | - | - | - | - | -'],
-      ...['only-in-topic | acme | - | - | - | of a vip', 'staff | us | staff | - | - | -'],
-      ...['taken-over | beta | - | - | - | -', 'vip | acme | - | - | vip | of a vip'],
+      'ann | acme | - | - | - | of a vip',
+      'bob | beta | - | - | - | -',
+      'bot | - | - | bot | - | -',
+      'colleague | us | staff | - | - | -',
+      'eve | - | - | - | - | -',
+      'has-left | - | - | - | - | -',
+      'only-in-topic | acme | - | - | - | of a vip',
+      'staff | us | staff | - | - | -',
+      'taken-over | beta | - | - | - | -',
+      'vip | acme | - | - | vip | of a vip',
     ]);
   });
 
@@ -155,7 +181,9 @@ describe('who is who', () => {
     ]);
     const ofAccounts = "FROM author_people WHERE author_id SIMILAR TO 'a[0-9]' ORDER BY ALL";
     expect(await lines(stand, `SELECT author_id, person_id, display_name ${ofAccounts}`)).toEqual([
-      ...['a1 | ann | Name of ann', 'a2 | eve | Name of eve', 'a3 | - | A stranger'],
+      'a1 | ann | Name of ann',
+      'a2 | eve | Name of eve',
+      'a3 | - | A stranger',
     ]);
   });
 
@@ -174,8 +202,11 @@ describe('who is who', () => {
     const found = await lines(stand, senders);
     await stand.run("SET TimeZone = 'UTC'");
     expect(found).toEqual([
-      ...['g1 | 2026-03-02 | external | ann', 'g2 | 2026-03-09 | staff | staff'],
-      ...['g3 | 2026-03-09 | bot | bot', 'g4 | 2026-03-09 | staff | bob', 'g5 | 2026-03-09 | external | -'],
+      'g1 | 2026-03-02 | external | ann',
+      'g2 | 2026-03-09 | staff | staff',
+      'g3 | 2026-03-09 | bot | bot',
+      'g4 | 2026-03-09 | staff | bob',
+      'g5 | 2026-03-09 | external | -',
     ]);
   });
 });
@@ -183,7 +214,9 @@ describe('who is who', () => {
 describe('backlog', () => {
   test('has what is open, whatever else is not known', async () => {
     const closed = [
-      ...[{ deleted_at: day(1) }, { archived_at: day(1) }, { merged_into_id: 't' }],
+      { deleted_at: day(1) },
+      { archived_at: day(1) },
+      { merged_into_id: 't' },
       ...['superseded', 'archived'].map((graph_status) => ({ graph_status })),
       ...['completed', 'dismissed'].map((lifecycle_state) => ({ lifecycle_state })),
       { detail_unavailable_reason: 'archived_in_v1_to_v2_migration' },
@@ -247,30 +280,19 @@ describe('activity by week', () => {
     const counts = 'messages, people, companies, conversations, staff_messages, bot_messages';
     const ofTopics = `SELECT topic_id, week::VARCHAR AS week, ${counts} FROM topic_weekly_activity ORDER BY week`;
     expect(await lines(stand, ofTopics)).toEqual([
-      ...['t | 2026-03-02 | 2 | 2 | 1 | 1 | 1 | 1', 't | 2026-03-09 | 1 | 1 | 1 | 1 | 0 | 0'],
+      't | 2026-03-02 | 2 | 2 | 1 | 1 | 1 | 1',
+      't | 2026-03-09 | 1 | 1 | 1 | 1 | 0 | 0',
     ]);
     const ofCompanies = `SELECT company_id, name, week::VARCHAR AS week, messages, people, conversations
       FROM company_weekly_activity ORDER BY week, name`;
     expect(await lines(stand, ofCompanies)).toEqual([
-      ...['acme | Acme | 2026-03-02 | 3 | 2 | 2', 'beta | Beta | 2026-03-09 | 1 | 1 | 1'],
+      'acme | Acme | 2026-03-02 | 3 | 2 | 2',
+      'beta | Beta | 2026-03-09 | 1 | 1 | 1',
     ]);
   });
 });
 
 describe('history', () => {
-  const change = (id: string, at: string, changes: object, previous: object | null, but: Row = {}): Row => ({
-    id,
-    entity_type: 'topic',
-    entity_id: 't',
-    changed_at: at,
-    changed_by: 'user',
-    user_name: 'Ann',
-    operation: 'UPDATE',
-    changes,
-    previous_values: previous,
-    ...but,
-  });
-
   test('transitions of lifecycle and priority, from the previous values or the previous record', async () => {
     await stand.insert('topics', [topic('deleted', { deleted_at: day(1) })]);
     await stand.insert('history', [
@@ -292,11 +314,15 @@ describe('history', () => {
     ]);
     const states = 'history_id, from_state, to_state, days_in_from_state FROM lifecycle_transitions';
     expect(await lines(stand, `SELECT ${states} ORDER BY 1`)).toEqual([
-      ...['1 | - | open | -', '2 | open | in_progress | 10', '5 | in_progress | - | 3'],
+      '1 | - | open | -',
+      '2 | open | in_progress | 10',
+      '5 | in_progress | - | 3',
     ]);
     const priorities = 'history_id, from_priority, to_priority, direction FROM priority_transitions';
     expect(await lines(stand, `SELECT ${priorities} ORDER BY 1`)).toEqual([
-      ...['1 | - | default | -', '3 | default | very_high | raised', '5 | very_high | low | lowered'],
+      '1 | - | default | -',
+      '3 | default | very_high | raised',
+      '5 | very_high | low | lowered',
     ]);
   });
 
@@ -360,8 +386,101 @@ describe('history', () => {
       'topic | t | Title of t | messages deleted | 1 | -',
       'topic | t | Title of t | messages edited | 1 | -',
       'topic | t | Title of t | older messages | 2 | -',
-      'topic | t | Title of t | updated | archivedAt: nothing -> nothing, keywords: nothing -> ["a"], priority: low -> high | Ann',
+      'topic | t | Title of t | updated | archived_at: nothing -> nothing, keywords: nothing -> ["a"], priority: low -> high | Ann',
     ]);
+  });
+});
+
+describe('what is different since a day', () => {
+  const since = (
+    moment: string,
+    columns = 'entity_type, entity_id, field, old_value, new_value, changed_by, source',
+  ) => lines(stand, `SELECT ${columns} FROM changes_since('${moment}') ORDER BY ALL`);
+
+  test('one row per field, from its first to its last value, with who changed it last', async () => {
+    await stand.insert('history', [
+      change('1', day(9), { priority: 'low' }, { priority: 'default' }),
+      change('2', day(5), { priority: 'high', lifecycleState: 'open' }, { priority: 'low' }),
+      change('3', day(4), { priority: 'very_high' }, { priority: 'high' }, { user_name: 'Bob' }),
+      change('4', day(3), { issueType: 'bug' }, { issueType: 'question' }),
+      change('5', day(2), { issueType: 'question' }, { issueType: 'bug' }),
+      change('6', day(1), {}, null, { operation: 'INSERT', entity_type: 'company', entity_id: 'acme' }),
+    ]);
+    await stand.insert('history_requests', [{ history_id: '2', requested_by: 'kim' }]);
+    expect(await since(day(6))).toEqual([
+      `company | acme | created_at | - | ${day(1)} | Ann | history`,
+      'topic | t | lifecycle_state | - | open | kim | history',
+      'topic | t | priority | low | very_high | Bob | history',
+    ]);
+    // The value before a record that does not say it is that of the record before.
+    await stand.run("UPDATE history SET previous_values = NULL WHERE id = '3'");
+    expect(await since(day(4))).toEqual([
+      `company | acme | created_at | - | ${day(1)} | Ann | history`,
+      'topic | t | priority | high | very_high | Bob | history',
+    ]);
+  });
+
+  test('versions say what the history does not, and only that', async () => {
+    const version = (ago: number, but: Row) => ({
+      topic_id: 't',
+      valid_from: day(ago),
+      graph_status: 'active',
+      ...but,
+    });
+    await stand.insert('topic_versions', [
+      version(9, { priority: 'low', message_count: 1, archived_at: day(20) }),
+      version(5, { priority: 'high', message_count: 2, archived_at: day(20) }),
+      version(4, { priority: 'default', message_count: 3, archived_at: null }),
+    ]);
+    await stand.insert('history', [change('1', day(6), { priority: 'high' }, { priority: 'low' })]);
+    expect(await since(day(7))).toEqual([
+      `topic | t | archived_at | ${day(20)} | - | - | versions`,
+      'topic | t | message_count | 1 | 3 | - | versions',
+      'topic | t | priority | low | default | - | versions',
+    ]);
+    // The sync found on the fifth day what had happened on the sixth.
+    expect(await since(day(5), 'field, old_value')).toEqual([
+      `archived_at | ${day(20)}`,
+      'message_count | 1',
+      'priority | high',
+    ]);
+    // What comes with the first detail was not known before.
+    await stand.insert('topic_versions', [
+      { topic_id: 'new', valid_from: day(4) },
+      { topic_id: 'new', valid_from: day(3), graph_status: 'archived', archived_at: day(20) },
+    ]);
+    expect(await lines(stand, "SELECT field FROM field_changes WHERE entity_id = 'new'")).toEqual([]);
+    // The same by a clock of the service that is some minutes ahead.
+    await stand.run(`UPDATE history SET changed_at = '${day(5, 0.1)}'`);
+    const found = "SELECT source, new_value FROM field_changes WHERE field = 'priority' ORDER BY changed_at";
+    expect(await lines(stand, found)).toEqual(['history | high', 'versions | default']);
+  });
+
+  test('tombstones say what is gone, and versions what came back', async () => {
+    await stand.insert('topics', [topic('gone', { deleted_at: day(2), deleted_reason: 'why' })]);
+    await stand.insert('companies', [{ id: 'c', deleted_at: day(2), merged_into_id: 'acme' }]);
+    await stand.insert('people_versions', [
+      { person_id: 'ann', valid_from: day(5), deleted_at: day(6) },
+      { person_id: 'ann', valid_from: day(2), deleted_at: null },
+      { person_id: 'bob', valid_from: day(5) },
+      { person_id: 'bob', valid_from: day(2), deleted_at: day(2) },
+    ]);
+    expect(await since(day(2))).toEqual([
+      `company | c | deleted_at | - | ${day(2)} | - | tombstones`,
+      'company | c | merged_into_id | - | acme | - | tombstones',
+      `person | ann | deleted_at | ${day(6)} | - | - | versions`,
+      `topic | gone | deleted_at | - | ${day(2)} | - | tombstones`,
+      'topic | gone | deleted_reason | - | why | - | tombstones',
+    ]);
+  });
+
+  test('a day means its start in UTC, a moment itself', async () => {
+    await stand.insert('history', [change('1', '2026-03-10T00:00:00Z', { priority: 'low' }, null)]);
+    const found = async (moment: string) => (await since(moment)).length;
+    expect(await found('2026-03-10')).toBe(1);
+    expect(await found('2026-03-11')).toBe(0);
+    expect(await found('2026-03-10 00:00:01')).toBe(0);
+    expect(await found('2026-03-10T01:00:00+01:00')).toBe(1);
   });
 });
 

@@ -111,18 +111,29 @@ class Conversations {
 
   #json({ id, author, minute, content }: StoredMessage): object {
     return {
-      ...{ id, content, createdAt: minutes(minute), deletedAt: null, editedAt: null, isInternal: false },
-      ...{
-        metadata: null,
-        replyToId: null,
-        threadId: null,
-        sourceMessageId: id,
-        sourceMessageType: 'message',
-      },
-      ...{ sourceName: 'chat', sourceReplyToId: null, sourceThreadId: null, sourceUrl: null, title: null },
+      id,
+      content,
+      createdAt: minutes(minute),
+      deletedAt: null,
+      editedAt: null,
+      isInternal: false,
+      metadata: null,
+      replyToId: null,
+      threadId: null,
+      sourceMessageId: id,
+      sourceMessageType: 'message',
+      sourceName: 'chat',
+      sourceReplyToId: null,
+      sourceThreadId: null,
+      sourceUrl: null,
+      title: null,
       author: {
-        ...{ id: `${this.id}-${author}`, displayName: author, isBot: false, sourceAvatarUrl: null },
-        ...{ sourceAuthorId: `${this.id}-${author}`, sourceName: 'chat' },
+        id: `${this.id}-${author}`,
+        displayName: author,
+        isBot: false,
+        sourceAvatarUrl: null,
+        sourceAuthorId: `${this.id}-${author}`,
+        sourceName: 'chat',
       },
       reactions: [],
     };
@@ -163,7 +174,11 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     body: object,
     parentId: string | null = null,
   ): Document => ({
-    ...{ endpoint, id, parentId, fetchedAt: setUp.at, answerNo: setUp.no },
+    endpoint,
+    id,
+    parentId,
+    fetchedAt: setUp.at,
+    answerNo: setUp.no,
     body: JSON.stringify({ id, ...body }),
   });
   const documents = lists.flatMap(({ id, item }) => {

@@ -16,6 +16,7 @@ import {
   sweepNote,
   sweepPerDay,
   type Task,
+  wholeChild,
 } from '../../../src/sync/due.js';
 import { explainDue } from '../../../src/sync/explain-due.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
@@ -57,7 +58,17 @@ async function fingerprints(endpoint: ChildName): Promise<Map<string, string>> {
   return new Map(tasks.map(({ entityId, fingerprint }) => [entityId, fingerprint]));
 }
 
-function covered(endpoint: ChildName, entityId: string, more: Partial<Coverage>): Coverage {
+/** Marks what is due of these as fetched, with what its parent shows now. */
+async function fetch(endpoints: readonly ChildName[], more: Partial<Coverage> = {}): Promise<void> {
+  const tasks = await dueOf(...endpoints);
+  const good = { answerNo: 2, ...more };
+  await load(
+    [],
+    tasks.map(({ child, entityId, fingerprint }) => covered(child.name, entityId, { fingerprint, ...good })),
+  );
+}
+
+function covered(endpoint: string, entityId: string, more: Partial<Coverage>): Coverage {
   const good = {
     fetchedAt: daysAgo(1),
     answerNo: 1,
@@ -128,7 +139,9 @@ describe('due', () => {
         .filter(({ tries }) => tries > tried)
         .map(({ id, reason, days }) =>
           covered('topic_groups', id, {
-            ...{ fingerprint: known.get(id) ?? '', reason, fetchedAt: daysAgo(days) },
+            fingerprint: known.get(id) ?? '',
+            reason,
+            fetchedAt: daysAgo(days),
             error: reason.endsWith('contradicted') ? 'names less' : null,
           }),
         );
@@ -155,19 +168,15 @@ describe('due', () => {
       'became null': { ...before, messageCount: null },
     };
     await load(Object.keys(later).map((id) => item('topics', id, before)));
-    const known = await fingerprints('topic_groups');
-    await load(
-      Object.entries(later).map(([id, body]) => item('topics', id, body)),
-      Object.keys(later).map((id) => covered('topic_groups', id, { fingerprint: known.get(id) ?? '' })),
-    );
+    await fetch(['topic_groups'], { answerNo: 1 });
+    await load(Object.entries(later).map(([id, body]) => item('topics', id, body)));
     const changed = ['another value', 'appeared', 'became null', 'vanished'].map((id) => `${id} changed`);
     expect(brief(await dueOf('topic_groups')).sort()).toEqual(changed);
   });
 
   test('what a clock that was ahead fetched in the future is swept as if it was fetched when that was noticed', async () => {
     await load([item('topics', 't')]);
-    const fingerprint = (await fingerprints('topic')).get('t') ?? '';
-    await load([], [covered('topic', 't', { fingerprint, fetchedAt: daysAgo(-400) })]);
+    await fetch(['topic'], { fetchedAt: daysAgo(-400) });
     expect(await dueOf('topic')).toEqual([]);
     await clampTimes({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
     const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
@@ -178,11 +187,7 @@ describe('due', () => {
   test('the sweep is spread between half and all of the age', async () => {
     const ids = Array.from({ length: 300 }, (_, index) => `t${index}`);
     await load(ids.map((id) => item('topics', id)));
-    const fingerprint = await fingerprints('topic');
-    await load(
-      [],
-      ids.map((id) => covered('topic', id, { fingerprint: fingerprint.get(id) ?? '' })),
-    );
+    await fetch(['topic']);
     const swept = async (days: number) => {
       await warehouse.run('UPDATE ops.coverage SET fetched_at = $1', [daysAgo(days)]);
       return (await dueOf('topic')).length;
@@ -199,10 +204,7 @@ describe('due', () => {
     const detail = (count: number) => item('topic', 'left', { eventCount: count });
     const left = item('topic_presence', 'left', { deletedAt: null, unlistedSince: '2026-01-01T00:00:00Z' });
     const found = () => dueOf('topic', 'topic_groups');
-    const fetched = async (more: Partial<Coverage> = {}) => {
-      const [{ fingerprint = '' } = {}] = await dueOf('topic_groups');
-      await load([], [covered('topic_groups', 'left', { fingerprint, ...more })]);
-    };
+    const fetched = (more: Partial<Coverage> = {}) => fetch(['topic_groups'], { answerNo: 1, ...more });
     await load([lists(1), detail(1)]);
     await fetched();
     expect(brief(await dueOf('topic_groups'))).toEqual([]);
@@ -223,22 +225,14 @@ describe('due', () => {
   });
 
   test('what went with a tombstone is fetched again where it is back', async () => {
-    const covers = (endpoint: ChildName, id: string, fingerprint: string | undefined) =>
-      covered(endpoint, id, { fingerprint: fingerprint ?? '', answerNo: 2 });
     await load([item('topics', 'talk'), item('people', '1'), item('people', '2')]);
-    const [people, persons] = [await fingerprints('topic_people'), await fingerprints('person')];
-    await load(
-      [
-        // The answers about the topic and about the person 1 came before that about the person 2.
-        { ...item('topic_persons', '1'), parentId: 'talk', answerNo: 1 },
-        { ...item('person_companies', '7'), parentId: '1', answerNo: 1 },
-        { ...item('person_companies', '8'), parentId: '2', answerNo: 3 },
-      ],
-      [
-        covers('topic_people', 'talk', people.get('talk')),
-        ...['1', '2'].map((id) => covers('person', id, persons.get(id))),
-      ],
-    );
+    await fetch(['topic_people', 'person']);
+    await load([
+      // The answers about the topic and about the person 1 came before that about the person 2.
+      { ...item('topic_persons', '1'), parentId: 'talk', answerNo: 1 },
+      { ...item('person_companies', '7'), parentId: '1', answerNo: 1 },
+      { ...item('person_companies', '8'), parentId: '2', answerNo: 3 },
+    ]);
     expect(brief(await dueOf('topic_people', 'person'))).toEqual(['2 changed']);
     await load([
       { ...item('topic_persons', '2'), parentId: 'talk', answerNo: 3 },
@@ -275,8 +269,7 @@ describe('due', () => {
   test('a template whose schedule changed: its list and its detail are combined, and would mix two kinds of schedules', async () => {
     const listed = (schedule: object) => item('automation_templates', 'weekly', { schedule });
     await load([listed({ type: 'cron', expr: '0 3 * * *' })]);
-    const fingerprint = (await fingerprints('automation_template')).get('weekly') ?? '';
-    await load([], [covered('automation_template', 'weekly', { fingerprint })]);
+    await fetch(['automation_template'], { answerNo: 1 });
     expect(await dueOf('automation_template')).toEqual([]);
     await load([{ ...listed({ type: 'rrule', rrule: 'FREQ=DAILY' }), answerNo: 2 }]);
     expect(brief(await dueOf('automation_template'))).toEqual(['weekly changed']);
@@ -284,8 +277,7 @@ describe('due', () => {
 
   test('the history of a company after a push of what its list does not show', async () => {
     await load([item('companies', '7'), item('company', '7')]);
-    const fingerprint = (await fingerprints('company_history')).get('7') ?? '';
-    await load([], [covered('company_history', '7', { fingerprint, answerNo: 2 })]);
+    await fetch(['company_history']);
     expect(await dueOf('company_history')).toEqual([]);
     await load([{ ...item('company', '7', { connections: { phone: '1' } }), answerNo: 3 }]);
     expect(await dueOf('company_history')).toEqual([]);
@@ -296,15 +288,13 @@ describe('due', () => {
   test('the accounts of two people who exchanged some, when a topic shows it', async () => {
     const ids = ['1', '2', '3'];
     await load(ids.map((id) => item('people', id)));
-    const fingerprint = await fingerprints('person_identities');
-    const covers = (id: string) =>
-      covered('person_identities', id, { fingerprint: fingerprint.get(id) ?? '', answerNo: 2 });
     const owns = (id: string) => ({ ...item('person_identities', `slack:U${id}`), parentId: id });
     const seen = (id: string, of: string, answerNo: number) => {
       const body = { identities: [{ platform: 'slack', platformId: `U${of}` }] };
       return { ...item('topic_people', id, body), parentId: 'talk', answerNo };
     };
-    await load([...ids.map(owns), seen('1', '1', 1), seen('3', '3', 3)], ids.map(covers));
+    await fetch(['person_identities']);
+    await load([...ids.map(owns), seen('1', '1', 1), seen('3', '3', 3)]);
     expect(await dueOf('person_identities')).toEqual([]);
     await load([seen('1', '2', 3)]);
     expect(brief(await dueOf('person_identities'))).toEqual(['1 changed', '2 changed']);
@@ -367,47 +357,26 @@ test('countDue counts what due lists, and estimates the pages of conversations',
   expect(tasks.reduce((sum, { requests }) => sum + requests, 0)).toBe(17);
 });
 
-describe('the order', () => {
-  const task = fc.record({
-    child: fc.constantFrom(...children),
-    entityId: fc.constantFrom('a', 'b', 'c'),
-    reason: fc.constantFrom('never', 'changed', 'sweep') as fc.Arbitrary<Task['reason']>,
-    fingerprint: fc.constant(''),
-    hasFailed: fc.boolean(),
-    attempts: fc.constant(0),
-    updatedAt: fc.constant(null),
-    isUnanswered: fc.constant(false),
-    isEarly: fc.boolean(),
-    vip: fc.boolean(),
-    lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
-    wholeAt: fc.constant(null),
-    counters: fc.constant(null),
-    storedCounters: fc.constant(null),
-    lastReason: fc.constant(null),
-    requests: fc.constant(1),
-  });
-
-  test('never before changed before sweep, what is old by measurement alone last, then by weight, what failed last, VIPs, and last activity', () => {
-    fc.assert(
-      fc.property(fc.array(task), (tasks) => {
-        const rank = { never: 0, changed: 1, sweep: 2, check: 3, idle: 4 };
-        const place = (one: Task) => [
-          rank[one.reason],
-          one.isEarly ? 1 : 0,
-          one.child.weight,
-          one.hasFailed ? 1 : 0,
-          one.vip ? 0 : 1,
-          -(one.lastActivity === '' ? 0 : Date.parse(one.lastActivity)),
-        ];
-        const sorted = [...tasks].sort(byUrgency);
-        for (let index = 1; index < sorted.length; index += 1) {
-          const [before, after] = [place(sorted[index - 1] as Task), place(sorted[index] as Task)];
-          const first = before.findIndex((value, at) => value !== after[at]);
-          if (first >= 0) expect(before[first]).toBeLessThan(after[first] as number);
-        }
-      }),
-    );
-  });
+test('the order: never, changed, sweep; what is old by measurement alone last; then weight, failures, VIPs and last activity', () => {
+  const [heavy, light] = children.toSorted((a, b) => b.weight - a.weight).filter((_, at) => at < 2);
+  const of = (reason: Task['reason'], more: Partial<Task> = {}): Task => {
+    return { ...wholeChild, child: light!, entityId: 'x', reason, fingerprint: '', ...more };
+  };
+  const inOrder = [
+    of('never', { vip: true, lastActivity: '2026-02-01' }),
+    of('never', { vip: true, lastActivity: '2026-01-01' }),
+    of('never', { lastActivity: '2026-02-01' }),
+    of('never', { hasFailed: true, vip: true }),
+    of('never', { child: heavy!, vip: true }),
+    of('changed', { vip: true }),
+    of('sweep', { hasFailed: true }),
+    of('sweep', { isEarly: true, vip: true }),
+  ];
+  fc.assert(
+    fc.property(fc.shuffledSubarray(inOrder, { minLength: inOrder.length }), (tasks) => {
+      expect(tasks.toSorted(byUrgency)).toEqual(inOrder);
+    }),
+  );
 });
 
 describe('the sweep', () => {
@@ -474,7 +443,9 @@ describe('ages of what was checked', () => {
 
   test('are explained', async () => {
     expect((await explainDue(warehouse, own, 'young', serving, now))[0]).toMatchObject({
-      ...{ isDue: false, maxAgeDays: 10, measured: null },
+      isDue: false,
+      maxAgeDays: 10,
+      measured: null,
     });
     await checks(400, 200);
     const [young] = await explainDue(warehouse, own, 'young', serving, now);

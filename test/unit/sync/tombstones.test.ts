@@ -46,7 +46,10 @@ test('what belongs to an item goes with it, whether it has its own id or that of
   expect(
     staged.flatMap(({ removed }) => removed.map(({ endpoint, id }) => `${endpoint} ${id}`)).sort(),
   ).toEqual([
-    ...['company_activity 1', 'company_employees x1', 'company_groups x1', 'company_identities x1'],
+    'company_activity 1',
+    'company_employees x1',
+    'company_groups x1',
+    'company_identities x1',
     'person_companies 1',
   ]);
 });

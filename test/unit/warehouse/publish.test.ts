@@ -7,7 +7,6 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -19,6 +18,7 @@ import { kindsOfColumns, type PrivacySettings } from '../../../src/warehouse/pri
 import { openPublished } from '../../../src/warehouse/read/query.js';
 import { readFiles } from '../../../src/warehouse/read/status.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
+import { openFile } from '../../../src/warehouse/store/engine.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { canMount, makeReadOnly } from '../../support/small-disk.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
@@ -69,40 +69,20 @@ test('the snapshot has every table and comment, the views and the rows; readers 
   await warehouse.close();
 });
 
-test('ids of teams that no person has are told, once people are known', async () => {
-  const businessHours = { timezone: 'UTC', days: [], opens: '09:00', closes: '17:00' };
-  const analysis = {
-    businessHours,
-    serviceLevels: [],
-    teams: { support: ['p1', 'typo'], sales: ['former'] },
-  };
-  const warehouse = await open(await ready(), { analysis });
-  expect((await warehouse.publish()).unknownMembers).toEqual([]);
-  const merges = {
-    id: 'p1',
-    merges: [{ id: 'm', mergedAt: at(0), sourcePersons: [{ id: 'former', name: 'x' }] }],
-  };
-  const documents = [doc('people', 'p1', 0), doc('person_merges', 'p1', 0, merges)];
-  await loadBatch(warehouse, batchOf(runId, { documents }));
-  expect((await warehouse.publish()).unknownMembers).toEqual(['typo']);
-  await warehouse.close();
-});
-
 test('a column of attributes may have any name of ours: the views have their own, and the summary says where it is', async () => {
   const { tables, views } = kindsOfColumns();
   const ours = Object.values({ ...tables, ...views }).flatMap((columns) => Object.keys(columns));
   const names = [...new Set([...ours, 'cells', 'found_id', 'row_number'])].filter(
     (name) => name !== 'company_id',
   );
-  const columns = names.map((name) => ({ name, type: 'DOUBLE' as const }));
-  const row = { row: 2, company_id: 'c1', domain: null, cells: names.map((_, at) => String(at)) };
-  const readAttributes = async () => ({
-    file: 'attributes/companies.csv',
-    columns,
-    rows: [row],
-    problems: [],
-  });
-  const warehouse = await open(await ready(), { readAttributes });
+  const dir = await ready();
+  mkdirSync(join(dir, 'attributes'));
+  const lines = [
+    ['company_id', ...names],
+    ['c1', ...names.keys()],
+  ];
+  writeFileSync(join(dir, 'attributes/companies.csv'), lines.map((line) => line.join(',')).join('\n'));
+  const warehouse = await open(dir);
   await loadBatch(warehouse, batchOf(runId, { documents: [doc('companies', 'c1', 0, { name: 'Acme' })] }));
   const { attributes } = await warehouse.publish();
   expect(attributes?.companies).toBe(1);
@@ -216,23 +196,17 @@ describe('the log of a program that opened a published file for writing', () => 
   });
 });
 
-test('a live file that cannot be copied as it is is written anew', async () => {
+test('DuckDB 1.1.2 and later can read the files', async () => {
   const dir = await ready();
   const warehouse = await filled(dir);
-  const { execPath } = process;
-  const { PATH } = process.env;
-  process.execPath = join(dir, 'no-such-program');
-  process.env.PATH = dir;
-  try {
-    await warehouse.publish();
-  } finally {
-    process.execPath = execPath;
-    process.env.PATH = PATH;
-  }
-  const snapshot = await openPublished(dir, limits);
-  expect(await snapshot.all('SELECT id FROM topics')).toEqual([{ id: 't1' }]);
-  await snapshot.close();
+  await warehouse.publish();
   await warehouse.close();
+  for (const name of ['signals.duckdb', 'worker.duckdb']) {
+    const session = await openFile(join(dir, name), { ...limits, dataDir: dir, access: 'read' });
+    const version = "SELECT tags['storage_version'] AS version FROM duckdb_databases() WHERE NOT internal";
+    expect(await session.all(version)).toEqual([{ version: 'v1.0.0+' }]);
+    await session.close();
+  }
 });
 
 test.runIf(canMount)(
@@ -252,68 +226,3 @@ test.runIf(canMount)(
     await warehouse.close();
   },
 );
-
-describe('kept snapshots', () => {
-  const snapshots = (dir: string) => join(dir, 'snapshots');
-  const kept = (dir: string) => readdirSync(snapshots(dir)).sort();
-  const publishedOn = (dir: string, day: string) =>
-    utimesSync(published(dir), new Date(`${day}T10:00:00Z`), new Date(`${day}T10:00:00Z`));
-
-  test('a snapshot that still has what the API deleted long ago is removed, and no other one', async () => {
-    const dir = await ready();
-    const warehouse = await open(dir, { publishKeep: 5 });
-    const message = (deletedAt: string | null) =>
-      loadBatch(
-        warehouse,
-        batchOf(runId, {
-          documents: [
-            doc('messages', 'm1', deletedAt === null ? 0 : 9, { content: 'secret', deletedAt }, 'g1'),
-          ],
-        }),
-      );
-    await warehouse.publish();
-    publishedOn(dir, '2026-01-01');
-    await message(null);
-    await warehouse.publish();
-    publishedOn(dir, '2026-01-02');
-    await message('2026-01-02T12:00:00Z');
-    await warehouse.publish();
-    publishedOn(dir, '2026-01-03');
-    await warehouse.publish();
-    const days = ['2026-01-01', '2026-01-02', '2026-01-03'].map((day) => `signals-${day}.duckdb`);
-    expect(kept(dir)).toEqual(days);
-    const of = (day: string, before: string) =>
-      warehouse.expireSnapshots({
-        day,
-        age: { deleted: new Date(`${before}T00:00:00Z`), messages: null, people: null },
-      });
-    expect(await of('2026-01-03', '2026-01-02')).toEqual([]);
-    // Whatever its day. It was deleted after the snapshot of the second day, which has it all the same.
-    expect(await of('2026-01-01', '2026-01-03')).toEqual(['2026-01-03', '2026-01-02']);
-    // One that does not tell goes by its day.
-    writeFileSync(join(snapshots(dir), 'signals-2025-12-31.duckdb'), 'damaged');
-    expect(await of('2025-12-30', '2026-01-03')).toEqual([]);
-    expect(await of('2025-12-31', '2026-01-03')).toEqual(['2025-12-31']);
-    expect(kept(dir)).toEqual(['signals-2026-01-01.duckdb']);
-    await warehouse.close();
-  });
-
-  test('what a killed publication left goes; files of other names stay; nothing is kept while something is forgotten', async () => {
-    const dir = await ready();
-    const warehouse = await open(dir, { publishKeep: 1 });
-    mkdirSync(snapshots(dir));
-    for (const name of ['.unfinished-1.duckdb', 'mine.duckdb', 'signals-2026-01-01.duckdb'])
-      writeFileSync(join(snapshots(dir), name), name);
-    await warehouse.publish();
-    await warehouse.publish();
-    const today = statSync(published(dir)).mtime.toISOString().slice(0, 10);
-    expect(kept(dir)).toEqual(['mine.duckdb', `signals-${today}.duckdb`]);
-    const before = statSync(join(snapshots(dir), `signals-${today}.duckdb`)).ino;
-    await warehouse.run(
-      "INSERT INTO ops.audit (id, \"at\", action, pending) VALUES ('1', now(), 'forget', ['files'])",
-    );
-    await warehouse.publish();
-    expect(statSync(join(snapshots(dir), `signals-${today}.duckdb`)).ino).toBe(before);
-    await warehouse.close();
-  });
-});

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineChange, getOrThrow, newId, randomForWrite, tick } from '../history.js';
 import { accountId, messageUrl, sourceNamed } from '../organization.js';
-import type { Random } from '../random.js';
-import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from '../types.js';
+import type { StoredGroup, StoredMessage, World } from '../types.js';
+import { give } from './entities.js';
 
 const id = z.string();
 const messageId = id;
@@ -41,18 +41,15 @@ export const assignGroup = defineChange(
   (world, { groupId, topicId }) => {
     const group = getOrThrow(world.groups, 'group', groupId);
     if (group.topicId === topicId) return;
-    const next = topicId === null ? undefined : getOrThrow(world.topics, 'topic', topicId);
-    const before = world.topics.get(group.topicId ?? '');
+    const next = topicId === null ? null : getOrThrow(world.topics, 'topic', topicId);
     tick(world);
     touch(world, group);
-    if (before !== undefined) before.groupIds = before.groupIds.filter((id) => id !== groupId);
-    group.topicId = topicId;
-    next?.groupIds.push(groupId);
+    give(world, 'topic', groupId, next);
     touch(world, group);
   },
 );
 
-/** Adds a message now, at the end of its conversation. */
+/** Adds a message now, at the end of its conversation; the account may be in another source than the channel. */
 export const addMessage = defineChange(
   {
     groupId: id,
@@ -70,14 +67,28 @@ export const addMessage = defineChange(
     if (replyToId != null) getOrThrow(world.messages, 'message', replyToId);
     if (threadId != null) getOrThrow(world.messages, 'message', threadId);
     const createdAt = tick(world);
+    const random = randomForWrite(world, 'message');
+    const source = sourceNamed(author.sourceName);
+    const sourceMessageId = accountId(random, source.name);
     const message: StoredMessage = {
-      ...blankMessage(randomForWrite(world, 'message'), groupId, author, channel),
-      createdAt,
+      id: random.uuid(),
+      groupId,
+      authorId,
       content,
+      createdAt,
+      editedAt: null,
+      deletedAt: null,
       isInternal: isInternal ?? false,
+      metadata: null,
       replyToId: replyToId ?? null,
       threadId: threadId ?? null,
+      sourceMessageId,
+      sourceMessageType: source.messageType,
+      sourceName: source.name,
+      sourceUrl: messageUrl(source.name, channel, sourceMessageId),
       title: title ?? null,
+      quoteHighlights: [],
+      reactions: [],
     };
     world.messages.set(message.id, message);
     group.messageIds.push(message.id);
@@ -85,37 +96,6 @@ export const addMessage = defineChange(
     return message;
   },
 );
-
-/** A message without content, of an account that may be in another source than the channel. */
-export function blankMessage(
-  random: Random,
-  groupId: string,
-  author: StoredAuthor,
-  channel: StoredChannel,
-): StoredMessage {
-  const source = sourceNamed(author.sourceName);
-  const sourceMessageId = accountId(random, source.name);
-  return {
-    id: random.uuid(),
-    groupId,
-    authorId: author.id,
-    content: '',
-    createdAt: 0,
-    editedAt: null,
-    deletedAt: null,
-    isInternal: false,
-    metadata: null,
-    replyToId: null,
-    threadId: null,
-    sourceMessageId,
-    sourceMessageType: source.messageType,
-    sourceName: source.name,
-    sourceUrl: messageUrl(source.name, channel, sourceMessageId),
-    title: null,
-    quoteHighlights: [],
-    reactions: [],
-  };
-}
 
 /** Replaces the text of a message. Only the `updatedAt` of its topic shows it; people and companies show nothing. */
 export const editMessage = defineChange(
@@ -152,8 +132,7 @@ export const removeMessage = defineChange({ messageId }, (world, { messageId }) 
   }
   touch(world, group);
   if (group.messageIds.length > 0) return;
-  const topic = world.topics.get(group.topicId ?? '');
-  if (topic !== undefined) topic.groupIds = topic.groupIds.filter((other) => other !== group.id);
+  give(world, 'topic', group.id, null);
   world.groups.delete(group.id);
 });
 

@@ -1,18 +1,16 @@
 import { z } from 'zod';
 import {
-  bringBack,
   defineChange,
   getOrThrow,
-  merge,
   newDigits,
   newId,
   record,
   recordCreation,
-  takeOut,
   tick,
   update,
 } from '../history.js';
-import type { StoredCompany, StoredPerson, World } from '../types.js';
+import type { StoredAuthor, StoredCompany, StoredPerson } from '../types.js';
+import { give, merge, remove, restore } from './entities.js';
 
 /** Changes of people and companies. */
 
@@ -20,7 +18,7 @@ const id = z.string();
 const personId = id;
 const companyId = id;
 const sources = { sourceIds: z.array(id).min(1), targetId: id };
-/** What another system knows somebody or something as. */
+/** What another system knows a person or a company as. */
 const identity = {
   platform: z.string(),
   platformId: z.string(),
@@ -41,12 +39,12 @@ const personFields = z
   })
   .partial();
 
-/** Adds a person without accounts; without a display name, the part of the email address before the @ is used. */
+/** Adds a person without accounts. */
 export const createPerson = defineChange({ fields: personFields }, (world, { fields }, actor) => {
   const createdAt = tick(world);
   const person: StoredPerson = {
     id: newDigits(world),
-    displayName: fields.displayName ?? fields.primaryEmail?.split('@')[0] ?? 'Unknown',
+    displayName: fields.displayName ?? 'Unknown',
     avatarUrl: fields.avatarUrl ?? null,
     companyId: null,
     title: fields.title ?? null,
@@ -86,49 +84,32 @@ export const employ = defineChange(
 );
 
 /**
- * Merges people: "all identities, emails and company associations of the sources move to the target" (People). The
- * target keeps what it has; the sources are no longer listed and are 404 by id; the merge is recorded.
+ * Merges people: "all identities, emails and company associations of the sources move to the target" (People). The target
+ * keeps what it has.
  */
-export const mergePeople = defineChange(sources, (world, { sourceIds, targetId }, actor) =>
-  merge(world, 'person', world.people, sourceIds, targetId, actor, (source, target) => {
-    for (const id of source.authorIds) getOrThrow(world.authors, 'author', id).personId = target.id;
-    target.authorIds.push(...source.authorIds);
+export const mergePeople = defineChange(sources, (world, given, actor) =>
+  merge(world, 'person', given, actor, (source, target) => {
     target.primaryEmail ??= source.primaryEmail;
     target.title ??= source.title;
     target.connections = { ...source.connections, ...target.connections };
     target.companyId ??= source.companyId;
-    return source.displayName;
   }),
 );
 
-/** Deletes a person: not listed, 404 by id, and their accounts belong to nobody. */
-export const deletePerson = defineChange({ personId }, (world, { personId }, actor) => {
-  const person = getOrThrow(world.people, 'person', personId);
-  tick(world);
-  const deleted = { type: 'person', entity: person, members: person.authorIds } as const;
-  for (const authorId of person.authorIds) getOrThrow(world.authors, 'author', authorId).personId = null;
-  person.authorIds = [];
-  takeOut(world, world.people, deleted, { displayName: person.displayName }, actor);
-});
+/** Deletes a person: not listed, 404 by id, and their accounts belong to no person. */
+export const deletePerson = defineChange({ personId }, (world, { personId }, actor) =>
+  remove(world, 'person', personId, actor),
+);
 
-/**
- * Restores a deleted person, with the accounts that belong to nobody else by then and the company if it still exists.
- */
+/** Restores a deleted person, with the accounts that belong to no other person by then, and the company if it still exists. */
 export const restorePerson = defineChange({ personId }, (world, { personId }, actor) => {
-  const { entity: person, members } = bringBack(world, 'person', world.people, personId, actor);
+  const person = restore(world, 'person', personId, actor);
   if (!world.companies.has(person.companyId ?? '')) person.companyId = null;
-  for (const authorId of members) {
-    const author = world.authors.get(authorId);
-    if (author === undefined || author.personId !== null) continue;
-    author.personId = personId;
-    person.authorIds.push(authorId);
-  }
   return person;
 });
 
 /**
- * Links an account of a source to a person. An existing account moves to the person from anybody else; otherwise it is
- * created.
+ * Links an account of a source to a person. An existing account moves to the person from any other; otherwise it is created.
  */
 export const linkIdentity = defineChange({ personId, ...identity }, (world, given, actor) => {
   const { personId, platform, platformId, platformUsername } = given;
@@ -138,7 +119,7 @@ export const linkIdentity = defineChange({ personId, ...identity }, (world, give
   );
   if (existing?.personId === personId) return existing;
   tick(world);
-  const author = existing ?? {
+  const author: StoredAuthor = existing ?? {
     id: newId(world, 'author'),
     personId: null,
     displayName: platformUsername ?? null,
@@ -147,11 +128,8 @@ export const linkIdentity = defineChange({ personId, ...identity }, (world, give
     sourceAvatarUrl: null,
     sourceName: platform,
   };
-  const before = world.people.get(author.personId ?? '');
-  if (before !== undefined) before.authorIds = before.authorIds.filter((id) => id !== author.id);
   world.authors.set(author.id, author);
-  author.personId = personId;
-  person.authorIds.push(author.id);
+  give(world, 'person', author.id, person);
   record(world, 'person', personId, 'UPDATE', { identity: { platform, platformId } }, null, actor);
   return author;
 });
@@ -166,12 +144,12 @@ const companyFields = z
   })
   .partial();
 
-/** Adds a company without people; without a name it is named after its domain. */
+/** Adds a company without people. */
 export const createCompany = defineChange({ fields: companyFields }, (world, { fields }, actor) => {
   const createdAt = tick(world);
   const company: StoredCompany = {
     id: newDigits(world),
-    name: fields.name ?? fields.primaryDomain ?? 'Unknown',
+    name: fields.name ?? 'Unknown',
     primaryDomain: fields.primaryDomain ?? null,
     logoUrl: fields.logoUrl ?? null,
     isVip: fields.isVip ?? false,
@@ -196,41 +174,26 @@ export const patchCompany = defineChange(
   },
 );
 
-/**
- * Merges companies: people, external identities and connections move to the target, which keeps what it has. The
- * sources are no longer listed and are 404 by id; the merge is recorded.
- */
-export const mergeCompanies = defineChange(sources, (world, { sourceIds, targetId }, actor) =>
-  merge(world, 'company', world.companies, sourceIds, targetId, actor, (source, target) => {
-    for (const person of peopleOf(world, source.id)) person.companyId = targetId;
+/** Merges companies: people, external identities and connections move to the target, which keeps what it has. */
+export const mergeCompanies = defineChange(sources, (world, given, actor) =>
+  merge(world, 'company', given, actor, (source, target) => {
     target.identities.push(...source.identities);
     target.connections = { ...source.connections, ...target.connections };
     target.primaryDomain ??= source.primaryDomain;
     // There is always exactly one company that is the organization itself.
     if (source.isOrgCompany) target.isOrgCompany = true;
-    return source.name;
   }),
 );
 
 /** Deletes a company: it is not listed, 404 by id, and its people have no company. */
-export const deleteCompany = defineChange({ companyId }, (world, { companyId }, actor) => {
-  const company = getOrThrow(world.companies, 'company', companyId);
-  tick(world);
-  const people = peopleOf(world, companyId);
-  for (const person of people) person.companyId = null;
-  const deleted = { type: 'company', entity: company, members: people.map(({ id }) => id) } as const;
-  takeOut(world, world.companies, deleted, { name: company.name }, actor);
-});
+export const deleteCompany = defineChange({ companyId }, (world, { companyId }, actor) =>
+  remove(world, 'company', companyId, actor),
+);
 
 /** Restores a deleted company, with those of its people who have no other company by then. */
-export const restoreCompany = defineChange({ companyId }, (world, { companyId }, actor) => {
-  const { entity: company, members } = bringBack(world, 'company', world.companies, companyId, actor);
-  for (const id of members) {
-    const person = world.people.get(id);
-    if (person !== undefined) person.companyId ??= companyId;
-  }
-  return company;
-});
+export const restoreCompany = defineChange({ companyId }, (world, { companyId }, actor) =>
+  restore(world, 'company', companyId, actor),
+);
 
 /** Links a record of another system to a company; linking it again only updates its user name. */
 export const linkCompanyIdentity = defineChange({ companyId, ...identity }, (world, given, actor) => {
@@ -248,7 +211,3 @@ export const linkCompanyIdentity = defineChange({ companyId, ...identity }, (wor
   record(world, 'company', companyId, 'UPDATE', { identity: { platform, platformId } }, null, actor);
   return added;
 });
-
-function peopleOf(world: World, companyId: string): StoredPerson[] {
-  return [...world.people.values()].filter((person) => person.companyId === companyId);
-}

@@ -2,18 +2,16 @@ import { z } from 'zod';
 import { priority } from '../../../contract/topics.js';
 import {
   type Actor,
-  bringBack,
   defineChange,
   getOrThrow,
-  merge,
   newId,
   recordCreation,
   systemActor,
-  takeOut,
   tick,
   update,
 } from '../history.js';
 import type { StoredTopic, World } from '../types.js';
+import { giveAll, merge, remove, restore } from './entities.js';
 
 const id = z.string();
 const topicId = id;
@@ -30,48 +28,39 @@ const settable = {
   lifecycleStateConfidence: z.number().nullable(),
 };
 
-type Fields = Omit<StoredTopic, 'id' | 'createdAt' | 'updatedAt' | 'groupIds'>;
-
 /** Adds a topic with no conversations yet; records its INSERT. */
 export const createTopic = defineChange(
   z.object(settable).partial().required({ title: true }).shape,
-  (world, given, actor) => {
+  (world, { title, summary = '', issueType = null, keywords = [] }, actor) => {
     const at = tick(world);
-    const { title, summary = '', issueType = null, keywords = [] } = given;
-    const topic = blankTopic(newId(world, 'topic'), { title, summary, issueType, keywords }, at);
+    const topic: StoredTopic = {
+      id: newId(world, 'topic'),
+      title,
+      summary,
+      issueType,
+      keywords,
+      lifecycleState: null,
+      lifecycleStateConfidence: null,
+      priority: 'default',
+      priorityReasoning: null,
+      graphStatus: 'active',
+      archivedAt: null,
+      archivedByUserId: null,
+      archivedReason: null,
+      successorTopicId: null,
+      supersededAt: null,
+      linkedTicket: null,
+      isV2: true,
+      migrated: false,
+      createdAt: at,
+      updatedAt: at,
+      groupIds: [],
+    };
     world.topics.set(topic.id, topic);
     recordCreation(world, 'topic', topic, actor);
     return topic;
   },
 );
-
-/** A new topic with its defaults. */
-export function blankTopic(
-  id: string,
-  fields: Pick<Fields, 'title' | 'summary' | 'issueType' | 'keywords'> & Partial<Fields>,
-  at: number,
-): StoredTopic {
-  return {
-    lifecycleState: null,
-    lifecycleStateConfidence: null,
-    priority: 'default',
-    priorityReasoning: null,
-    graphStatus: 'active',
-    archivedAt: null,
-    archivedByUserId: null,
-    archivedReason: null,
-    successorTopicId: null,
-    supersededAt: null,
-    linkedTicket: null,
-    isV2: true,
-    migrated: false,
-    ...fields,
-    id,
-    createdAt: at,
-    updatedAt: at,
-    groupIds: [],
-  };
-}
 
 /**
  * Sets fields of a topic and records what changed. A priority set by a user loses its reasoning ("null when
@@ -129,7 +118,8 @@ export const supersedeTopic = defineChange(
     const supersededAt = world.now + 1;
     const superseded = { graphStatus: 'superseded', supersededAt, successorTopicId: successorId } as const;
     change(world, topicId, superseded, systemActor);
-    moveGroups(world, topic, successor);
+    giveAll(world, 'topic', topic, successor);
+    if (successor !== null) successor.updatedAt = world.now;
     return topic;
   },
 );
@@ -141,67 +131,41 @@ export const migrateTopic = defineChange({ topicId }, (world, { topicId }) => {
   return change(world, topicId, migrated, systemActor);
 });
 
-/**
- * Merges topics into another. The sources' conversations move; the sources are no longer listed and are 404 by id; the
- * merge is recorded, so that the target's `merges` names them. Topics that a source superseded get the target as their
- * successor.
- */
+/** Merges topics into another, which becomes the successor of those that a source superseded. */
 export const mergeTopics = defineChange(
   { sourceIds: z.array(id).min(1), targetId: id },
-  (world, { sourceIds, targetId }, actor) => {
-    const merged = merge(world, 'topic', world.topics, sourceIds, targetId, actor, (source, target) => {
-      moveGroups(world, source, target);
-      return source.title;
-    });
-    getOrThrow(world.topics, 'topic', targetId).updatedAt = world.now;
-    redirectSuccessors(world, new Set(merged.sources.map(({ id }) => id)), targetId);
+  (world, given, actor) => {
+    const merged = merge(world, 'topic', given, actor);
+    getOrThrow(world.topics, 'topic', given.targetId).updatedAt = world.now;
+    redirectSuccessors(world, new Set(merged.sources.map((source) => source.id)), given.targetId);
     return merged;
   },
 );
 
 /** Deletes a topic: not listed, 404 by id, and its conversations have no topic. */
 export const deleteTopic = defineChange({ topicId }, (world, { topicId }, actor) => {
-  const topic = getOrThrow(world.topics, 'topic', topicId);
-  tick(world);
-  const deleted = { type: 'topic', entity: topic, members: topic.groupIds } as const;
-  moveGroups(world, topic, null);
-  takeOut(world, world.topics, deleted, { title: topic.title }, actor);
+  remove(world, 'topic', topicId, actor);
   redirectSuccessors(world, new Set([topicId]), null);
 });
 
 /** Restores a deleted topic, with those of its conversations that have no other topic by then. */
 export const restoreTopic = defineChange({ topicId }, (world, { topicId }, actor) => {
-  const { entity: topic, members } = bringBack(world, 'topic', world.topics, topicId, actor);
+  const topic = restore(world, 'topic', topicId, actor);
   topic.updatedAt = world.now;
   // The successor may be gone by now.
   if (!world.topics.has(topic.successorTopicId ?? '')) topic.successorTopicId = null;
-  for (const groupId of members) {
-    const group = world.groups.get(groupId);
-    if (group?.topicId !== null) continue;
-    group.topicId = topicId;
-    topic.groupIds.push(groupId);
-  }
   return topic;
 });
 
 function change(
   world: World,
   id: string,
-  wanted: { [K in keyof Fields]?: Fields[K] | undefined },
+  wanted: { [K in keyof StoredTopic]?: StoredTopic[K] | undefined },
   actor: Actor,
 ): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   if (update(world, 'topic', topic, wanted, actor)) topic.updatedAt = world.now;
   return topic;
-}
-
-function moveGroups(world: World, from: StoredTopic, to: StoredTopic | null): void {
-  for (const groupId of from.groupIds) {
-    getOrThrow(world.groups, 'group', groupId).topicId = to?.id ?? null;
-    to?.groupIds.push(groupId);
-  }
-  from.groupIds = [];
-  if (to !== null) to.updatedAt = world.now;
 }
 
 function redirectSuccessors(world: World, gone: ReadonlySet<string>, to: string | null): void {

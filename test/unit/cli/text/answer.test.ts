@@ -9,20 +9,14 @@ async function printed(
   width?: number,
 ): Promise<string[]> {
   let text = '';
-  const output = {
-    columns: width,
-    isPaging: false,
-    write: async (more: string) => {
-      text += more;
-      return true;
-    },
-    end: async () => undefined,
+  const write = (more: string) => {
+    text += more;
   };
   async function* each() {
     yield* rows;
   }
   const answer = { columns: columns.map((name) => ({ name, type: 'VARCHAR' })), rows: each() };
-  await printAnswer(answer, { format, limit: 100, output });
+  await printAnswer(answer, { format, limit: 100, columns: width, write });
   return text.split('\n');
 }
 
@@ -51,9 +45,14 @@ describe('on a terminal', () => {
   it('rows are vertical when the columns do not fit', async () => {
     expect(await printed(['a', 'b', 'c'], [['x', ['1', '2'], 3], row], 'auto', 67)).toEqual([
       `-[ RECORD 1 ]${'-'.repeat(47)}`,
-      ...['a | x', 'b | [ "1", "2" ]', 'c | 3'],
+      'a | x',
+      'b | [ "1", "2" ]',
+      'c | 3',
       `-[ RECORD 2 ]${'-'.repeat(47)}`,
-      ...[`a | ${row[0]}`, `b | ${row[1]}`, 'c | NULL', ''],
+      `a | ${row[0]}`,
+      `b | ${row[1]}`,
+      'c | NULL',
+      '',
     ]);
     expect(await printed(['a'.repeat(40)], [], 'auto', 30)).toEqual(['(0 rows)', '']);
   });

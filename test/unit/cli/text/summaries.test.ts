@@ -6,20 +6,39 @@ import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
 import { someFacts } from '../../serve/serving.js';
 
 const scan: ScanReport = {
-  ...{ endpoint: 'topics', verified: true, complete: true, attempts: 1, pages: 12, note: null },
-  ...{ items: 1_200, totalCount: 1_200, missing: 0, tombstoned: 0, restored: 0, fused: false },
+  endpoint: 'topics',
+  verified: true,
+  complete: true,
+  attempts: 1,
+  pages: 12,
+  note: null,
+  items: 1_200,
+  totalCount: 1_200,
+  missing: 0,
+  tombstoned: 0,
+  restored: 0,
+  fused: false,
 };
 
 const report: SyncReport = {
-  ...{ runId: '20261120T101500123Z-4f2a', outcome: 'done', exitCode: 0, stoppedBy: null },
-  ...{ startedAt: '2026-11-20T10:15:00.123Z', minutes: 10.3, endedByOutage: false, unavailableMinutes: 0 },
+  runId: '20261120T101500123Z-4f2a',
+  outcome: 'done',
+  exitCode: 0,
+  stoppedBy: null,
+  startedAt: '2026-11-20T10:15:00.123Z',
+  minutes: 10.3,
+  endedByOutage: false,
+  unavailableMinutes: 0,
   organization: { id: 'org_1', name: 'Acme' },
   requests: { total: 1_234, rateLimited: 0, byEndpoint: { topics: 12, topic_groups: 1_222 } },
   scans: [scan],
   rows: { topics: { new: 12, changed: 3, removed: 0 }, channels: { new: 0, changed: 0, removed: 0 } },
   rejected: { new: 0, known: 2, examples: [] },
   left: { due: 0, requests: 0, minutes: 0, complete: true, runs: null },
-  ...{ drift: [], failures: [], leftByResource: [], notes: [] },
+  drift: [],
+  failures: [],
+  leftByResource: [],
+  notes: [],
   published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [] },
 };
 
@@ -50,7 +69,9 @@ describe('the summary of a run', () => {
       failures: [
         { ...failure(1), entityId: null, hint: null },
         ...['7', '8', '9', '10'].map((entityId) => ({
-          ...{ endpoint: 'person', entityId, hint: 'Run again later.' },
+          endpoint: 'person',
+          entityId,
+          hint: 'Run again later.',
           message: entityId === '8' ? 'something else' : `GET /people/${entityId}: 500`,
         })),
         { endpoint: 'topic', entityId: 't1', message: 'GET /topics/t1: 500', hint: null },
@@ -94,11 +115,17 @@ describe('the summary of a run', () => {
 describe('the summary of the status', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const status: StatusReport = {
-    ...{ holder: null, diskFreeBytes: null, publishedAt: null, contents: null, verified: null, jobs: null },
+    holder: null,
+    diskFreeBytes: null,
+    publishedAt: null,
+    contents: null,
+    jobs: null,
     files: { worker: null, published: null },
     spending: { held: 0, limit: 120, windowMs: 60_000 },
     spent: { slices: [], sliceMinutes: 10 },
-    ...{ freshness: [], queue: {}, exitCode: 0 },
+    freshness: [],
+    queue: {},
+    exitCode: 0,
   };
 
   it('of nothing says what to do', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeKinds, makeChange } from '../../../../src/sandbox/colleague.js';
 import { advance } from '../../../../src/sandbox/world/advance.js';
+import { changeKinds, makeChange } from '../../../../src/sandbox/world/changes/index.js';
 import {
   channelCounts,
   companyCounts,

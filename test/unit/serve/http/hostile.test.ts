@@ -119,24 +119,6 @@ it.each([
   expect(answer.toLowerCase()).not.toContain('<html');
 });
 
-it.each([
-  ['TLS on the plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  ['no HTTP', 'hello\r\n\r\n'],
-  ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
-  ['two lengths', post(`${shown}Content-Length: 4\r\nTransfer-Encoding: chunked`, '0\r\n\r\nGET /')],
-  ['a line feed in a header', 'GET / HTTP/1.1\r\nHost: localhost\r\nA: b\nc\r\n\r\n'],
-])('refuses %s', async (_, bytes) => {
-  expect(statusOf(await raw(bytes))).toBe(400);
-});
-
-it('does not take another name from the request line', async () => {
-  const answer = await raw(
-    'GET http://evil.example/status.json HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
-  );
-  expect([400, 404, 421]).toContain(statusOf(answer));
-  expect(answer).not.toContain('Acme');
-});
-
 it('still answers after all that, and hangs up on everybody when it is closed', async () => {
   expect((await fetch(`${server.url}/`)).status).toBe(200);
   const other = await startServer({ ...serving(), port: 0 });

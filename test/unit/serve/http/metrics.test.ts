@@ -118,7 +118,6 @@ describe('what is', () => {
       'overdue_seconds',
       ['signalhouse_overdue_seconds{job="nightly"} 0', 'signalhouse_overdue_seconds{job="hourly-push"} 3900'],
     ],
-    ['verified_equal', ['signalhouse_verified_equal 1']],
     [
       'stale_share_objective',
       ['topic_groups', 'story', 'channel'].map(

@@ -91,10 +91,11 @@ describe('the report', () => {
     expect((await ask('/', { report })).body).toContain('href="/report"');
   });
 
-  it('says when nothing was published yet, and does not exist where it is switched off', async () => {
+  it('says when nothing was published yet, and why it is not shown', async () => {
     const early = await ask('/report', { report: async () => null });
     expect([early.statusCode, early.json().code]).toEqual([503, 'not_ready']);
-    expect((await ask('/report')).statusCode).toBe(404);
+    const hidden = await ask('/report');
+    expect([hidden.statusCode, hidden.json().message]).toEqual([404, expect.stringContaining('serve.users')]);
     expect((await ask('/')).body).not.toContain('href="/report"');
   });
 });

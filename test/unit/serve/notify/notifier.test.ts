@@ -25,8 +25,15 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const failed: NotifyState[string] = {
-  ...{ kind: 'job', name: 'nightly', level: 'failed', since: '2026-11-01T03:00:00.000Z', detail: 'refused' },
-  ...{ cause: '5', told: 'failed', toldCause: '5', toldAt: '2026-11-01T03:00:00.000Z' },
+  kind: 'job',
+  name: 'nightly',
+  level: 'failed',
+  since: '2026-11-01T03:00:00.000Z',
+  detail: 'refused',
+  cause: '5',
+  told: 'failed',
+  toldCause: '5',
+  toldAt: '2026-11-01T03:00:00.000Z',
 };
 
 function notifying(more: Partial<NotifierOptions> & Pick<NotifierOptions, 'jobs'> = { jobs: [] }) {
@@ -36,7 +43,9 @@ function notifying(more: Partial<NotifierOptions> & Pick<NotifierOptions, 'jobs'
   // Only a side that never answers is given up, however busy the machine is.
   const deliver: NotifierOptions['deliver'] = (...given) =>
     webhook({
-      ...{ url: `${server.baseUrl}/SECRET`, clock, timeoutMs: answers[0] === 'hang' ? 200 : 60_000 },
+      url: `${server.baseUrl}/SECRET`,
+      clock,
+      timeoutMs: answers[0] === 'hang' ? 200 : 60_000,
     })(...given);
   const store = memoryStore<NotifyState>();
   const notifier = new Notifier({ name: 'webhook', deliver, store, facts, log, clock, ...more });

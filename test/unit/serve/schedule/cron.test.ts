@@ -35,6 +35,23 @@ describe('days that are hard', () => {
   });
 });
 
+describe('clocks that are set back', () => {
+  const berlin = (cron: string) =>
+    runs({ cron, timezone: 'Europe/Berlin' }, '2026-10-25T00:00Z', '2026-10-25T02:10Z');
+
+  it.each([
+    ['every 30 minutes', '*/30 * * * *', ['00:00', '00:30', '01:00', '01:30', '02:00']],
+    ['every hour', '@hourly', ['00:00', '01:00', '02:00']],
+    ['every two hours', '15 */2 * * *', ['00:15', '01:15']],
+    ['at hours that are named', '*/30 2 * * *', ['00:00', '00:30']],
+    ['once a day', '30 2 * * *', ['00:30']],
+  ])('%s', (_, cron, times) => {
+    expect(berlin(cron)).toEqual(times.map((time) => `2026-10-25T${time}Z`));
+    const table = { cron, timezone: 'Europe/Berlin' };
+    expect(lastDue(table, at('2026-10-25T02:09Z'))).toBe(at(`2026-10-25T${times.at(-1)}Z`));
+  });
+});
+
 /** Three days, minute by minute, as the clocks of a zone show them. */
 function window(zone: string, from: string) {
   const start = at(from);

@@ -34,22 +34,6 @@ describe('at its time', () => {
     await scheduler.stop();
   });
 
-  it('is overdue also after a success by a clock that was ten days ahead, and that was set back', async () => {
-    const clock = clockAt('2026-05-01T02:00:00Z');
-    let result: JobResult = done;
-    const { scheduler, pass } = scheduling([nightly], { clock, run: async () => result });
-    await scheduler.start();
-    await pass(24 * hour);
-    clock.wallAheadMs += 240 * hour;
-    await pass(24 * hour);
-    expect(scheduler.view().jobs[0]?.lastSuccessAt).toBe('2026-05-12T03:00:00.000Z');
-    clock.wallAheadMs -= 240 * hour;
-    result = { outcome: 'failed', exitCode: 1, message: 'no answer' };
-    await pass(25 * hour);
-    expect(scheduler.view().jobs[0]?.overdueSince).toBe('2026-05-02T03:00:00.000Z');
-    await scheduler.stop();
-  });
-
   it('goes on after a job that failed, a listener that threw, and a memory that cannot be written', async () => {
     const clock = clockAt('2026-05-01T00:30:00Z');
     const run: RunJob = () =>
@@ -264,30 +248,6 @@ describe('one at a time', () => {
       await third.scheduler.stop();
     },
   );
-
-  it('tells of a due run that waits at a shutdown whether it comes again', async () => {
-    clock = clockAt('2026-05-20T00:59:00Z');
-    const known = settled('2026-05-20T00:00:00.000Z');
-    const told: string[] = [];
-    const log = pino({}, { write: (line) => void told.push(JSON.parse(line).msg) });
-    const jobs = [
-      job('long', '0 1 * * *'),
-      job('caught-up', '0 1 * * *'),
-      job('not', '0 1 * * *', { catchUp: false }),
-    ];
-    const memory = memoryStore({
-      jobs: Object.fromEntries(jobs.map(({ name }) => [name, known])),
-      history: [],
-    });
-    const { scheduler, pass } = scheduling(jobs, { clock, memory, run: long, log });
-    await scheduler.start();
-    await pass(2 * minute);
-    await scheduler.stop();
-    expect(told.filter((text) => text.includes('was waiting'))).toEqual([
-      'caught-up was waiting: it will run at the next start',
-      'not was waiting: it waits for its schedule',
-    ]);
-  });
 
   it('holds jobs back while other work has the warehouse, and the other way round', async () => {
     clock = clockAt('2026-05-20T00:59:00Z');

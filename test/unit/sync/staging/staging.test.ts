@@ -50,7 +50,8 @@ describe('Staging', () => {
 
   test('keeps and counts unknown fields', () => {
     const inside = {
-      ...{ authors: [{ id: 'a', isBot: false, mood: 'x' }], linkedTicket: { url: 'x' } },
+      authors: [{ id: 'a', isBot: false, mood: 'x' }],
+      linkedTicket: { url: 'x' },
       persons: [{ id: 'p', company: { id: 'c', tier: 1 } }],
     };
     const staging = topics({ id: 'a', mood: 'x', ...inside }, { id: 'b', mood: 'y' });

@@ -119,7 +119,7 @@ test.each([
   );
   await warehouse.refreshDerived();
   const expired = await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200));
-  expect(expired).toMatchObject({ 'raw.documents': 1 });
+  expect(expired).toMatchObject({ [endpoint]: 1 });
   const rows =
     await warehouse.all(`SELECT body::VARCHAR AS text FROM raw.documents UNION ALL SELECT to_json(p)::VARCHAR FROM people p
     UNION ALL SELECT to_json(i)::VARCHAR FROM person_identities i UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t`);

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { steps } from '../../../../src/warehouse/forget/records.js';
 import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
 import { columnClasses } from '../../../../src/warehouse/privacy/policy.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../../support/load-batch.js';
-import { at, doc, members, open, runId } from '../support.js';
+import { at, doc, members, open, ready, runId } from '../support.js';
 
 // One for each test: it keeps what it has forgotten in memory.
 let warehouse: Warehouse;
@@ -157,7 +156,7 @@ test.each([
     const filled = await columnsWithMarks();
     // A column that is missing here is new: add its field to the documents above, and see that it is emptied.
     expect(personalColumns(relations, ofCompanies).filter((one) => !filled.includes(one))).toEqual([]);
-    const selection = { type, ids: [id], emails: [], inAdvance: false };
+    const selection = { type, ids: [id], emails: [] };
     const plan = await warehouse.planForget(selection);
     await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
     await warehouse.refreshDerived();
@@ -178,7 +177,6 @@ test('a change of a company that was forgotten is not sent, and keeps nothing of
     type: 'company',
     ids: [ids.company],
     emails: [],
-    inAdvance: false,
   });
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
   const gone = '{"name":null,"is_vip":true}';
@@ -192,7 +190,7 @@ test('a change of a company that was forgotten is not sent, and keeps nothing of
 });
 
 const forgetPerson = async (id: string) => {
-  const plan = await warehouse.planForget({ type: 'person', ids: [id], emails: [], inAdvance: false });
+  const plan = await warehouse.planForget({ type: 'person', ids: [id], emails: [] });
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
 };
 
@@ -221,34 +219,68 @@ test('a change that wants a text with something forgotten is not sent without it
   ]);
 });
 
-test('a person who comes under another id, by an account or another address, is forgotten again', async () => {
-  const slack = { platform: 'slack', platformId: 'U-4711-X', platformUsername: null };
-  const email = { platform: 'email', platformId: 'kim@home.example', platformUsername: null };
-  await loadBatch(
-    warehouse,
-    batchOf(runId, {
-      documents: [
-        doc('people', '90', 1, { displayName: 'Kim Castellanos', primaryEmail: 'kim@mail.example' }),
-        doc('person_identities', 'slack:U-4711-X', 1, slack, '90'),
-        doc('person_identities', 'email:kim@home.example', 1, email, '90'),
-      ],
-    }),
+const texts = async (of: Warehouse) =>
+  (await of.all<{ summary: string | null }>('SELECT summary FROM topics')).map(({ summary }) => summary);
+
+test('a name that no other person has is replaced once in texts; an address is recognized again', async () => {
+  const load = () =>
+    loadBatch(
+      warehouse,
+      batchOf(runId, {
+        documents: [
+          doc('people', '7', 1, { displayName: 'Ona Laterson', primaryEmail: 'ona@mail.example' }),
+          doc('people', '8', 1, { displayName: 'Lee Longman' }),
+          doc(
+            'person_identities',
+            'slack:U1',
+            1,
+            { platform: 'slack', platformId: 'U1', platformUsername: 'lee longman' },
+            '7',
+          ),
+          doc('topic', 't', 1, {
+            id: 't',
+            title: 'T',
+            summary: 'Ona Laterson (ona@mail.example), Lee Longman',
+          }),
+        ],
+      }),
+    );
+  await load();
+  await forgetPerson('7');
+  expect(await texts(warehouse)).toEqual(['[forgotten] ([forgotten]), Lee Longman']);
+  await load();
+  expect(await texts(warehouse)).toEqual(['Ona Laterson ([forgotten]), Lee Longman']);
+  expect(await warehouse.all('SELECT id, display_name FROM people ORDER BY id')).toEqual([
+    { id: '7', display_name: null },
+    { id: '8', display_name: 'Lee Longman' },
+  ]);
+});
+
+test('a request that was cut off while files were cleaned is completed with the names, which are still stored', async () => {
+  const dataDir = await ready();
+  const first = await open(dataDir);
+  const documents = [
+    doc('people', '7', 1, { displayName: 'Ona Laterson' }),
+    doc('topic', 't', 1, { id: 't', title: 'T', summary: 'Ona Laterson asks' }),
+  ];
+  await loadBatch(first, batchOf(runId, { documents }));
+  const plan = await first.planForget({ type: 'person', ids: ['7'], emails: [] });
+  const cutOff = first.forget(plan, { requestedBy: 'kim', reason: null }, at(9), () =>
+    Promise.reject(new Error('killed')),
   );
-  await warehouse.refreshDerived();
-  await forgetPerson('90');
-  const load = (...documents: Document[]) => loadBatch(warehouse, batchOf(runId, { documents }));
-  // A topic says nothing by which they are recognized; what comes later does.
-  await load(doc('topic_people', '91', 11, { displayName: 'Quetzal One' }, 't'));
-  await load(doc('topic_people', '92', 11, { displayName: 'Quetzal Two' }, 't'));
-  await load(doc('person_identities', 'slack:U-4711-X', 12, slack, '91'));
-  const said = { content: 'Thanks, Quetzal Two and Quetzal One!', author: { id: 'somebody' } };
-  await load(doc('topic_groups', 'g', 12, { group: { id: 'g' } }, 't'), doc('messages', 'm', 12, said, 'g'));
-  await load(doc('people', '92', 12, { displayName: 'Quetzal Two', primaryEmail: 'kim@home.example' }));
-  await load(doc('topic_people', '93', 13, { displayName: 'Quetzal Three', identities: [slack] }, 't'));
-  await warehouse.publish();
-  expect(await columnsWithMarks()).toEqual([]);
-  // What follows a request follows again.
-  expect(await warehouse.pendingSteps()).toEqual(steps);
+  await expect(cutOff).rejects.toThrow('killed');
+  expect(await texts(first)).toEqual(['Ona Laterson asks']);
+  await first.close();
+
+  const next = await open(dataDir);
+  const cleaned: string[] = [];
+  await next.finishRequests(async ({ forgotten }) => {
+    cleaned.push(forgotten.redact('for Ona Laterson'));
+  });
+  expect(cleaned).toEqual(['for [forgotten]']);
+  expect(await texts(next)).toEqual(['[forgotten] asks']);
+  expect(await next.all("SELECT entities FROM ops.audit WHERE action = 'forget'")).toEqual([{ entities: 1 }]);
+  await next.close();
 });
 
 test('rejected records with ids that are numbers, without an id, or cut off, are emptied', async () => {
@@ -271,7 +303,12 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
   );
   await warehouse.refreshDerived();
   const reject = (endpoint: string, body: unknown, parentId: string | null = null) => ({
-    ...{ endpoint, parentId, id: null, path: 'id', reason: 'has no usable id', body: JSON.stringify(body) },
+    endpoint,
+    parentId,
+    id: null,
+    path: 'id',
+    reason: 'has no usable id',
+    body: JSON.stringify(body),
     seenAt: at(1),
   });
   const number = Number(ids.person);
@@ -285,13 +322,17 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
   await loadBatch(warehouse, batchOf(runId, { rejections }));
   await forgetPerson(ids.person);
   expect(await columnsWithMarks()).toEqual([]);
-  await loadBatch(warehouse, batchOf(runId, { rejections }));
+  // Without an id, a name that comes again says nothing.
+  const again = rejections.filter(({ body }) => body !== '{"displayName":"Quetzal Zanzibar"}');
+  await loadBatch(warehouse, batchOf(runId, { rejections: again }));
   expect(await columnsWithMarks()).toEqual([]);
 });
 
 test('an address that only an account has is found, and what it wrote is removed', async () => {
   const author = {
-    ...{ id: ids.author, sourceName: 'email', sourceAuthorId: 'Kim@Mail.example' },
+    id: ids.author,
+    sourceName: 'email',
+    sourceAuthorId: 'Kim@Mail.example',
     displayName: 'Quetzal Zanzibar',
   };
   await loadBatch(
@@ -306,18 +347,12 @@ test('an address that only an account has is found, and what it wrote is removed
     }),
   );
   const plan = await warehouse.planForget({
-    ...{ type: 'person', ids: [], emails: ['kim@mail.example', 'no@body.example'], inAdvance: false },
+    type: 'person',
+    ids: [],
+    emails: ['kim@mail.example', 'no@body.example'],
   });
-  expect(plan).toMatchObject({ ids: [], accounts: 1, unknown: ['no@body.example'] });
+  expect(plan).toMatchObject({ ids: [], accounts: ['kim@mail.example'], unknown: ['no@body.example'] });
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
   expect(await columnsWithMarks()).toEqual([]);
   expect(await warehouse.all('SELECT entities FROM ops.audit')).toEqual([{ entities: 1 }]);
-  // An export that is recorded later.
-  await warehouse.record({
-    ...{ id: 'e', at: at(10).toISOString(), action: 'export', entityType: null, entities: null },
-    ...{ requestedBy: 'kim', reason: null, details: { file: '/tmp/Quetzal Zanzibar.csv', rows: 1 } },
-  });
-  expect(await warehouse.all("SELECT details FROM ops.audit WHERE id = 'e'")).toEqual([
-    { details: '{"file":"/tmp/[forgotten].csv","rows":1}' },
-  ]);
 });

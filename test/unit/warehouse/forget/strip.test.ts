@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { stripBatch } from '../../../../src/warehouse/forget/batch.js';
-import { Fingerprints, type Part } from '../../../../src/warehouse/forget/fingerprints.js';
-import { stripDocument } from '../../../../src/warehouse/forget/strip.js';
+import { Forgotten, type Part, Texts } from '../../../../src/warehouse/forget/forgotten.js';
+import { stripBatch, stripDocument } from '../../../../src/warehouse/forget/strip.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 
 const parts: readonly (readonly [part: Part, value: string])[] = [
@@ -11,14 +10,12 @@ const parts: readonly (readonly [part: Part, value: string])[] = [
   ['company', '4007'],
   ['conversation', '3f2b9c1e-0000-4000-8000-00000000000c'],
   ['message', '3f2b9c1e-0000-4000-8000-00000000000d'],
-  ['name', 'Kim Castellanos'],
-  ['text', 'kim.9@mail.example'],
+  ['account', 'slack:U1'],
+  ['source', 'Zanzibar Quetzal 4711'],
+  ['email', 'kim.9@mail.example'],
 ];
-const made = new Fingerprints('salt');
-for (const [part, value] of parts) {
-  const row = made.of(part, value);
-  if (row) made.add(row);
-}
+const made = new Forgotten('salt', [], new Texts(['Kim Castellanos']));
+made.add(parts.map(([part, value]) => made.of(part, value)));
 
 const secret = 'Zanzibar Quetzal 4711';
 const ids = {
@@ -106,6 +103,11 @@ const places: Readonly<
     id: 's',
     body: { draft: { sourceRefs: [{ ...it, type: 'person', id: ids.person, label: secret }] } },
   }),
+  'reference of a story to a source system': (it) => ({
+    endpoint: 'story',
+    id: 's',
+    body: { draft: { sourceRefs: [{ ...it, type: 'slack', id: 'U1', label: secret }] } },
+  }),
   company: (it) => ({ endpoint: 'companies', id: '4007', body: { ...it, id: '4007' } }),
   'company of a person': (it) => ({
     endpoint: 'people',
@@ -137,7 +139,13 @@ describe.each(Object.entries(places))('%s', (_, place) => {
   });
 });
 
-test('a document of somebody else stays as it is, to the byte', () => {
+test('the history of a person whose id is that of a forgotten company stays', () => {
+  const history = { endpoint: 'person_history', id: 'h', parentId: '4007' };
+  const body = JSON.stringify({ id: 'h', changes: { displayName: 'Lee' }, previousValues: {} });
+  expect(stripDocument(made, { ...history, body })).toBeNull();
+});
+
+test('a document of another person stays as it is, to the byte', () => {
   fc.assert(
     fc.property(anything, fc.integer({ min: 0, max: 3 }), (it, indent) => {
       const body = JSON.stringify({ ...someone, ...it, company: { id: '5', employees: [it] } }, null, indent);
@@ -146,11 +154,26 @@ test('a document of somebody else stays as it is, to the byte', () => {
   );
 });
 
-test('around what is taken out, the text stays as the API sent it', () => {
+test('around what is taken out, numbers and the order of members stay as the API sent them', () => {
   const body =
-    '{ "id" : "1",  "big": 12345678901234567890, "e": 1e400, "note": "for Kim Castellanos", "note2":\n"\\u00e9" , "a":[ 1,2 ] }';
+    '{"id":"1","big":12345678901234567890,"e":1e400,"minus":-0.10E+2,"note":"5 for \\"Kim Castellanos\\"","a":[1,2.50,true,null],"z":"7","quoted":"\\\\u0000 \\\\"}';
   const stripped = stripDocument(made, { endpoint: 'people', id: '1', parentId: null, body });
   expect(stripped?.body).toBe(body.replace('Kim Castellanos', '[forgotten]'));
+});
+
+test('an address of the person, or of an account, is recognized under another id', () => {
+  const strip = (endpoint: string, body: object, parentId: string | null = null) =>
+    stripDocument(made, { endpoint, id: 'x', parentId, body: JSON.stringify(body) })?.body;
+  expect(strip('people', { id: '7', displayName: secret, primaryEmail: 'Kim.9@mail.example' })).toBe(
+    '{"id":"7"}',
+  );
+  const account = { platform: 'slack', platformId: 'U1', platformUsername: secret };
+  expect(strip('topic_people', { id: '7', identities: [account] }, 't')).not.toContain(secret);
+  const author = { id: 'new', sourceName: 'slack', sourceAuthorId: 'U1', displayName: secret };
+  expect(strip('messages', { id: 'm', content: secret, author }, 'g')).not.toContain(secret);
+  expect(strip('topic', { id: 't', summary: 'ask Kim.9@mail.example' })).toBe(
+    '{"id":"t","summary":"ask [forgotten]"}',
+  );
 });
 
 test('a member may have any name, also one that every object of JavaScript has', () => {
@@ -160,11 +183,13 @@ test('a member may have any name, also one that every object of JavaScript has',
   expect(stripped?.body).toBe(body.replaceAll('Kim Castellanos', '[forgotten]'));
 });
 
-test('of drift, no example is stored that names who was forgotten', () => {
-  const drift = ['"ask Kim Castellanos"', '"ask Lee"', null].map((example) => ({
+test('of drift, no example is stored once anything was forgotten', () => {
+  const drift = ['"ask Lee"', null].map((example) => ({
     ...({ endpoint: 'topics', path: 'note', kind: 'unknown_field', count: 1, seenAt: new Date(0) } as const),
     example,
   }));
-  const { batch } = stripBatch(made, batchOf('r', { drift }));
-  expect(batch.drift.map(({ example }) => example)).toEqual([null, '"ask Lee"', null]);
+  const examplesOf = (of: Forgotten) =>
+    stripBatch(of, batchOf('r', { drift })).drift.map(({ example }) => example);
+  expect(examplesOf(new Forgotten('salt'))).toEqual(['"ask Lee"', null]);
+  expect(examplesOf(made)).toEqual([null, null]);
 });

@@ -27,24 +27,3 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: "o'ne", title }]);
   });
 });
-
-test('rows that are recomputed from many documents are so in parts, and come out the same', async () => {
-  // More than one statement reads at the limit of these tests (256 MB): 4,000.
-  const people = Array.from({ length: 30 }, (_, topic) =>
-    Array.from({ length: 200 }, (_, person) => [`t${topic}`, `p${person}`] as const),
-  ).flat();
-  const listed = (second: number, title: string) =>
-    people.map(([topic, person]) => doc('topic_persons', person, second, { title }, topic));
-  await loadBatch(warehouse, batchOf(runId, { documents: listed(1, 'One') }));
-  // One new document for each topic: all documents of all topics are read again.
-  const changed = Array.from({ length: 30 }, (_, topic) =>
-    doc('topic_people', 'p7', 2, { title: 'Two' }, `t${topic}`),
-  );
-  const loaded = await loadBatch(warehouse, batchOf(runId, { documents: changed }));
-  expect(loaded.rows).toEqual({ topic_people: { new: 0, changed: 30, removed: 0 } });
-  const titles = 'SELECT title, count(*) AS n FROM topic_people GROUP BY title ORDER BY title';
-  expect(await warehouse.all(titles)).toEqual([
-    { title: 'One', n: 5_970 },
-    { title: 'Two', n: 30 },
-  ]);
-});

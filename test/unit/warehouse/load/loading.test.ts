@@ -1,16 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
+import { readModels } from '../../../../src/warehouse/load/models.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../../support/load-batch.js';
 import { propertyRuns } from '../../../support/runs.js';
-import { models } from '../../sql/stand.js';
 import { contents, doc, empty, oneWarehouse } from '../support.js';
 
 /** Every kind of document that a model reads from the loader, with the parents and bodies that it may come with. */
-const kinds = [...new Set(models.flatMap(({ documents }) => documents ?? []))];
+const models = readModels().documents;
+const kinds = [...new Set(models.flatMap(({ documents }) => documents))];
 const nested = new Set(
-  models.filter(({ sql }) => /^-- scope: parent_id/m.test(sql)).flatMap((it) => it.documents ?? []),
+  models.filter(({ scope }) => scope.document === 'parent_id').flatMap(({ documents }) => documents),
 );
 const alsoNested = ['messages', 'topic_groups', 'company_groups', 'person_groups'];
 const histories = ['topic_history', 'company_history', 'person_history'];

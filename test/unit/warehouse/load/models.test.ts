@@ -15,7 +15,7 @@ import { emptyDir } from '../support.js';
 
 let session: Session;
 beforeAll(async () => {
-  session = await Session.on(await DuckDBInstance.create(), '.');
+  session = await Session.on(() => DuckDBInstance.create(), '.');
   await migrate(session, readMigrations());
 });
 afterAll(() => session.close());

@@ -37,7 +37,12 @@ test('coverage: a failure counts, and leaves what the last settled answer said',
     return row;
   };
   expect(await state(asked(0, failed))).toEqual({
-    ...{ fetched_at: null, fingerprint: null, status: 503, error: 'unavailable', reason: null, attempts: 1 },
+    fetched_at: null,
+    fingerprint: null,
+    status: 503,
+    error: 'unavailable',
+    reason: null,
+    attempts: 1,
   });
   expect(await state(asked(1))).toMatchObject({
     fetched_at: at(1),
@@ -46,11 +51,19 @@ test('coverage: a failure counts, and leaves what the last settled answer said',
     attempts: 0,
   });
   expect(await state(asked(2, failed), asked(3, { status: null, error: 'timeout' }))).toMatchObject({
-    ...{ fetched_at: at(1), fingerprint: 'f1', status: null, error: 'timeout', attempts: 2 },
+    fetched_at: at(1),
+    fingerprint: 'f1',
+    status: null,
+    error: 'timeout',
+    attempts: 2,
   });
   // A 404 settles it, though it is no good answer.
   expect(await state(asked(5, { status: 404, error: 'NOT_FOUND', reason: 'archived' }))).toMatchObject({
-    ...{ fetched_at: at(5), fingerprint: 'f5', status: 404, reason: 'archived', attempts: 3 },
+    fetched_at: at(5),
+    fingerprint: 'f5',
+    status: 404,
+    reason: 'archived',
+    attempts: 3,
   });
   expect(await state(asked(6), asked(7, failed))).toMatchObject({
     fetched_at: at(6),
@@ -62,8 +75,14 @@ test('coverage: a failure counts, and leaves what the last settled answer said',
 
 test('rejections: a repeated one is not new, and a record that loads resolves them', async () => {
   const rejection = (second: number, parts: Partial<Rejection> = {}): Rejection => ({
-    ...{ endpoint: 'authors', parentId: null, id: 'a1', path: 'isBot', reason: 'not a boolean' },
-    ...{ body: '{"isBot":"maybe"}', seenAt: at(second), ...parts },
+    endpoint: 'authors',
+    parentId: null,
+    id: 'a1',
+    path: 'isBot',
+    reason: 'not a boolean',
+    body: '{"isBot":"maybe"}',
+    seenAt: at(second),
+    ...parts,
   });
   const rejected = async (...rejections: Rejection[]) =>
     (await loadBatch(warehouse, batchOf(runId, { rejections }))).rejections.new;
@@ -130,23 +149,32 @@ test('rejections without an id: a later run that gets everything resolves what i
 
 function scanOf(endpoint: string, verified: boolean): Scan {
   return {
-    ...{
-      endpoint,
-      verified,
-      startedAt: at(0),
-      endedAt: at(5),
-      attempts: 1,
-      pages: 1,
-      items: 1,
-      distinctIds: 1,
-    },
-    ...{ totalCount: 1, pageBase: 1, pageSize: 100, form: 'paged', note: null, missing: 0, tombstoned: 0 },
+    endpoint,
+    verified,
+    startedAt: at(0),
+    endedAt: at(5),
+    attempts: 1,
+    pages: 1,
+    items: 1,
+    distinctIds: 1,
+    totalCount: 1,
+    pageBase: 1,
+    pageSize: 100,
+    form: 'paged',
+    note: null,
+    missing: 0,
+    tombstoned: 0,
   };
 }
 
 test('drift is summed up by endpoint, path and kind, and returned when it is new', async () => {
   const drift = (second: number, path: string, count: number): Drift => ({
-    ...{ endpoint: 'topics', path, kind: 'unknown_field', example: `e${second}`, count, seenAt: at(second) },
+    endpoint: 'topics',
+    path,
+    kind: 'unknown_field',
+    example: `e${second}`,
+    count,
+    seenAt: at(second),
   });
   const load = async (...found: Drift[]) =>
     (await loadBatch(warehouse, batchOf(runId, { drift: found }))).newDrift;

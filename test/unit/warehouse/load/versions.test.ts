@@ -41,8 +41,11 @@ const cases: Readonly<Record<string, { batches: readonly (readonly Said[] | stri
   'is one for all that is merged at once': {
     batches: [
       [
-        ...[listed(10, 'low'), listed(20, 'high'), listed(30, 'high')],
-        ...[detail(40, { priority: 'high', graphStatus: 'active' }), listed(50, 'default')],
+        listed(10, 'low'),
+        listed(20, 'high'),
+        listed(30, 'high'),
+        detail(40, { priority: 'high', graphStatus: 'active' }),
+        listed(50, 'default'),
       ],
     ],
     are: ['50- default active'],

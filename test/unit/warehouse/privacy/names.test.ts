@@ -55,8 +55,10 @@ test('names of people are replaced in the texts that stay, as whole words, and n
     ),
   ).toEqual([
     {
-      ...{ title: 'Asked by [name]', keywords: ['[name]', '', '[e-mail]', 'login'] },
-      ...{ ticket: '[name]-1', url: 'https:[e-mail]' },
+      title: 'Asked by [name]',
+      keywords: ['[name]', '', '[e-mail]', 'login'],
+      ticket: '[name]-1',
+      url: 'https:[e-mail]',
     },
     { title: 'Without keywords', keywords: [], ticket: null, url: null },
   ]);

@@ -9,7 +9,7 @@ import { object, string, text } from '../../../../src/contract/fields.js';
 import { fieldsOf, kinds } from '../../../../src/contract/privacy.js';
 import { documentFields, resources } from '../../../../src/contract/resources.js';
 import { readModels } from '../../../../src/warehouse/load/models.js';
-import { columnClasses } from '../../../../src/warehouse/privacy/policy.js';
+import { kindsOfColumns as builtKinds, columnClasses } from '../../../../src/warehouse/privacy/policy.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 
 let schema: Awaited<ReturnType<typeof readSchema>>;
@@ -51,6 +51,10 @@ describe('what columns say about people', () => {
     expect(tables.people_versions).toMatchObject({ display_name: 'person_name', valid_from: 'time' });
     const added = kindsOfColumns(withColumn('shoe_size'), withField({ shoeSize: text('person_about') }));
     expect(added.tables.people?.shoe_size).toBe('person_about');
+  });
+
+  it('is what the build has written (npm run build)', () => {
+    expect(builtKinds()).toEqual(kindsOfColumns(schema, sources));
   });
 
   it('is asked for where no field says it', () => {

@@ -44,9 +44,9 @@ async function connection(folder: string) {
 }
 
 async function refusal(folder: string, extensionDirectory: string | undefined): Promise<UsageError> {
-  const loading = loadExtension(await connection(folder), 'postgres_scanner', {
+  const loading = loadExtension(await connection(folder), 'iceberg', {
     extensionDirectory,
-    purpose: 'a lake of kind ducklake',
+    purpose: 'a lake',
   });
   const error = await loading.then(
     () => undefined,
@@ -61,10 +61,10 @@ it('an extension that is nowhere is refused with the package to get it from', as
   for (const directory of [undefined, folder, join(folder, 'missing')]) {
     const { message, hint } = await refusal(folder, directory);
     expect(message).toMatch(
-      `a lake of kind ducklake needs the extension postgres_scanner of DuckDB ${extensionVersion}, which cannot be loaded: it is not installed`,
+      `a lake needs the extension iceberg of DuckDB ${extensionVersion}, which cannot be loaded: it is not installed`,
     );
     expect(message).not.toContain('\n');
-    expect(hint).toContain(`pip download --no-deps duckdb-extension-postgres_scanner==${extensionVersion}`);
+    expect(hint).toContain(`pip download --no-deps duckdb-extension-iceberg==${extensionVersion}`);
     expect(hint).toContain('duckdb.extensionDirectory');
   }
 });
@@ -77,7 +77,7 @@ it.each(['flat', 'like DuckDB'])(
     const platform = `${system}_${process.arch === 'x64' ? 'amd64' : process.arch}`;
     const inside = layout === 'flat' ? folder : join(folder, `v${extensionVersion}`, platform);
     mkdirSync(inside, { recursive: true });
-    const path = join(inside, 'postgres_scanner.duckdb_extension');
+    const path = join(inside, 'iceberg.duckdb_extension');
     forged(path, 'v1.5.6');
     const { message } = await refusal(folder, folder);
     expect(message).toContain(`${path} is for DuckDB v1.5.6, and this is DuckDB v${extensionVersion}`);
@@ -86,7 +86,7 @@ it.each(['flat', 'like DuckDB'])(
 
 it('a file without a signature, and one that is no extension, are refused', async () => {
   const folder = testFolder();
-  const path = join(folder, 'postgres_scanner.duckdb_extension');
+  const path = join(folder, 'iceberg.duckdb_extension');
   forged(path, `v${extensionVersion}`);
   expect((await refusal(folder, folder)).message).toMatch(/signature|unsigned/i);
   for (const text of ['', 'x'.repeat(2_000)]) {
@@ -99,7 +99,7 @@ it('what is on this machine is reported without a download', async () => {
   const folder = testFolder();
   forged(join(folder, 'iceberg.duckdb_extension'), 'v1.4.0');
   const states = await inspectExtensions(folder);
-  expect(Object.keys(states).sort()).toEqual(['avro', 'ducklake', 'httpfs', 'iceberg', 'postgres_scanner']);
+  expect(Object.keys(states).sort()).toEqual(['avro', 'httpfs', 'iceberg']);
   expect(states.iceberg).toMatchObject({
     state: 'unusable',
     problem: expect.stringContaining('is for DuckDB v1.4.0'),

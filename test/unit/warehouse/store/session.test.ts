@@ -8,7 +8,7 @@ import { emptyDir, limits } from '../support.js';
 
 let session: Session;
 beforeEach(async () => {
-  session = await Session.on(await DuckDBInstance.create(), '.');
+  session = await Session.on(() => DuckDBInstance.create(), '.');
   await session.run('CREATE TABLE t (n BIGINT, moment TIMESTAMPTZ, s VARCHAR, d DOUBLE, b BOOLEAN)');
 });
 afterEach(() => session.close());
@@ -86,19 +86,4 @@ test('a damaged part that opening does not read is an error that says how to get
   const error = await damaged.all('SELECT max(hash(text)) FROM long').catch((it: unknown) => it);
   expect(error).toMatchObject({ hint: expect.stringContaining('move worker.duckdb') });
   await damaged.close();
-});
-
-test('what could not be used again, or opened again, is opened again before the next statement', async () => {
-  const dataDir = emptyDir();
-  const file = await openFile(join(dataDir, 'own.duckdb'), { ...limits, access: 'write', dataDir });
-  await file.run('CREATE TABLE t AS SELECT 1 AS n');
-  await file.run("ATTACH ':memory:' AS other");
-  await file.use('other');
-  await expect(file.use('nowhere')).rejects.toThrow();
-  await file.append({ table: 't' }, [[2]]);
-  await expect(file.reopen('no limit')).rejects.toThrow();
-  expect(await file.all('SELECT current_database() AS name, sum(n)::INTEGER AS sum FROM t')).toEqual([
-    { name: 'own', sum: 3 },
-  ]);
-  await file.close();
 });

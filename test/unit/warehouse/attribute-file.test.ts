@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { attributesFile, readAttributes } from '../../../src/warehouse/attribute-file.js';
+import type { AttributeFile } from '../../../src/warehouse/attributes.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { emptyDir, oneWarehouse } from './support.js';
+
+let warehouse: Warehouse;
+oneWarehouse((opened) => {
+  warehouse = opened;
+});
+
+async function read(text: string | Buffer): Promise<AttributeFile> {
+  const dataDir = emptyDir();
+  mkdirSync(join(dataDir, 'attributes'));
+  writeFileSync(join(dataDir, attributesFile), text);
+  const file = await readAttributes(warehouse, dataDir);
+  if (!file) throw new Error('there is a file');
+  return file;
+}
+
+test('most values decide what a column is; what does not fit it is left out and told, row by row', async () => {
+  const { columns, rows, problems } = await read(
+    `Company ID;Domain;Annual revenue (EUR);plan;VIP since;signed;plan!
+4001;;1,200,000;pro;2024-01-31;TRUE;x
+;https://WWW.Acme.example/about;-12.5;007;31.01.2024;false;y
+;;9;;;;
+4002;acme.example;n/a;free;2024-02-01;maybe;z
+`,
+  );
+  expect(columns).toEqual([
+    { name: 'annual_revenue_eur', type: 'DOUBLE' },
+    { name: 'plan', type: 'VARCHAR' },
+    { name: 'vip_since', type: 'DATE' },
+    { name: 'signed', type: 'BOOLEAN' },
+  ]);
+  expect(rows).toEqual([
+    { row: 2, company_id: '4001', domain: null, cells: ['1200000', 'pro', '2024-01-31', 'true'] },
+    { row: 3, company_id: null, domain: 'acme.example', cells: ['-12.5', '007', null, 'false'] },
+    { row: 5, company_id: '4002', domain: 'acme.example', cells: [null, 'free', '2024-02-01', null] },
+  ]);
+  expect(problems.map(({ row, problem }) => `${row ?? '-'} ${problem}`)).toEqual([
+    '- the column "plan!" needs a name of its own, of letters and digits',
+    '4 names no company',
+    '5 annual_revenue_eur is n/a, not a number such as 1234567.89',
+    '3 vip_since is 31.01.2024, not a date such as 2026-03-31',
+    '5 signed is maybe, not TRUE or FALSE',
+  ]);
+});
+
+test('numbers of another country are told, not guessed; a file that names no companies says which columns it has', async () => {
+  const { columns, problems } = await read('domain;revenue\na.example;1.234.567,50\nb.example;2,5\n');
+  expect(columns).toEqual([{ name: 'revenue', type: 'VARCHAR' }]);
+  expect(problems[0]?.problem).toBe(
+    'revenue is read as text, and not summed: write its numbers as 1234567.89 (row 2 has 1.234.567,50)',
+  );
+  expect((await read('name,revenue\nAcme,5\n')).problems).toEqual([
+    { row: null, problem: 'has no column company_id or domain; its columns are name, revenue' },
+  ]);
+});
+
+test('a point that may be one of thousands is told, unless other numbers show what it means; digits after a zero are text', async () => {
+  const { columns, rows, problems } = await read(
+    'company_id;revenue;staff;weight;number\n1;1.200;1.200;1.200;00123\n2;35.000;800;0.5;00124\n3;;900;;125\n',
+  );
+  expect(columns.map(({ type }) => type)).toEqual(['VARCHAR', 'DOUBLE', 'DOUBLE', 'VARCHAR']);
+  expect(rows.map(({ cells }) => cells)).toEqual([
+    ['1.200', null, '1.200', '00123'],
+    ['35.000', '800', '0.5', '00124'],
+    [null, '900', null, '125'],
+  ]);
+  expect(problems.map(({ row, problem }) => `${row ?? '-'} ${problem}`)).toEqual([
+    '- revenue is read as text, and not summed: write its numbers as 1234567.89 (row 2 has 1.200)',
+    '2 staff is 1.200, not a number such as 1234567.89',
+  ]);
+});
+
+test('a day or a number that DuckDB would make NULL is told', async () => {
+  const { columns, rows, problems } = await read(
+    'company_id;since;revenue\n1;2024-02-30;1e400\n2;2024-02-29;1e3\n3;2023-12-31;5\n',
+  );
+  expect(columns.map(({ type }) => type)).toEqual(['DATE', 'DOUBLE']);
+  expect(rows.map(({ cells }) => cells)).toEqual([
+    [null, null],
+    ['2024-02-29', '1e3'],
+    ['2023-12-31', '5'],
+  ]);
+  expect(problems.map(({ row, problem }) => `${row} ${problem}`)).toEqual([
+    '2 since is 2024-02-30, not a date such as 2026-03-31',
+    '2 revenue is 1e400, not a number such as 1234567.89',
+  ]);
+});
+
+test('a cell has the separator and line breaks where it is quoted; rows count as a spreadsheet program counts them', async () => {
+  const { columns, rows, problems } = await read(
+    '\ufeffdomain,note,revenue\r\na.example,"one, ""two""\nthree","1,200"\r\n,,\r\n,x,5,6\r\nb.example\r\n',
+  );
+  expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(['note VARCHAR', 'revenue DOUBLE']);
+  expect(rows.map(({ row, domain, cells }) => [row, domain, ...cells])).toEqual([
+    [2, 'a.example', 'one, "two"\nthree', '1200'],
+    [5, 'b.example', null, null],
+  ]);
+  expect(problems).toEqual([{ row: 4, problem: 'names no company' }]);
+});
+
+test('what is not text in UTF-8, is empty or is a pipe is told, and not waited for', async () => {
+  const told = async (text: string | Buffer) => (await read(text)).problems.map(({ problem }) => problem);
+  expect(await told(Buffer.from('domain,größe\na.example,5\n', 'latin1'))).toEqual([
+    'cannot be read as CSV: save it as CSV UTF-8',
+  ]);
+  expect(await told('')).toEqual(['has no column company_id or domain; its columns are ']);
+  const dataDir = emptyDir();
+  mkdirSync(join(dataDir, 'attributes'));
+  execFileSync('mkfifo', [join(dataDir, attributesFile)]);
+  const { rows, problems } = (await readAttributes(warehouse, dataDir)) ?? {};
+  expect({ rows, problems }).toEqual({ rows: [], problems: [{ row: null, problem: 'is not a file' }] });
+  expect(await readAttributes(warehouse, emptyDir())).toBeNull();
+});
