@@ -10,8 +10,8 @@ type Sheet =
   | { readonly kind: 'csv'; readonly bytes: Uint8Array };
 
 /**
- * Imports a sheet. Returns the body of the answer: how many changes were queued, and why rows were not, one entry per row. Throws UsageError
- * for a sheet that cannot be read, LockedError while the warehouse is in use.
+ * Imports a sheet. Returns the body of the answer: how many changes were queued, and why rows were not, one entry per row.
+ * Throws UsageError for a sheet that cannot be read, LockedError while the warehouse is in use.
  */
 export type Intake = (
   sheet: Sheet,
