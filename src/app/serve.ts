@@ -30,8 +30,9 @@ import { factsReader, LiveSpending, readFacts, runReader } from './facts.js';
 import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
+import { sendNow } from './send-now.js';
 import type { Access, RunSignals, Setup } from './setup.js';
-import { sheetsOf } from './sheets.js';
+import { type SendNow, sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
 import { refuseTooLittleMemory } from './worker.js';
 
@@ -80,7 +81,9 @@ export async function serve(
         ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
         report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-        ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
+        ...(access && {
+          sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
+        }),
       };
     });
     const about = { host, port, allowedHosts, token, version, log };
@@ -284,4 +287,9 @@ async function nameOf(setup: Setup): Promise<string> {
   const facts = await readFacts(setup).catch(() => null);
   const organization = facts?.contents?.organization;
   return organization?.name ?? organization?.id ?? 'Signalhouse';
+}
+
+/** What sends what is confirmed on the page; null where it waits for a job. */
+function senderOf(member: ServeAccess, scheduler: Scheduler, stop: AbortSignal): SendNow | null {
+  return member.config.serve.sendAfterConfirm ? sendNow(member, scheduler, stop) : null;
 }

@@ -56,6 +56,9 @@ const meanWeights = {
     cancelled: 1,
     retried: 2,
     partly: 2,
+    lagging: 3,
+    late: 3,
+    among: 3,
     machineLost: 2,
     machineLostAgainst: 2,
     machineLostInDoubt: 2,
@@ -136,6 +139,10 @@ type ActKind =
   | 'pushKilled'
   /** Changes are made, and some of their answers are lost. */
   | 'pushInDoubt'
+  /** Servers answer that lag behind; writes are accepted and made later; colleagues work between two requests. */
+  | 'pushLagging'
+  | 'pushLate'
+  | 'pushAmong'
   | 'undo'
   | 'cancel'
   | 'retry'
@@ -158,6 +165,9 @@ const stories: Readonly<Record<keyof Weights['story'], readonly (ActKind | 'impo
   undoneAgainst: ['import', 'push', 'colleagueAgainst', 'undo', 'push'],
   killed: ['import', 'pushKilled', 'afterDoubt'],
   inDoubt: ['import', 'pushInDoubt', 'afterDoubt'],
+  lagging: ['import', 'colleagueAgainst', 'sync', 'pushLagging'],
+  late: ['import', 'pushLate'],
+  among: ['import', 'pushAmong'],
   dropped: ['dropSheet'],
   undoOfEarlier: ['undo'],
   cancelled: ['cancel'],

@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
-  closeSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -110,19 +108,6 @@ describe('a file that is not complete', () => {
     });
     watched = () => undefined;
     expect(await night()).toEqual({ 'growing.csv': 'done', 'same-size.csv': 'done' });
-  });
-
-  it.runIf(process.platform === 'linux')('waits while a program has it open for writing', async () => {
-    drop('open.csv', 'topic_id,prio');
-    drop('read.csv');
-    const [writing, reading] = [openSync(inbox('open.csv'), 'a'), openSync(inbox('read.csv'), 'r')];
-    try {
-      expect(await night()).toEqual({ 'open.csv': 'being_written', 'read.csv': 'done' });
-      appendFileSync(writing, 'rity\nt1,default\n');
-    } finally {
-      for (const one of [writing, reading]) closeSync(one);
-    }
-    expect(await night()).toEqual({ 'open.csv': 'done' });
   });
 
   it('that is replaced during the push stays for the next run, beside the result of what was imported', async () => {

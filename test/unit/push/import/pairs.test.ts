@@ -81,7 +81,7 @@ describe('a sheet of pairs', () => {
   });
 
   it('has nothing to do where the two have become one, and never archives the survivor instead', async () => {
-    const { rows } = await importing.prepare(sheet('1,Topic 1,Merged,0.9,t1,merged,'), false, true);
+    const { rows } = await importing.prepare(sheet('1,Topic 1,Merged,0.9,t1,merged,'));
     expect(rows).toMatchObject([{ outcome: 'unchanged' }]);
     expect(await problemsOf('2,Merged,Topic 2,0.9,merged,t2,')).toEqual([
       '2 keep cannot be done: merged, which would be archived, was merged into Topic 1 (t1): change that topic instead',
