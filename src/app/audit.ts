@@ -53,8 +53,14 @@ function record(
 ): void {
   const now = new Date(clock.now());
   const line: AuditRecord = {
-    ...{ id: timeId(now), at: now.toISOString(), action, entityType: null, entities: null },
-    ...{ requestedBy, reason: null, details },
+    id: timeId(now),
+    at: now.toISOString(),
+    action,
+    entityType: null,
+    entities: null,
+    requestedBy,
+    reason: null,
+    details,
   };
   try {
     new Journal(auditPath(config.dataDir)).append([line]);

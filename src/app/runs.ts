@@ -259,7 +259,9 @@ async function runAfterPublication<R extends Pick<RunReport, 'published' | 'note
     display.phase(name, null);
     const started = performance.now();
     const { problem, isStopped } = await runCommand(command, {
-      ...{ env: environmentOf(config), stop: stopping, limitMs },
+      env: environmentOf(config),
+      stop: stopping,
+      limitMs,
       onLine: (line) => log.info({ command: name }, line),
     });
     const seconds = (performance.now() - started) / 1000;

@@ -78,7 +78,11 @@ export async function serve(
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
-        ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
+        organization,
+        metrics,
+        facts,
+        schedule: scheduler,
+        run: runReader(member),
         report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         ...(access && {
@@ -198,7 +202,9 @@ function assemble(
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
-    ...{ log, clock, turns },
+    log,
+    clock,
+    turns,
     onEnd: (record) => {
       metrics.run(record);
       for (const notifier of notifiers) notifier.run(record);
@@ -243,7 +249,12 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   return notifying(access).map(
     ({ name, deliver }) =>
       new Notifier({
-        ...{ name, deliver, facts, log, clock, organization: config.organization ?? undefined },
+        name,
+        deliver,
+        facts,
+        log,
+        clock,
+        organization: config.organization ?? undefined,
         jobs: config.serve.jobs.map(({ name: job }) => job),
         store: fileStore(join(config.dataDir, sentFiles[name]), notifyState, log),
       }),

@@ -347,7 +347,14 @@ function lineOf(
 function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
   const [{ source: name, requestedBy: by, queuedAt: at, undoes }] = own as [Change];
   return {
-    ...{ id, name, by, at, isUndo: undoes.length > 0, state: 'done', leftOutCount: 0, problem: null },
+    id,
+    name,
+    by,
+    at,
+    isUndo: undoes.length > 0,
+    state: 'done',
+    leftOutCount: 0,
+    problem: null,
     statuses: countBy(own, ({ status }) => status),
   };
 }

@@ -130,7 +130,10 @@ async function columnsIn(
 ): Promise<QueryColumn[]> {
   const found = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
   return found.map(({ column_name: key, column_type: type }) => ({
-    ...{ key, type: columnTypeOf(type), ...look, sql: `${alias}.${identifier(key)}` },
+    key,
+    type: columnTypeOf(type),
+    ...look,
+    sql: `${alias}.${identifier(key)}`,
   }));
 }
 
@@ -316,7 +319,11 @@ export const sheetTables: Readonly<Record<SheetType, SheetTable>> = {
     ],
     first: ['name', 'is_vip', 'our_company'],
     rest: [
-      ...['people', 'messages', 'last_seen_at', 'primary_domain', 'logo_url'],
+      'people',
+      'messages',
+      'last_seen_at',
+      'primary_domain',
+      'logo_url',
       ...['email', 'github', 'linkedin', 'phone', 'twitter'].map((name) => `connections_${name}`),
     ],
   },

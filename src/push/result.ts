@@ -119,7 +119,9 @@ async function resultSheet(
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
   return {
-    ...{ name: header.pair ? duplicatesName : table.name, grid, hasNotes: true },
+    name: header.pair ? duplicatesName : table.name,
+    grid,
+    hasNotes: true,
     columns: columns.map(({ column }) => column),
     cells: (row) => {
       const result = resultOf(row);

@@ -123,7 +123,9 @@ it('a picture that is named like a workbook, and a name that nothing has, are re
     [['sheet', '--out', 'mine.csv'], '--force'],
   ] as const)
     expect(await pulling.run(['changes', ...args])).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: expect.stringContaining(says) },
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(says),
     });
   expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('kept');
 });
@@ -218,7 +220,12 @@ describe('a sheet that is older than a merge or an archiving', () => {
     expect(refused.code).toBe(3);
     expect(flat(refused.stdout)).toContain(`was merged into ${survivor.title} (${survivor.id})`);
     const { code, stdout } = await pulling.run([
-      ...['changes', 'import', 'old sheet.csv', '--skip-invalid', '--yes', '--json'],
+      'changes',
+      'import',
+      'old sheet.csv',
+      '--skip-invalid',
+      '--yes',
+      '--json',
     ]);
     expect(code).toBe(3);
     const report = JSON.parse(stdout) as ImportReport;

@@ -46,10 +46,14 @@ const refusal = (status: number, code: string): PlainAnswer => ({
 });
 
 const raise = ({ id }: Plain): Wish => ({
-  ...{ topic: String(id), wanted: { priority: 'high' }, base: { priority: 'low' } },
+  topic: String(id),
+  wanted: { priority: 'high' },
+  base: { priority: 'low' },
 });
 const makeVip = ({ id }: Plain): Wish => ({
-  ...{ company: String(id), wanted: { is_vip: true }, base: { is_vip: false } },
+  company: String(id),
+  wanted: { is_vip: true },
+  base: { is_vip: false },
 });
 const statuses = ({ report }: Pushed) =>
   Object.fromEntries(report.changes.map(({ entityId, status }) => [entityId, status]));
@@ -72,7 +76,11 @@ it('a PATCH that is answered with success is judged by a read after it, whatever
   const pushed = await push(pulling);
   expect(pushed.code).toBe(3);
   expect(statuses(pushed)).toEqual({
-    ...{ t1: 'failed', t2: 'failed', t3: 'applied', t4: 'conflict', t5: 'applied' },
+    t1: 'failed',
+    t2: 'failed',
+    t3: 'applied',
+    t4: 'conflict',
+    t5: 'applied',
   });
   expect(pushed.report.failed).toEqual({ total: 2, byReason: { not_seen: 2 } });
   const [t1, t2, , t4] = pushed.report.changes;
@@ -100,8 +108,14 @@ it('a request that fails harms no other change: what cannot be read, and what is
   const pushed = await push(pulling);
   expect(pushed.code).toBe(3);
   expect(statuses(pushed)).toEqual({
-    ...{ t1: 'applied', t2: 'failed', t3: 'queued', t4: 'queued', t5: 'applied', t6: 'failed' },
-    ...{ 1: 'failed', 2: 'failed' },
+    t1: 'applied',
+    t2: 'failed',
+    t3: 'queued',
+    t4: 'queued',
+    t5: 'applied',
+    t6: 'failed',
+    1: 'failed',
+    2: 'failed',
   });
   expect(pushed.report.failed.byReason).toEqual({ GONE: 1, FORBIDDEN: 3 });
 });

@@ -253,8 +253,13 @@ it('what a colleague set between reading and writing is told once the history sh
   expect(await pulling.sync()).toMatchObject({ code: 0 });
   await enqueue(pulling.dataDir, [raise]);
   const record = (at: string, from: string, to: string, user: object | null) => ({
-    ...{ id: `h${at}${to}`, operation: 'UPDATE', changedAt: at, changedBy: 'user', user },
-    ...{ changes: { priority: to }, previousValues: { priority: from } },
+    id: `h${at}${to}`,
+    operation: 'UPDATE',
+    changedAt: at,
+    changedBy: 'user',
+    user,
+    changes: { priority: to },
+    previousValues: { priority: from },
   });
   const after = (ms: number) => new Date(Date.now() + ms).toISOString();
   let history: unknown[] = [];
@@ -316,7 +321,9 @@ describe('an API that leaves archivedAt out', () => {
     api.at('/topics', () => ({
       body: {
         data: api.topics.map((one) => strip(one).body),
-        ...{ limit: 100, page: 1, totalCount: api.topics.length },
+        limit: 100,
+        page: 1,
+        totalCount: api.topics.length,
       },
     }));
     api.at(

@@ -27,12 +27,16 @@ export class Failed extends Error {
  * has them, and the records of what was done and taken back before anybody looked.
  */
 const notShown = [
-  ...['history', 'merges.source_name'],
+  'history',
+  'merges.source_name',
   ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
   ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
   // Weeks pass by themselves.
-  ...['people.weekly_activity', 'companies.weekly_activity'],
-  ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
+  'people.weekly_activity',
+  'companies.weekly_activity',
+  'topic_people.title',
+  'topic_people.is_vip',
+  'topics.successor_topic_title',
 ];
 
 /**

@@ -257,7 +257,8 @@ function nightOf(seed: number, no: number, nights: number): Night {
   if (random.chance(0.6)) changes.unshift(changeMove(random, random.pick(goings)));
   if (random.chance(0.8)) changes.unshift(changeMove(random, random.pick(returns)));
   const storm = {
-    ...{ quiet: () => [], calm: () => [] },
+    quiet: () => [],
+    calm: () => [],
     misled: () => misled(random),
     stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random, weights)),
   }[kind]();
@@ -282,7 +283,10 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const meanwhile =
     run === 'killedPushing' && random.chance(0.5) ? actMove(random, 'colleagueAgainst') : undefined;
   return {
-    ...{ no, kind, moves: [...changes, ...acts], storm },
+    no,
+    kind,
+    moves: [...changes, ...acts],
+    storm,
     run: { run, after, pause, ...(meanwhile && { meanwhile }) },
   };
 }
@@ -433,7 +437,8 @@ function between(random: Random): StormMove {
   return {
     between: {
       change: random.pick(moving),
-      ...{ of: random.whole(0, 1e6), with: random.whole(0, 1e6) },
+      of: random.whole(0, 1e6),
+      with: random.whole(0, 1e6),
     },
     route: random.pick([
       'people',

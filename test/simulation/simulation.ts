@@ -449,7 +449,12 @@ export class Simulation {
       case 'retry':
         this.writesBeforeRetry = this.service.stats.writes.length;
         await this.#command([
-          ...['changes', 'retry', '--status', 'conflict', '--status', 'failed'],
+          'changes',
+          'retry',
+          '--status',
+          'conflict',
+          '--status',
+          'failed',
           ...(other % 2 ? ['--overwrite'] : []),
         ]);
         return;
@@ -558,7 +563,14 @@ export class Simulation {
     this.#contents.add(content);
     const by = `user ${other % 3}`;
     const { stdout } = await this.#command([
-      ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
+      'changes',
+      'import',
+      file,
+      '--yes',
+      '--skip-invalid',
+      '--by',
+      by,
+      '--json',
     ]);
     if (shown.size > 0) await noLostWishes(this, { wishes, isNew, waited }, shown, stdout, by);
   }

@@ -35,8 +35,10 @@ export const mergePeople = command({
       throw new UsageError('The confirmation is of another merge.', [{ setting: '--confirm', problem }]);
     }
     const options = {
-      ...{ requestedBy: by ?? osPerson() ?? commandLine, requestedReason: reason ?? null },
-      ...{ dryRun, wait },
+      requestedBy: by ?? osPerson() ?? commandLine,
+      requestedReason: reason ?? null,
+      dryRun,
+      wait,
     };
     const ask: ConfirmMerge = async (pair, isNameEnough) => {
       const given = `--confirm ${shellWord(`${source}:${into}`)}`;

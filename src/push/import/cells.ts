@@ -10,13 +10,20 @@ export type ParsedCell =
 
 /** Spreadsheet programs write TRUE and FALSE into a CSV file in the language of their user. */
 const trueWords = new Set([
-  ...['true', 'yes', 'y', 't', '1', 'x', 'on'],
-  ...['wahr', 'vrai', 'verdadero', 'vero', 'waar'],
+  'true',
+  'yes',
+  'y',
+  't',
+  '1',
+  'x',
+  'on',
+  'wahr',
+  'vrai',
+  'verdadero',
+  'vero',
+  'waar',
 ]);
-const falseWords = new Set([
-  ...['false', 'no', 'n', 'f', '0', 'off'],
-  ...['falsch', 'faux', 'falso', 'onwaar'],
-]);
+const falseWords = new Set(['false', 'no', 'n', 'f', '0', 'off', 'falsch', 'faux', 'falso', 'onwaar']);
 const booleans = ['TRUE', 'FALSE'] as const;
 
 /** The lifecycle state that only the service sets. */

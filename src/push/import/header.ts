@@ -286,8 +286,16 @@ function hasFieldOf(entityType: EntityType, named: readonly Column[]): boolean {
 
 /** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
 const otherColumns: ReadonlySet<string> = new Set([
-  ...['archivedat', 'priorityrank', 'frompriority', 'topriority', 'topiclifecyclestate'],
-  ...['connectionstitle', 'connectionswebsite', 'primaryemail', 'name1', 'name2'],
+  'archivedat',
+  'priorityrank',
+  'frompriority',
+  'topriority',
+  'topiclifecyclestate',
+  'connectionstitle',
+  'connectionswebsite',
+  'primaryemail',
+  'name1',
+  'name2',
 ]);
 
 /** The field that a column was most likely meant for, by its name or by another word that people use for it. */

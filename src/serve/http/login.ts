@@ -134,7 +134,10 @@ export async function requireLogin(
     sendPage(
       reply,
       loginPage({
-        ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
+        next,
+        name,
+        problem,
+        token: reply.generateCsrf({ userInfo: ownerOf(null) }),
         header: access.users.some(({ passwordHash }) => passwordHash) ? null : userHeader,
       }),
     );

@@ -152,7 +152,10 @@ function filterOf({ query }: FastifyRequest): SheetFilter {
   const text = (name: string) => (typeof given[name] === 'string' ? given[name].trim().slice(0, 200) : '');
   return {
     about: text('about') === 'companies' ? 'companies' : 'topics',
-    ...{ topic: text('topic'), priority: text('priority'), state: text('state') },
-    ...{ company: text('company'), text: text('text') },
+    topic: text('topic'),
+    priority: text('priority'),
+    state: text('state'),
+    company: text('company'),
+    text: text('text'),
   };
 }

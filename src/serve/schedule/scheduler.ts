@@ -284,8 +284,14 @@ export class Scheduler {
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
     this.options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
     await this.#recordEnd({
-      ...{ job: job.name, trigger, outcome: 'skipped', exitCode: null, message: why },
-      ...{ dueAt: iso(dueAt), startedAt: null, endedAt: iso(this.#clock.now()) },
+      job: job.name,
+      trigger,
+      outcome: 'skipped',
+      exitCode: null,
+      message: why,
+      dueAt: iso(dueAt),
+      startedAt: null,
+      endedAt: iso(this.#clock.now()),
     });
   }
 
@@ -320,8 +326,15 @@ export class Scheduler {
     const message = next === null ? result.message : `${result.message.replace(/\.$/, '')}${next}`;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
-      ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
-      ...{ dueAt: iso(entry.dueAt), startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
+      job: job.name,
+      trigger,
+      outcome,
+      exitCode: result.exitCode,
+      message,
+      runIds: result.runIds ?? [],
+      dueAt: iso(entry.dueAt),
+      startedAt: iso(entry.since),
+      endedAt: iso(this.#clock.now()),
       ...(result.endedByOutage && { endedByOutage: true }),
     };
     await this.#recordEnd(record, retry);

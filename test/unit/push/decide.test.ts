@@ -47,8 +47,15 @@ describe('retry', () => {
     expect(lines(retry(importing.queue, named('t1'), {}))).toEqual(['t1 queued null']);
     const again = importing.queue.get(lost.id)!;
     expect(again).toMatchObject({
-      ...{ status: 'queued', base: { priority: 'default' }, overwrite: false },
-      ...{ body: null, sentAt: null, firstSentAt: null, errorCode: null, error: null, settledAt: null },
+      status: 'queued',
+      base: { priority: 'default' },
+      overwrite: false,
+      body: null,
+      sentAt: null,
+      firstSentAt: null,
+      errorCode: null,
+      error: null,
+      settledAt: null,
     });
     expect(again.idempotencyKey).not.toBe(lost.idempotencyKey);
   });

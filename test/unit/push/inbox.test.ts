@@ -78,8 +78,17 @@ describe('a file that cannot be imported', () => {
 
   it('is left alone when a program only keeps it there for a while', async () => {
     const kept = [
-      ...['.hidden.csv', '.~lock.list.xlsx#', '~$list.xlsx', '~WRL0003.tmp', 'list.csv~', '#list.csv#'],
-      ...['list.csv.tmp', 'list.csv.part', 'list.xlsx.crdownload', 'list.csv.filepart', 'Thumbs.db'],
+      '.hidden.csv',
+      '.~lock.list.xlsx#',
+      '~$list.xlsx',
+      '~WRL0003.tmp',
+      'list.csv~',
+      '#list.csv#',
+      'list.csv.tmp',
+      'list.csv.part',
+      'list.xlsx.crdownload',
+      'list.csv.filepart',
+      'Thumbs.db',
     ];
     for (const name of kept) drop(name);
     expect(await night()).toEqual({});
@@ -137,8 +146,12 @@ it('a name that is taken gets a number, and a result replaces nothing', async ()
   }
   expect(textOf('done', 'list.result.csv')).toBe(mine);
   expect(names('done')).toEqual([
-    ...['list.2.csv', 'list.2.result.csv', 'list.3.csv', 'list.3.result.csv'],
-    ...['list.result.csv', 'list.result.result.csv'],
+    'list.2.csv',
+    'list.2.result.csv',
+    'list.3.csv',
+    'list.3.result.csv',
+    'list.result.csv',
+    'list.result.result.csv',
   ]);
 });
 
@@ -193,12 +206,10 @@ describe('one bad file', () => {
     execFileSync('mkfifo', [inbox('pipe.csv')]);
     drop('zzz.csv', good);
     expect(await night(applied)).toEqual({
-      ...{
-        'broken.csv': 'rejected',
-        'link.csv': 'rejected',
-        'folder.csv': 'rejected',
-        'pipe.csv': 'rejected',
-      },
+      'broken.csv': 'rejected',
+      'link.csv': 'rejected',
+      'folder.csv': 'rejected',
+      'pipe.csv': 'rejected',
       'zzz.csv': 'done',
     });
     expect(names()).toEqual([]);

@@ -9,16 +9,29 @@ import {
 } from '../../../src/push/merges.js';
 
 const kim: KnownPerson = {
-  ...{ id: '1', name: 'Kim Lee', email: 'kim@example.com', companyId: '7', company: 'Acme' },
-  ...{ accounts: 2, accountNames: [], messages: 3, conversations: 1, lastSeenAt: null, syncedAt: null },
-  ...{ isDeleted: false, mergedIntoId: null, role: 'customer' },
+  id: '1',
+  name: 'Kim Lee',
+  email: 'kim@example.com',
+  companyId: '7',
+  company: 'Acme',
+  accounts: 2,
+  accountNames: [],
+  messages: 3,
+  conversations: 1,
+  lastSeenAt: null,
+  syncedAt: null,
+  isDeleted: false,
+  mergedIntoId: null,
+  role: 'customer',
 };
 const lee: KnownPerson = { ...kim, id: '2', name: 'K. Lee', email: null };
 const there = (values = {}): RemotePerson => ({ state: 'there', values });
 const gone: RemotePerson = { state: 'gone' };
 const pairOf = (source: Partial<KnownPerson> = {}, target: Partial<KnownPerson> = {}) => ({
-  ...{ source: { ...kim, ...source }, target: { ...lee, ...target } },
-  ...{ score: null, reasons: [] },
+  source: { ...kim, ...source },
+  target: { ...lee, ...target },
+  score: null,
+  reasons: [],
 });
 
 describe('what speaks against a merge', () => {

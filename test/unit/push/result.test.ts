@@ -67,7 +67,9 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
   const bytes = Buffer.from(
     [
       'Plan for May\n\ntopic_id,Reason,Title,mine,priority,base_priority',
-      ...['t1,why not,Topic 1,a,Low,default', 't2,,Topic 2,b,high,default', 't3,,Topic 3,c,default,default'],
+      't1,why not,Topic 1,a,Low,default',
+      't2,,Topic 2,b,high,default',
+      't3,,Topic 3,c,default,default',
     ].join('\n'),
   );
   const source = await fromSheet({ bytes, name: 'list.csv' });

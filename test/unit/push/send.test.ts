@@ -17,11 +17,18 @@ const queueAt = (clock: Pick<Clock, 'now'>) => Queue.open(store, { dataDir: empt
 
 function contextOf(queue: Queue, clock: object, call: unknown, requests = 120): PushContext {
   return {
-    ...{ api: { outages: 0, concurrency: 1, call }, clock, queue, store, log: silentLog, notes: [] },
-    ...{ stop: new AbortController().signal, config: { rateLimit: { requests, windowMs: 60_000 } } },
+    api: { outages: 0, concurrency: 1, call },
+    clock,
+    queue,
+    store,
+    log: silentLog,
+    notes: [],
+    stop: new AbortController().signal,
+    config: { rateLimit: { requests, windowMs: 60_000 } },
     observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
     batcher: { add: async () => undefined },
-    ...{ onConflict: 'report', storedCounts: { topic: queue.all().length, company: 0 } },
+    onConflict: 'report',
+    storedCounts: { topic: queue.all().length, company: 0 },
     circuitBreaker: new CircuitBreaker(),
     latest: new LatestTimes(),
   } as unknown as PushContext;

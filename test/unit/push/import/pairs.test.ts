@@ -36,7 +36,12 @@ describe('a sheet of pairs', () => {
       archived('t8', 'Topic 7 (t7)'),
     ]);
     expect(report.rows.map(({ outcome }) => outcome)).toEqual([
-      ...['queued', 'queued', 'queued', 'queued', 'unchanged', 'unchanged'],
+      'queued',
+      'queued',
+      'queued',
+      'queued',
+      'unchanged',
+      'unchanged',
     ]);
     // What the person saw: both were there when the sheet was written.
     expect(importing.queue.all()[0]).toMatchObject({
@@ -44,8 +49,12 @@ describe('a sheet of pairs', () => {
       baseFrom: 'file',
     });
     expect(await importing.outcomes(text)).toEqual([
-      ...['imported_before', 'imported_before', 'imported_before', 'imported_before'],
-      ...['unchanged', 'unchanged'],
+      'imported_before',
+      'imported_before',
+      'imported_before',
+      'imported_before',
+      'unchanged',
+      'unchanged',
     ]);
   });
 

@@ -55,8 +55,12 @@ test('a check says which fields differ, and not those that change by themselves 
     [doc('company', 'c', 1, stored), doc('companies', 'c', 2, { messageCount: 2 })],
     [
       doc('company', 'c', second, {
-        ...{ ...stored, name: 'b', messageCount: 2, weeklyActivity: [2] },
-        ...{ logoUrl: 'https://x.y/z.png?sig=2', primaryDomain: 'x.y' },
+        ...stored,
+        name: 'b',
+        messageCount: 2,
+        weeklyActivity: [2],
+        logoUrl: 'https://x.y/z.png?sig=2',
+        primaryDomain: 'x.y',
       }),
     ],
   );
