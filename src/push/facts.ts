@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by.js';
-import { sqlFile, substitute } from '../warehouse/sql.js';
+import { sqlFile } from '../warehouse/sql.js';
 import {
   type Change,
   type EntityType,
@@ -14,39 +14,7 @@ import {
 import { isAlike, isSame } from './compare.js';
 import { noteFor, rowsAbout, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
 
-const affectedSql = sqlFile('push/affected_companies');
-const affectedByTopicSql = substitute(affectedSql, { topic_id: 'topic_id' });
-const affectedTogetherSql = substitute(affectedSql, { topic_id: 'NULL' });
 const historySql = sqlFile('push/last_changes');
-
-/** The companies whose people take part in topics, without staff and bots. */
-export interface AffectedCompanies {
-  readonly companies: number;
-  readonly vipCompanies: number;
-  /** The names of up to three, VIPs first. */
-  readonly companyNames: readonly string[];
-}
-
-const nobody: AffectedCompanies = { companies: 0, vipCompanies: 0, companyNames: [] };
-
-/** The companies that these topics affect: `of` one topic, and all of them together. */
-export async function affectedCompanies(
-  store: Store,
-  topicIds: readonly string[],
-): Promise<{ of(topicId: string): AffectedCompanies; readonly total: AffectedCompanies }> {
-  type Row = Omit<AffectedCompanies, 'companyNames'> & {
-    readonly topicId: string;
-    readonly names: string | null;
-  };
-  const affectedOf = ({ companies, vipCompanies, names }: Row): AffectedCompanies => {
-    return { companies, vipCompanies, companyNames: JSON.parse(names ?? '[]') as string[] };
-  };
-  const found = new Map<string, AffectedCompanies>();
-  for (const row of await rowsAbout<Row>(store, affectedByTopicSql, topicIds))
-    found.set(row.topicId, affectedOf(row));
-  const [total] = topicIds.length === 0 ? [] : await store.all<Row>(affectedTogetherSql, { ids: topicIds });
-  return { of: (topicId) => found.get(topicId) ?? nobody, total: total ? affectedOf(total) : nobody };
-}
 
 /** Who set a value that a change met, according to the history of its topic or company. */
 interface ChangedBy {

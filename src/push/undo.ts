@@ -79,8 +79,7 @@ export async function prepareUndo(
   });
   const origin = { importId, requestedBy, requestedReason, sourceHash: null };
   const newChanges = plan.reversals.map((reversal) => ({ ...reversal, ...origin }));
-  const hasTopics = newChanges.some(({ entityType }) => entityType === 'topic');
-  const { changes: shown, totals } = await previewOf({ store, settings }, newChanges, storedOf, hasTopics);
+  const { changes: shown, totals } = previewOf(newChanges, storedOf, settings);
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
   const isPartial = plan.kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
   return {

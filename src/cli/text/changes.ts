@@ -125,40 +125,30 @@ const mostShown = 20;
 const widestChange = 44;
 /** A change of a text that is longer than this is cut. */
 const mostOfValue = 4 * widestChange;
-const companiesWidth = 11;
 
-/** Changes of a preview, each with its title, its values before and after, and the companies that it affects. */
+/** Changes of a preview, each with its title and its values before and after. */
 export function previewTable(changes: readonly PreviewChange[], isFull: boolean): string {
   if (changes.length === 0) return '';
   const shownChanges = isFull ? changes : changes.slice(0, mostShown);
-  const hasCompanies = shownChanges.some(({ affected }) => affected !== null);
   const linesOfChange = shownChanges.map((change) => [
     ...changedFields(change).flatMap((line) => wrap(cut(printable(line), mostOfValue), widestChange)),
     ...(change.note === null ? [] : wrap(`(${printable(change.note)})`, widestChange)),
   ]);
   const widest = Math.max(6, ...linesOfChange.flat().map((line) => Math.min(widthOf(line), widestChange)));
-  const room = wide - widest - 2 - (hasCompanies ? companiesWidth + 2 : 0);
-  const rows = shownChanges.flatMap(({ title, entityId, affected }, index) => {
+  const room = wide - widest - 2;
+  const rows = shownChanges.flatMap(({ title, entityId }, index) => {
     const lines = linesOfChange[index] ?? [];
     const [first = '', second, ...rest] = wrap(printable(title ?? entityId), room);
     const titles = [first, ...(second === undefined ? [] : [[second, ...rest].join(' ')])];
-    const affects = hasCompanies ? [[companiesText(affected)]] : [];
-    return rowLines([titles.map((line) => cut(line, room)), lines, ...affects]);
+    return rowLines([titles.map((line) => cut(line, room)), lines]);
   });
   const columns = [
     { name: shownChanges[0]?.entityType === 'company' ? 'company' : 'title', least: room },
     { name: 'change', least: Math.min(widest, widestChange) },
-    ...(hasCompanies ? [{ name: 'companies', right: true, least: companiesWidth }] : []),
   ];
   const more = changes.length - shownChanges.length;
   const rest = more > 0 ? `\n\n${count(more)} more (--full shows all of them)` : '';
   return `${table(columns, rows, wide)}${rest}`;
-}
-
-export function companiesText(affected: PreviewChange['affected']): string {
-  if (affected === null) return '';
-  const { companies, vipCompanies } = affected;
-  return vipCompanies === 0 ? count(companies) : `${count(companies)} (${count(vipCompanies)} VIP)`;
 }
 
 export function personText(requestedBy: string | null): string {

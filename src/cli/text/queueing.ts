@@ -2,7 +2,7 @@ import { ago, count, counted, duration, firstOf } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
 import type { ChangeKind, ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
-import { companiesText, decisionCommands, personText, previewTable } from './changes.js';
+import { decisionCommands, personText, previewTable } from './changes.js';
 import {
   type Fact,
   indent,
@@ -92,12 +92,11 @@ function outcomeText(shown: ShownImport | ShownUndo): string {
 }
 
 function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
-  const { rows, changes, superseded, affected } = preview;
+  const { rows, changes, superseded } = preview;
   const rowsText = (number: number, why: string) =>
     number === 0 ? null : `${counted(number, 'row')} (${why})`;
   return [
     ['changes', changes],
-    ['companies', changes === 0 ? null : affectedText(affected)],
     ['unchanged', rowsText(rows.unchanged, 'already up to date')],
     ['duplicates', rowsText(rows.duplicate, 'an open change wants the same')],
     ['imported before', rowsText(rows.imported_before, 'from the same file')],
@@ -111,24 +110,17 @@ function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
 }
 
 function undoFacts({ preview, notUndone, requestedBy }: ShownUndo): Fact[] {
-  const { changes, affected } = preview;
   const undone = notUndone.filter(({ kind }) => kind === 'undone').length;
   return [
-    ['changes', changes],
-    ['companies', affectedText(affected)],
+    ['changes', preview.changes],
     ['undone already', undone > 0 ? counted(undone, 'change') : null],
-    ['to send', changes > 0 ? sendingText(preview) : null],
+    ['to send', preview.changes > 0 ? sendingText(preview) : null],
     ['by', personText(requestedBy)],
   ];
 }
 
-function affectedText(affected: Preview['affected']): string | null {
-  return affected && `${companiesText(affected)} affected`;
-}
-
 function sendingText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): string {
-  const parts = `${count(requests.writes)} to write, ${count(requests.reads)} to read`;
-  return `${counted(requests.total, 'request')} (${parts}), about ${duration(minutes * 60_000)}`;
+  return `up to ${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
 }
 
 /** The values that show whether somebody else has changed something in between. */

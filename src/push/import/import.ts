@@ -116,8 +116,7 @@ export async function prepareImport(
   const sent = found.filter((one) => !one.rows.some((row) => isConflict.has(row)));
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
   const storedOf = ({ entityId }: Reference) => edits.stored.get(entityId);
-  const hasTopics = entityType === 'topic';
-  const { changes: shown, totals } = await previewOf({ store, settings }, planned, storedOf, hasTopics);
+  const { changes: shown, totals } = previewOf(planned, storedOf, settings);
   const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
   const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
   const newChanges = isRefused ? [] : found;

@@ -1,11 +1,8 @@
 import { minutesFor } from '../../api/budget.js';
-import { usualPageSize } from '../../api/page.js';
 import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
 import type { Settings } from '../../config/schema.js';
 import { type Change, type EntityType, entityTypes, kinds, type Value } from '../change.js';
-import { storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies } from '../facts.js';
 import type { Origin, Queue } from '../queue.js';
 import { noteFor, type Store, type StoredOf } from '../stored.js';
 
@@ -76,8 +73,6 @@ export interface PreviewChange extends Pick<Change, 'entityType' | 'entityId' | 
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
   readonly rows: readonly number[];
-  /** The companies that a topic affects; null for a company. */
-  readonly affected: AffectedCompanies | null;
   /** What happened to the topic or company since then: archived, superseded, merged. */
   readonly note: string | null;
 }
@@ -87,11 +82,9 @@ export interface Preview {
   /** The number of changes: the rows about one topic or company make one. */
   readonly changes: number;
   readonly kinds: readonly ChangeKind[];
-  /** The companies that all changed topics together affect; null when companies are changed. */
-  readonly affected: AffectedCompanies | null;
   readonly superseded: number;
-  /** What a push of these changes costs. */
-  readonly requests: { readonly writes: number; readonly reads: number; readonly total: number };
+  /** The most requests that a push of these changes makes while all goes well, and the minutes that they take. */
+  readonly requests: number;
   readonly minutes: number;
   /** Where the base values come from; `oldest` is when the oldest of the warehouse's values was synced. */
   readonly base: { readonly file: number; readonly warehouse: number; readonly oldest: string | null };
@@ -133,57 +126,31 @@ type PlannedChange = Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base'>
   Partial<Pick<PreviewChange, 'rows'>>;
 
 /** What an import and an undo say about the changes that they would queue. */
-export type Totals = Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests' | 'minutes'>;
+export type Totals = Pick<Preview, 'changes' | 'kinds' | 'requests' | 'minutes'>;
 
-/**
- * Changes as a preview shows them (with titles, with the companies that they affect, and with what happened), and what a
- * push of all of them does and costs. `hasTopics` says whether topics are changed, however many.
- */
-export async function previewOf(
-  { store, settings }: Pick<ImportParts, 'store' | 'settings'>,
+/** Changes as a preview shows them (with titles, and with what happened), and what a push of all of them does and costs. */
+export function previewOf(
   planned: readonly PlannedChange[],
   storedOf: StoredOf,
-  hasTopics: boolean,
-): Promise<{ readonly changes: PreviewChange[]; readonly totals: Totals }> {
-  const ofType = (type: EntityType) => planned.filter(({ entityType }) => entityType === type);
-  const affected = await affectedCompanies(
-    store,
-    ofType('topic').map(({ entityId }) => entityId),
-  );
+  settings: CostSettings,
+): { readonly changes: PreviewChange[]; readonly totals: Totals } {
   const changes = planned.map(({ entityType, entityId, rows = [], wanted, base }): PreviewChange => {
     const entity = storedOf({ entityType, entityId });
-    return {
-      entityType,
-      entityId,
-      title: entity?.title ?? null,
-      rows,
-      wanted,
-      base,
-      affected: entityType === 'topic' ? affected.of(entityId) : null,
-      note: noteFor(entity, wanted),
-    };
+    const title = entity?.title ?? null;
+    return { entityType, entityId, title, rows, wanted, base, note: noteFor(entity, wanted) };
   });
-  const stored = await storedCounts(store);
-  const costs = entityTypes.map((type) => costOf(type, ofType(type), type === 'person' ? 0 : stored[type]));
-  const sumOf = (part: 'writes' | 'reads') => costs.reduce((sum, cost) => sum + cost[part], 0);
-  const [writes, reads] = [sumOf('writes'), sumOf('reads')];
-  const requests = { writes, reads, total: writes + reads };
-  const totals = {
-    changes: planned.length,
-    kinds: entityTypes.flatMap((type) => kindsOf(type, ofType(type))),
-    affected: hasTopics ? affected.total : null,
-    requests,
-    minutes: minutesFor(requests.total, settings),
+  // A write for each, and a read before it.
+  const requests = 2 * planned.length;
+  const kindsOfType = (type: EntityType) =>
+    kindsOf(
+      type,
+      planned.filter(({ entityType }) => entityType === type),
+    );
+  const minutes = minutesFor(requests, settings);
+  return {
+    changes,
+    totals: { changes: planned.length, kinds: entityTypes.flatMap(kindsOfType), requests, minutes },
   };
-  return { changes, totals };
-}
-
-/** A write for each, and a read before it: by itself, or of the list's pages where those are fewer and have the fields. */
-function costOf(entityType: EntityType, planned: readonly PlannedChange[], stored: number) {
-  const { listed } = kinds[entityType];
-  const byList = planned.filter(({ wanted }) => Object.keys(wanted).every((name) => listed.includes(name)));
-  const pages = Math.max(1, Math.ceil(stored / usualPageSize));
-  return { writes: planned.length, reads: planned.length - byList.length + Math.min(byList.length, pages) };
 }
 
 /** In the order of the fields, and of each field what occurs most often first. */

@@ -40,7 +40,7 @@ describe('a list without base columns', () => {
     expect(report.preview).toMatchObject({
       changes: 1,
       kinds: [{ field: 'priority', from: 'default', to: 'high', count: 1 }],
-      requests: { writes: 1, reads: 1, total: 2 },
+      requests: 2,
       minutes: 2 / 120,
       base: { file: 0, warehouse: 1, oldest: syncedAt },
     });
