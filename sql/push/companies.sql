@@ -1,8 +1,5 @@
--- The companies in $ids, in any case, with their values and what happened to them. Only a company's own page shows its
+-- The companies in $ids with their values and what happened to them. Only a company's own page shows its
 -- connections.
-WITH asked AS (
-  SELECT * FROM companies WHERE lower(id) IN (SELECT lower(unnest($ids)))
-)
 SELECT
   companies.id,
   companies.name AS title,
@@ -24,8 +21,9 @@ SELECT
   companies.deleted_reason,
   companies.merged_into_id,
   companies.detail_unavailable_reason
-FROM asked AS companies
+FROM companies
 CROSS JOIN (
   SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'companies'
 ) AS listed
-LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id;
+LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id
+WHERE companies.id IN (SELECT unnest($ids));

@@ -1,8 +1,5 @@
--- The topics in $ids, in any case, with their values and what happened to them. Only a topic's own page shows whether it is
+-- The topics in $ids with their values and what happened to them. Only a topic's own page shows whether it is
 -- archived: before that page is fetched, or where it leaves archivedAt out (it is optional), the value is not known.
-WITH asked AS (
-  SELECT * FROM topics WHERE lower(id) IN (SELECT lower(unnest($ids)))
-)
 SELECT
   topics.id,
   topics.title AS title,
@@ -28,9 +25,10 @@ SELECT
   coalesce(topics.graph_status = 'superseded', false) AS is_superseded,
   topics.successor_topic_id AS successor_id,
   coalesce(successors.title, topics.successor_topic_title) AS successor_title
-FROM asked AS topics
+FROM topics
 LEFT JOIN topics AS successors ON successors.id = topics.successor_topic_id
 CROSS JOIN (
   SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'topics'
 ) AS listed
-LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id;
+LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id
+WHERE topics.id IN (SELECT unnest($ids));

@@ -133,12 +133,11 @@ export function sheetsOf(
       const leftOut = undoLeftOut(plan.prepared);
       return { changes: plan.prepared.changes.map(shownChange), leftOut, leftOutCount: leftOut.length };
     }
-    const { rows, changes, problemGroups, preview: totals, notes, refusal } = plan.prepared;
+    const { rows, changes, problemGroups, preview: totals, notes } = plan.prepared;
     const { unchanged, duplicate, imported_before } = totals.rows;
     return {
       changes: changes.map(shownChange),
       notes,
-      refusal,
       leftOut: problemGroups.map(shownProblem),
       leftOutCount: totals.rows.invalid,
       conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
@@ -256,7 +255,6 @@ export function sheetsOf(
         leftOut: preview?.leftOut ?? [],
         quiet: {},
         notes: [],
-        refusal: null,
         hasResult: false,
         isSentAtOnce: sender !== null,
       };

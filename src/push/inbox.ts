@@ -193,10 +193,10 @@ export class Inbox {
     const { path, report } = imported;
     const to = await this.#handBack('rejected', imported);
     const problems = report.problems.length;
-    this.#report(path, 'rejected', { problems, reason: report.refusal, path: to });
+    this.#report(path, 'rejected', { problems, reason: null, path: to });
     this.parts.log.warn(
       { file: this.#nameOf(path), problems },
-      report.refusal ?? 'rejected from the drop folder: rows are wrong',
+      'rejected from the drop folder: rows are wrong',
     );
   }
 

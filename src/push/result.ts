@@ -11,9 +11,9 @@ import { type Change, kinds, type Status } from './change.js';
 import { settersOf } from './contested.js';
 import { duplicatesName, howToDecide } from './duplicates-sheet.js';
 import { editedColumns, howTo, type SheetType, sheetTables } from './edit-sheet.js';
-import { idOf } from './import/cells.js';
 import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
+import { idOf } from './import/rows.js';
 import { type ImportCopy, Previews } from './previews.js';
 import { noteFor, type Store, type StoredOf, storedEntitiesOf } from './stored.js';
 

@@ -46,7 +46,7 @@ const queries: Readonly<Record<EntityType, string>> = {
 /** More merges in a row than this are two that name each other. */
 const mostMerges = 20;
 
-/** Looks all ids up, in any case, and what they were merged into. The result leaves out ids that the warehouse lacks. */
+/** Looks all ids up, and what they were merged into. The result leaves out ids that the warehouse lacks. */
 export async function storedEntities(
   store: Store,
   entityType: EntityType,

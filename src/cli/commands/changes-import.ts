@@ -46,7 +46,6 @@ export const importChanges = command({
     full,
     yes: toggle.describe('Do not ask; required where nobody can be asked'),
     skipInvalid: toggle.describe('Queue the valid rows even when others are wrong'),
-    ignoreTitles: toggle.describe('Match rows by id even if the title or name belongs to another'),
     dryRun,
     wait,
   },

@@ -27,7 +27,6 @@ export function importText(shown: ShownImport, isFull: boolean): string {
     ['Changes', previewTable(shown.changes, isFull)],
     ['Totals', kindsText(shown.preview.kinds)],
     ['In conflict', conflictsText(shown)],
-    ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
     ['Wrong rows', list(some(shown.problemGroups.map(problemText)))],
     ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
     ['What next', 'outcome' in shown ? list(nextSteps(shown)) : null],
@@ -164,10 +163,10 @@ function problemText({ rows, column, value, problem, allowed }: ProblemGroup): s
   return `${where}, ${column ?? 'the row'}${what} ${problem}${choices}`;
 }
 
-function nextSteps({ outcome, queued, problems, preview, refusal }: ImportReport): string[] {
+function nextSteps({ outcome, queued, problems, preview }: ImportReport): string[] {
   return [
     ...(outcome === 'queued' ? [`Run signalhouse push to send ${queued.length === 1 ? 'it' : 'them'}.`] : []),
-    ...(problems.length > 0 && outcome === 'refused' && refusal === null && preview.changes > 0
+    ...(problems.length > 0 && outcome === 'refused' && preview.changes > 0
       ? ['Fix the rows and import the file again, or queue the valid rows with --skip-invalid.']
       : []),
   ];

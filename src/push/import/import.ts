@@ -1,10 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { countBy, groupBy } from '../../base/group-by.js';
 import { firstOf } from '../../base/units.js';
-import { type Change, contested, mayBecome, type Reference, type Status, type Value } from '../change.js';
+import {
+  archivedReason,
+  type Change,
+  contested,
+  mayBecome,
+  type Reference,
+  type Status,
+  type Value,
+  type Values,
+} from '../change.js';
+import { isSame } from '../compare.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import type { NewChange, Origin, Queue } from '../queue.js';
-import { named, type StoredEntity, storedEntities } from '../stored.js';
+import { named, type StoredEntity } from '../stored.js';
 import { undoneBy } from '../undo.js';
 import {
   compareWithQueue,
@@ -14,8 +24,8 @@ import {
   setOtherwise,
 } from './compare-with-queue.js';
 import { type Header, parseHeader } from './header.js';
-import { blockedProblems, compareWithWarehouse, matchRows } from './match.js';
-import { isUndecided, parsePairs } from './pairs.js';
+import { type Edits, readEdits } from './match.js';
+import { isUndecided } from './pairs.js';
 import {
   groupedProblems,
   type ImportParts,
@@ -26,9 +36,8 @@ import {
   previewOf,
   type RowOutcome,
 } from './preview.js';
-import { combineRows, type EntityEdits, isAsking, type ParsedRow, parseRows } from './rows.js';
+import { type Edit, type EntityEdits, problemOf } from './rows.js';
 import type { ImportSource } from './source.js';
-import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
@@ -41,8 +50,6 @@ export interface ImportOptions {
   readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
-  /** Match rows by their id even if the title is that of another. */
-  readonly ignoreTitles?: boolean;
 }
 
 interface PlannedChange {
@@ -54,7 +61,7 @@ interface PlannedChange {
 export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> {
   /** Empty when rows are wrong and not skipped. */
   readonly newChanges: readonly PlannedChange[];
-  /** Nothing may be queued: rows are wrong, or the file as a whole is. */
+  /** Nothing may be queued, because rows are wrong. */
   readonly isRefused: boolean;
 }
 
@@ -79,7 +86,7 @@ export async function prepareImport(
   const { skipInvalid = false } = options;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const edits = await readEdits(store, source, header, options.ignoreTitles ?? false);
+  const edits = await readEdits(store, header, source.grid);
 
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
@@ -92,20 +99,12 @@ export async function prepareImport(
     requestedReason: options.requestedReason ?? null,
   };
   const outcomes = edits.entities.map((entity) =>
-    outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
+    outcomeOf(entity, edits, changes.get(entity.id) ?? [], origin),
   );
 
-  const before = new Set(outcomes.flatMap((one) => (one.row?.outcome === 'imported_before' ? one.rows : [])));
-  const wrong = new Map([...edits.wrongTitles].filter(([row]) => !before.has(row)));
-  const refusal = mixedUp(entityType, wrong);
-  const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
-  const said = new Set(asked.map(({ row }) => row));
-  const moved = refusal === null ? [] : [...wrong.values()].filter(({ row }) => !said.has(row));
-  const problems = [...asked, ...moved];
-  const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
-  const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
-  const rows = rowsOf(source, header, outcomes, problems, isRefused ? heldBack : null).map((row) => {
-    if (refusal !== null && wrong.has(row.row)) return { ...row, text: `${row.text}; ${refusal}.` };
+  const problems = [...edits.problems, ...outcomes.flatMap((one) => one.problems ?? [])];
+  const isRefused = problems.length > 0 && !skipInvalid;
+  const rows = rowsOf(source, header, outcomes, problems, isRefused).map((row) => {
     const text = edits.texts.get(row.row);
     const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
     return isExplained ? { ...row, text } : row;
@@ -125,7 +124,6 @@ export async function prepareImport(
     ...origin,
     newChanges,
     isRefused,
-    refusal,
     preview: {
       rows: countsOf(rows),
       ...totals,
@@ -145,62 +143,10 @@ export async function prepareImport(
   };
 }
 
-/** What the rows of a file ask for, by the ids that they change. */
-interface Edits {
-  readonly entities: readonly EntityEdits[];
-  /** What the warehouse has of the ids. */
-  readonly stored: ReadonlyMap<string, StoredEntity>;
-  /** How titles and addresses were read, by row. */
-  readonly texts: ReadonlyMap<number, string>;
-  /** The problem of each row whose title is not that of its id. */
-  readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
-  readonly problems: readonly ImportProblem[];
-}
-
-/** Reads every row, and finds its id in the warehouse. */
-async function readEdits(
-  store: ImportParts['store'],
-  { grid }: ImportSource,
-  header: Header,
-  ignoreTitles: boolean,
-): Promise<Edits> {
-  const parsed = header.pair ? await parsePairs(store, header.pair, header, grid) : parseRows(header, grid);
-  const { isKeyTitle, entityType } = header;
-  // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
-  const isCompared = header.title !== null && !ignoreTitles && !isKeyTitle;
-  const lookUp = (rows: readonly ParsedRow[]) => {
-    const ids = rows.flatMap((row) => (isCompared || isAsking(row) ? (row.id ?? []) : []));
-    return storedEntities(store, entityType, [...new Set(ids)]);
-  };
-  const byId = isKeyTitle ? new Map<string, StoredEntity>() : await lookUp(parsed);
-  const resolved = await resolveTitles(store, header, parsed, byId);
-  const stored = isKeyTitle ? await lookUp(resolved) : byId;
-  const matched = matchRows(resolved, stored, entityType);
-  const none = new Map<number, ImportProblem>();
-  const titles = ignoreTitles ? none : await wrongTitles(store, header, matched, stored);
-  const rows = matched.map((row): ParsedRow => {
-    const { id, problems } = row;
-    if (id === null || problems.length === 0) return row;
-    // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-    const blocked = blockedProblems(stored.get(id), header.id.header, id, [row.row]);
-    const title = titles.get(row.row);
-    return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
-  });
-  const { entities, problems } = combineRows(rows);
-  return {
-    entities,
-    stored,
-    wrongTitles: titles,
-    problems: [...rows.flatMap((row) => row.problems), ...problems],
-    texts: new Map(rows.flatMap(({ row, texts }) => (texts.length > 0 ? [[row, texts.join('; ')]] : []))),
-  };
-}
-
 function outcomeOf(
   entity: EntityEdits,
-  { stored, wrongTitles: titles }: Edits,
+  { stored, idProblems }: Edits,
   changes: readonly Change[],
-  header: Header,
   origin: Origin & Pick<NewChange, 'entityType'>,
 ): EntityOutcome {
   const { rows, edits } = entity;
@@ -211,10 +157,10 @@ function outcomeOf(
   const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
   const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
   if (before) return as('imported_before', importedText(before, undoneBy(changes)(before.id)), before);
-  const wrong = rows.flatMap((row) => titles.get(row) ?? []);
+  const wrong = rows.flatMap((row) => idProblems.get(row) ?? []);
   if (wrong.length > 0) return { rows, problems: wrong };
-  const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
-  if ('problems' in request) return { rows, problems: request.problems };
+  const request = compareWithWarehouse(entity, stored.get(entity.id));
+  if ('problem' in request) return { rows, problems: [request.problem] };
   const wanted = setOtherwise(request.requested, request.wanted, changes);
   if (Object.keys(wanted).length === 0) return as('unchanged');
   const change: NewChange = {
@@ -235,18 +181,78 @@ function outcomeOf(
   return { ...outcome, newChange: { change, rows }, supersedes: supersedes.length };
 }
 
+/** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
+interface RequestedChange extends Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'> {
+  /** Everything that the rows set; `wanted` is only what is not up to date. `base` leaves out what nobody knows. */
+  readonly requested: Values;
+}
+
+/** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed like this. */
+function compareWithWarehouse(
+  { baseValues, baseAt, ...entity }: EntityEdits,
+  stored: StoredEntity | undefined,
+): RequestedChange | { readonly problem: ImportProblem } {
+  const { values = {}, syncedAt = null } = stored ?? {};
+  const baseOf = (name: string, { fromFile, base }: Partial<Edit>): Value | undefined => {
+    if (fromFile) return base;
+    return name in baseValues ? baseValues[name] : values[name];
+  };
+  let { edits } = entity;
+  const { [archivedReason]: reason, ...others } = edits;
+  // The API would silently ignore a reason without an archiving.
+  if (reason && (edits.archived?.value ?? baseOf('archived', edits.archived ?? {})) !== true) {
+    const isStored = !reason.fromFile && isSameCell(values[archivedReason], reason.value);
+    const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
+    if (!isStored) return { problem: problemOf(reason, problem) };
+    edits = others;
+  }
+
+  const requested: Record<string, Value> = {};
+  for (const [name, edit] of Object.entries(edits)) requested[name] = edit.value;
+  // The API reads a reason only together with the archiving itself.
+  if (requested[archivedReason] !== undefined) requested.archived = true;
+  const base: Record<string, Value> = {};
+  for (const name of Object.keys(requested)) {
+    const value = baseOf(name, edits[name] ?? {});
+    if (value !== undefined) base[name] = value;
+  }
+  // When a sheet is edited further after its push, the warehouse already has the values that were pushed.
+  const isStoredNewer = baseAt === null || (syncedAt ?? '') >= baseAt;
+  const names = new Set(
+    Object.keys(requested).filter((name) => {
+      const isIn = (of: Values) => name in of && isSameCell(of[name], requested[name]);
+      return !isIn(base) && !(isStoredNewer && isIn(values));
+    }),
+  );
+  if (names.has('archived') || names.has(archivedReason))
+    for (const name of ['archived', archivedReason]) if (requested[name] !== undefined) names.add(name);
+  const isFromFile = Object.values(edits).every(({ fromFile }) => fromFile);
+  return {
+    wanted: Object.fromEntries([...names].map((name) => [name, requested[name] ?? null])),
+    requested,
+    base,
+    baseFrom: isFromFile ? 'file' : 'warehouse',
+    baseAt: isFromFile ? baseAt : syncedAt,
+  };
+}
+
+/** Whether a stored value is the one of a cell, which is read without the spaces around it. */
+function isSameCell(stored: Value | undefined, cell: Value | undefined): boolean {
+  return isSame(typeof stored === 'string' ? stored.trim() : stored, cell);
+}
+
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
 function rowsOf(
   { grid }: ImportSource,
   { pair }: Header,
   outcomes: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
-  heldBack: string | null,
+  isRefused: boolean,
 ): ImportRow[] {
   const found = new Map<number, Omit<ImportRow, 'row'>>();
-  const held = { outcome: 'not_queued', changeId: null, text: heldBack } as const;
+  const held = { outcome: 'not_queued', changeId: null, text: 'Other rows of the file are wrong.' } as const;
   for (const { rows, row: own, newChange } of outcomes) {
-    const result = newChange && heldBack !== null ? held : own;
+    const result = newChange && isRefused ? held : own;
     for (const row of rows) if (result) found.set(row, result);
   }
   for (const { row, column, value, problem } of problems) {

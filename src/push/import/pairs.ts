@@ -2,10 +2,17 @@ import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason } from '../change.js';
 import { blockedReason, named, type Store, type StoredEntity, storedEntities } from '../stored.js';
-import { idOf, textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
-import { emptyRow, type ParsedRow, problemAt, timeOf } from './rows.js';
-import { isSameTitle, titleKey } from './titles.js';
+import {
+  emptyRow,
+  idOf,
+  isSameTitle,
+  type ParsedRow,
+  problemAt,
+  textOf,
+  textProblem,
+  timeOf,
+} from './rows.js';
 
 /** A row of a sheet of pairs in which somebody has decided which of the two stays. */
 interface Decision {
@@ -19,13 +26,10 @@ interface Decision {
   readonly baseAt: string | null;
 }
 
-/** What people write where both stay. */
-const keepBoth: readonly string[] = ['both', 'no', 'none', '0'];
-
 /** Whether a row of a sheet of pairs asks for nothing: nobody has decided, or both stay. */
 export function isUndecided({ keep }: PairColumns, { cells }: GridRow): boolean {
   const text = textOf(cells[keep.at]);
-  return text === null || keepBoth.includes(text.toLowerCase());
+  return text === null || text.toLowerCase() === 'both';
 }
 
 /**
@@ -52,9 +56,9 @@ export async function parsePairs(
     const problem =
       last === null
         ? 'goes around in a circle with other rows, so that none would stay: empty one of them'
-        : (problemOf(one.kept, one.keptTitle, stored, 'would stay') ??
-          (isOne ? null : problemOf(one.loser, null, stored, 'would be archived')) ??
-          (last === one.kept ? null : problemOf(last, null, stored, 'would stay')));
+        : (problemOf(one.kept, stored, 'would stay', one.keptTitle) ??
+          (isOne ? null : problemOf(one.loser, stored, 'would be archived')) ??
+          problemOf(last, stored, 'would stay'));
     const own = emptyRow(one.row.number, one.baseAt);
     if (problem !== null || last === null)
       return { ...own, problems: [problemAt(one.row, pair.keep, problem ?? '')] };
@@ -74,7 +78,6 @@ export async function parsePairs(
 function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Decision | ParsedRow {
   const cell = (place: Place | null) => (place === null ? null : textOf(row.cells[place.at]));
   const [one, other] = pair.ids.map(({ at: column }) => idOf(row.cells[column]));
-  const [title, otherTitle] = pair.titles.map(cell);
   const text = cell(pair.keep) ?? '';
   const at = baseAt === null ? null : timeOf(textOf(row.cells[baseAt]));
   const wrong = (place: Place, problem: string): ParsedRow => ({
@@ -87,24 +90,12 @@ function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Dec
     if (problem !== null) return wrong(place, problem);
   }
   if (!one || !other || one === other) return wrong(pair.ids[1], 'is the same as the other id');
-  const isFirst = means(text, '1', one, title ?? null);
-  const isSecond = means(text, '2', other, otherTitle ?? null);
-  if (isFirst === isSecond)
-    return wrong(
-      pair.keep,
-      'does not say which of the two stays: write 1 or 2, its id, or both where both stay',
-    );
-  const [kept, loser] = isFirst ? [one, other] : [other, one];
-  const [keptTitle = null, loserTitle = null] = isFirst ? [title, otherTitle] : [otherTitle, title];
-  return { row, kept, loser, keptTitle, loserTitle, text, baseAt: at };
-}
-
-function means(text: string, number: string, id: string, title: string | null): boolean {
-  return (
-    text === number ||
-    text.toLowerCase() === id.toLowerCase() ||
-    (title !== null && titleKey(text) === titleKey(title))
-  );
+  if (text !== '1' && text !== '2')
+    return wrong(pair.keep, 'does not say which of the two stays: write 1 or 2, or both where both stay');
+  const [kept, loser] = text === '1' ? [one, other] : [other, one];
+  const [title, otherTitle] = pair.titles;
+  const [keptTitle, loserTitle] = (text === '1' ? [title, otherTitle] : [otherTitle, title]).map(cell);
+  return { row, kept, loser, keptTitle: keptTitle ?? null, loserTitle: loserTitle ?? null, text, baseAt: at };
 }
 
 /** The topic that stays when every row is followed; null when they go around in a circle. */
@@ -122,9 +113,9 @@ function lastKept({ kept }: Decision, losers: ReadonlyMap<string, readonly Decis
 /** Why a topic cannot stay, or be archived; null when it can. `title` is what the row has beside its id. */
 function problemOf(
   id: string,
-  title: string | null,
   stored: ReadonlyMap<string, StoredEntity>,
   fate: 'would stay' | 'would be archived',
+  title: string | null = null,
 ): string | null {
   const entity = stored.get(id);
   const blocked = blockedReason(entity);

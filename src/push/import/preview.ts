@@ -93,8 +93,6 @@ export interface Preview {
 export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
   readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
-  /** Why nothing of the file may be queued, whichever rows are skipped; null when that is not so. */
-  readonly refusal: string | null;
   readonly queued: readonly string[];
   /** The ids of the changes, new and earlier ones, that this import put into conflict: people want different values. */
   readonly conflicts: readonly string[];

@@ -1,8 +1,8 @@
+import { closestMatch, folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
-import { valueText } from '../../base/units.js';
-import type { Grid, GridRow } from '../../sheet/grid.js';
+import { firstOf } from '../../base/units.js';
+import { type Cell, type Grid, type GridRow, maxCellChars, noResult } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../change.js';
-import { idOf, parseBaseCell, parseCell, roundedProblem, textOf, textProblem, visible } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
 import type { ImportProblem } from './preview.js';
 
@@ -15,11 +15,6 @@ export interface Edit {
   readonly row: number;
   readonly header: string;
   readonly text: string | null;
-}
-
-/** A problem of a row, and the cell in which it is, if the same value could be in the warehouse. */
-interface RowProblem extends ImportProblem {
-  readonly cell?: { readonly field: Field; readonly text: string | null };
 }
 
 /** What one row says about one topic or company; without edits it asks for nothing. */
@@ -35,7 +30,7 @@ export interface ParsedRow {
   readonly baseAt: string | null;
   /** Why, as the row says; null when it does not. */
   readonly reason: string | null;
-  readonly problems: readonly RowProblem[];
+  readonly problems: readonly ImportProblem[];
   /** How it was read. */
   readonly texts: readonly string[];
 }
@@ -88,7 +83,7 @@ function parseRow(
   mergedAbove: (column: Place) => string | undefined,
 ): ParsedRow {
   const textIn = (place: Place | null) => (place === null ? null : textOf(row.cells[place.at]));
-  const problems: RowProblem[] = [];
+  const problems: ImportProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
   const id = header.isKeyTitle ? textIn(header.id) : idOf(row.cells[header.id.at]);
@@ -100,9 +95,8 @@ function parseRow(
     const merged = textIn(column) === null ? mergedAbove(column) : undefined;
     const problem = merged ? problemAt(row, column, merged) : parseEdit(column, row, edits, baseValues);
     // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
-    if (!problem || (field.name === archivedReason && edits.archived?.value === false)) continue;
-    const isOfBase = problem.column === column.base?.header;
-    problems.push({ ...problem, ...(!isOfBase && { cell: { field, text: textIn(column) } }) });
+    if (problem && !(field.name === archivedReason && edits.archived?.value === false))
+      problems.push(problem);
   }
   const reason = textIn(header.reason);
   const reasonProblem = textProblem(reason);
@@ -110,6 +104,10 @@ function parseRow(
   const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
   const title =
     header.title !== null && typeof row.cells[header.title.at] === 'string' ? textIn(header.title) : null;
+  const texts = header.edited.flatMap(({ field: { name, format } }) => {
+    const edit = edits[name];
+    return format && edit && edit.value !== edit.text ? [`${edit.header} was read as ${edit.value}`] : [];
+  });
   return {
     ...emptyRow(row.number, baseAt),
     id: idProblem === null ? id : null,
@@ -118,6 +116,7 @@ function parseRow(
     baseValues,
     reason,
     problems,
+    texts,
   };
 }
 
@@ -175,6 +174,17 @@ export function problemAt(
   return { row: number, column: header, value, problem, ...(allowed && { allowed }) };
 }
 
+/** A title without differences in case, spaces and the form of Unicode. titled.sql does the same. */
+export function titleKey(text: string): string {
+  return text.normalize('NFC').toLowerCase().replace(/\s+/gu, ' ').trim();
+}
+
+/** Whether a cell has this title. Sheets that we write protect a text that looks like a formula, and cut one that is too long. */
+export function isSameTitle(cell: string, title: string): boolean {
+  const [one, other] = [titleKey(cell.replace(/^'/, '')), titleKey(title.replace(/^'/, ''))];
+  return one === other || (title.length >= maxCellChars && other.startsWith(one.replace(/…$/, '')));
+}
+
 /** A time as ISO 8601, also when a spreadsheet program has reformatted it; null for anything else. */
 export function timeOf(text: string | null): string | null {
   if (text === null || !/^\d{4}-\d\d-\d\d/.test(text)) return null;
@@ -205,12 +215,9 @@ export function combineRows(rows: readonly ParsedRow[]): {
   return { entities, problems };
 }
 
+/** The rows of one id as one. Of two bases the newer one is used, so that the order of the rows does not matter. */
 function combined(id: string, rows: readonly ParsedRow[]): EntityEdits {
-  // Of two bases the newer one is used, so that the order of the rows does not matter.
-  const oldestFirst = rows
-    .map((one) => ({ one, key: baseKey(one) }))
-    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-    .map(({ one }) => one);
+  const oldestFirst = [...rows].sort((a, b) => ((a.baseAt ?? '') < (b.baseAt ?? '') ? -1 : 1));
   return {
     id,
     rows: rows.map(({ row }) => row),
@@ -221,30 +228,209 @@ function combined(id: string, rows: readonly ParsedRow[]): EntityEdits {
   };
 }
 
-function baseKey({ baseAt, baseValues }: ParsedRow): string {
-  const sorted = Object.entries(baseValues).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `${baseAt ?? ''} ${JSON.stringify(sorted)}`;
-}
-
-/** Each row that sets another value than the first row that sets one, and that first row. */
+/** Each edit of a field that rows of one id set to different values. */
 function contradictions(rows: readonly ParsedRow[]): ImportProblem[] {
-  const firsts = new Map<string, Edit>();
-  const found = new Map<string, ImportProblem>();
-  const contradicts = (name: string, one: Edit, other: Edit) => {
-    const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
-    found.set(`${one.row} ${name}`, problemOf(one, problem));
-  };
-  for (const [name, edit] of rows.flatMap(({ edits }) => Object.entries(edits))) {
-    const first = firsts.get(name) ?? edit;
-    firsts.set(name, first);
-    if (first.value === edit.value) continue;
-    contradicts(name, first, edit);
-    contradicts(name, edit, first);
-  }
-  return [...found.values()];
+  const edits = groupBy(
+    rows.flatMap((row) => Object.entries(row.edits)),
+    ([name]) => name,
+  );
+  return [...edits.values()].flatMap((same) => {
+    if (new Set(same.map(([, { value }]) => value)).size === 1) return [];
+    const where = firstOf(
+      same.map(([, { row }]) => row),
+      5,
+    );
+    const problem = `is not the same in all rows of this id (rows ${where}): keep one of them`;
+    return same.map(([, edit]) => problemOf(edit, problem));
+  });
 }
 
 /** What is wrong with an edit. */
 export function problemOf({ row, header, text }: Edit, problem: string): ImportProblem {
   return { row, column: header, value: text, problem };
+}
+
+/** What a cell asks for: nothing, a value, or something that is not possible. */
+type ParsedCell =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'problem'; readonly problem: string; readonly allowed?: readonly string[] };
+
+/** Spreadsheet programs write TRUE and FALSE into a CSV file in the language of their user. */
+const trueWords = new Set([
+  'true',
+  'yes',
+  'y',
+  't',
+  '1',
+  'x',
+  'on',
+  'wahr',
+  'vrai',
+  'verdadero',
+  'vero',
+  'waar',
+]);
+const falseWords = new Set(['false', 'no', 'n', 'f', '0', 'off', 'falsch', 'faux', 'falso', 'onwaar']);
+const booleans = ['TRUE', 'FALSE'] as const;
+
+/** The lifecycle state that only the service sets. */
+const serviceState = 'unknown';
+
+/** What people write for a value, in words that are not spelled like it. They are never taken for it: a person decides. */
+const usualWords: Readonly<Record<string, readonly string[]>> = {
+  very_high: ['p0', 'urgent', 'critical', 'blocker', 'highest', 'sehrhoch', 'dringend'],
+  high: ['p1', 'hoch', 'important', 'haute', 'alta'],
+  default: ['p2', 'medium', 'normal', 'mittel', 'none'],
+  low: ['p3', 'niedrig', 'minor', 'basse', 'baja'],
+  very_low: ['p4', 'lowest', 'trivial', 'sehrniedrig'],
+  open: ['new', 'todo', 'offen', 'reopened'],
+  in_progress: ['wip', 'doing', 'started', 'active', 'inarbeit'],
+  completed: ['done', 'closed', 'fixed', 'resolved', 'erledigt', 'fertig'],
+  dismissed: ['wontfix', 'rejected', 'declined', 'invalid', 'abgelehnt'],
+};
+
+/** The text of a cell as a person sees it, or null when it is empty. */
+export function textOf(cell: Cell | undefined): string | null {
+  if (cell === null || cell === undefined) return null;
+  if (cell instanceof Date) return cell.toISOString().replace(/T00:00:00\.000Z$/, '');
+  if (typeof cell === 'boolean') return cell ? 'TRUE' : 'FALSE';
+  const text = String(cell).trim();
+  return text === '' ? null : text;
+}
+
+/** Characters that look like a hyphen, and those that nobody sees: what is copied from a web page or a chat has them. */
+const hyphens = /[\u2010\u2011\u2012\u2013\u2212\uFE63\uFF0D]/gu;
+const unseen =
+  /[\p{Cf}\p{Cc}\p{Variation_Selector}\u00A0\u115F\u1160\u2000-\u200A\u202F\u205F\u3000\u3164]/gu;
+
+/**
+ * The id in a cell: without what cannot be seen, with plain hyphens, and out of `="…"`, with which programs keep a spreadsheet
+ * from changing it. Null when the cell is empty.
+ */
+export function idOf(cell: Cell | undefined): string | null {
+  const text = textOf(cell);
+  if (text === null || textProblem(text) !== null) return text;
+  const [, inner = text] = /^=?"(.*)"$/su.exec(text) ?? [];
+  return inner.replace(unseen, '').replace(hyphens, '-').trim() || null;
+}
+
+/** A text of which everything can be seen, for messages: an invisible character is shown as its number. */
+export function visible(text: string): string {
+  return text.replace(
+    unseen,
+    (found) => `<U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`,
+  );
+}
+
+/** Why no column can have a text: it is a formula without a value, or DuckDB's JSON reader refuses it; null when it can. */
+export function textProblem(text: string | null): string | null {
+  if (text === noResult)
+    return 'is a formula without a stored value: open the file in a spreadsheet program and save it there, or type the value';
+  const at = text?.search(/\0|\p{Cs}/u) ?? -1;
+  if (text === null || at === -1) return null;
+  const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0');
+  return `contains a character that cannot be stored (U+${code}, character ${at + 1}): delete it`;
+}
+
+/** Why a number is not the digits that a person typed: with more than 15, a spreadsheet program has rounded it; null when it is. */
+function roundedProblem(cell: Cell | undefined): string | null {
+  if (typeof cell !== 'number' || (Number.isInteger(cell) && Math.abs(cell) < 1e15)) return null;
+  return 'is a number that may have lost digits: format the cell as text';
+}
+
+/** Reads a cell of a column that can be edited: tolerant about spelling, strict about meaning. */
+export function parseCell(field: Field, cell: Cell | undefined): ParsedCell {
+  const text = textOf(cell);
+  if (text === null) return { kind: 'nothing' };
+  const problem = textProblem(text);
+  if (problem !== null) return { kind: 'problem', problem };
+  if (field.kind === 'boolean') return parseBoolean(text);
+  if (field.allowed) return parseChoice(text, field.allowed, field.name);
+  return parseText(field, cell, text);
+}
+
+/** Reads a cell of a base column, which may also have a value that nobody can set. Undefined when the value is not known. */
+function parseBaseCell(field: Field, cell: Cell | undefined): Value | undefined | 'damaged' {
+  const text = textOf(cell);
+  if (field.kind === 'boolean') {
+    if (text === null) return undefined;
+    const parsed = parseBoolean(text);
+    return parsed.kind === 'value' ? parsed.value : 'damaged';
+  }
+  if (text === null || !field.allowed) return text;
+  return [...field.allowed, serviceState].find((one) => folded(one) === folded(text)) ?? text;
+}
+
+function parseBoolean(text: string): ParsedCell {
+  const word = folded(text);
+  if (trueWords.has(word) || text === '✓' || text === '✔') return { kind: 'value', value: true };
+  if (falseWords.has(word)) return { kind: 'value', value: false };
+  return { kind: 'problem', problem: 'is neither TRUE nor FALSE', allowed: booleans };
+}
+
+function parseChoice(text: string, allowed: readonly string[], name: string): ParsedCell {
+  const found = allowed.find((one) => folded(one) === folded(text));
+  if (found !== undefined) return { kind: 'value', value: found };
+  if (name === 'lifecycle_state' && folded(text) === serviceState) {
+    return { kind: 'problem', problem: 'can only be set by the service', allowed };
+  }
+  const guess = allowed.find((one) => usualWords[one]?.includes(folded(text))) ?? closestMatch(text, allowed);
+  const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
+  return { kind: 'problem', problem: `is not a ${name}${hint}`, allowed };
+}
+
+function parseText(field: Field, cell: Cell | undefined, text: string): ParsedCell {
+  if (cell instanceof Date)
+    return { kind: 'problem', problem: 'is a date; expected text: format the cell as text' };
+  if (typeof cell === 'boolean')
+    return { kind: 'problem', problem: 'is a boolean; expected text: format the cell as text' };
+  const rounded = roundedProblem(cell);
+  if (rounded !== null) return { kind: 'problem', problem: rounded };
+  if (isFormulaError(text)) return { kind: 'problem', problem: 'is a formula error' };
+  if (field.format === undefined) return { kind: 'value', value: text };
+  const value = formatted[field.format](text);
+  if (value !== null) return { kind: 'value', value };
+  return { kind: 'problem', problem: `is not ${examples[field.format]}` };
+}
+
+/** The text as it is stored; null when it is not what it should be. */
+const formatted = {
+  'web address': (text: string) => (isWebAddress(text) ? text : null),
+  domain: domainIn,
+  'e-mail address': (text: string) => {
+    const [, name, domain] = /^(?:mailto:)?([^\s@<>,;:"]+)@([^\s@]+)$/i.exec(text) ?? [];
+    const host = domain === undefined ? null : domainName(domain);
+    return name === undefined || host === null ? null : `${name}@${host}`;
+  },
+} as const;
+
+const examples: Readonly<Record<NonNullable<Field['format']>, string>> = {
+  'web address': 'an address that starts with https:// or http://',
+  domain: 'a domain: write it like acme.example',
+  'e-mail address': 'an e-mail address: write one, like kim@acme.example',
+};
+
+/** The domain of an address that was copied from a browser, or of the domain itself. */
+function domainIn(text: string): string | null {
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+  if (text.includes('@') || /\s/.test(text) || !isWebAddress(address)) return null;
+  return domainName(new URL(address).hostname.replace(/^www\./, ''));
+}
+
+/** A host name with at least two parts, in the form that the DNS has; null when it is none. */
+function domainName(text: string): string | null {
+  const address = `https://${text}`;
+  const host = URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';
+  const isName =
+    /^(?=.{4,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(host);
+  return isName && !/[/?#]/.test(text) ? host : null;
+}
+
+export function isFormulaError(text: string): boolean {
+  return /^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text);
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

@@ -60,8 +60,6 @@ export interface SheetDetails extends SheetLine {
   /** Rows that change nothing, by the reason, such as `unchanged`. */
   readonly quiet: Readonly<Record<string, number>>;
   readonly notes: readonly string[];
-  /** Why nothing of it can be queued; null when that is not so. */
-  readonly refusal: string | null;
   readonly hasResult: boolean;
   /** Whether what is confirmed is sent at once, and does not wait for a job. */
   readonly isSentAtOnce: boolean;
@@ -217,12 +215,11 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
 }
 
 function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
-  const { by, at, state, changes, conflicts, notes, refusal } = sheet;
+  const { by, at, state, changes, conflicts, notes } = sheet;
   const number = changes.length + conflicts.length;
   const who = html`<p class="quiet">${sheet.isUndo ? 'Asked for' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}</p>`;
-  const said = [refusal, ...notes].filter((one) => one !== null);
   const notesList =
-    said.length > 0 ? html`<ul class="lines">${said.map((one) => html`<li>${one}</li>`)}</ul>` : null;
+    notes.length > 0 ? html`<ul class="lines">${notes.map((one) => html`<li>${one}</li>`)}</ul>` : null;
   return section(
     'summary',
     state !== 'new'
@@ -240,7 +237,7 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
 
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
-  const { id, by, state, changes, conflicts, leftOutCount, refusal, isUndo, hasResult } = sheet;
+  const { id, by, state, changes, conflicts, leftOutCount, isUndo, hasResult } = sheet;
   const button = (action: string, text: string) =>
     form(
       `${placeOf(content)}/${id}`,
@@ -253,7 +250,7 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
     const number = changes.length + conflicts.length;
     const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
-    return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${button('cancel', 'Cancel')}</div>`;
+    return html`<div class="actions">${number > 0 ? button('confirm', confirm + rest) : null}${button('cancel', 'Cancel')}</div>`;
   }
   const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult
