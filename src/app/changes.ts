@@ -2,8 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../base/clock.js';
 import type { Change } from '../push/change.js';
 import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
-import { type DuplicatesSheetOptions, writeDuplicatesSheet } from '../push/duplicates-sheet.js';
-import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
+import {
+  type DuplicatesSheetOptions,
+  type EditSheet,
+  type EditSheetOptions,
+  writeDuplicatesSheet,
+  writeEditSheet,
+} from '../push/edit-sheet.js';
 import {
   type ChangeAttempt,
   type ChangeFilter,

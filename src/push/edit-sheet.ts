@@ -16,8 +16,6 @@ export interface EditSheetOptions {
   readonly where?: string | undefined;
   /** Instead of a condition, a query with a column topic_id (or company_id), in the order of the rows. */
   readonly query?: string | undefined;
-  /** Only these columns besides the id, each editable one with its base. All when undefined. */
-  readonly columns?: readonly string[] | undefined;
   readonly overwrite?: boolean;
 }
 
@@ -48,7 +46,7 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   const { out, entityType } = options;
   const sheetTable = sheetTables[entityType];
   const selected = await selectRows(snapshot, sheetTable, options);
-  const columns = await columnsOf(snapshot, sheetTable, selected.extra, options.columns);
+  const columns = await columnsOf(snapshot, sheetTable, selected.extra);
   const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id LEFT JOIN ${sheetTable.attributes} AS known ON known.${sheetTable.id} = editable.id`;
   const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
@@ -81,7 +79,6 @@ async function columnsOf(
   snapshot: Snapshot,
   sheetTable: SheetTable,
   added: readonly QueryColumn[],
-  wanted: readonly string[] | undefined,
 ): Promise<QueryColumn[]> {
   const fields = kinds[sheetTable.entityType].fields;
   const own = new Set([...sheetTable.context.map(({ key }) => key), ...fields.map(({ name }) => name)]);
@@ -91,28 +88,18 @@ async function columnsOf(
   // What attributes/companies.csv says of the companies; of a topic, the sums.
   const known = await columnsIn(snapshot, sheetTable.attributes, 'known', { width: 14 });
   const attributes = known.filter(({ key }) => !present.has(key));
-  for (const { key } of attributes) present.add(key);
-  const asked = wanted?.map((name) => name.toLowerCase());
-  const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
-  const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
-  const more = await moreColumns(snapshot, sheetTable.table, asked ?? [], present);
-  if (edited.length === 0) {
-    const names = fields.map(({ name }) => name).join(', ');
-    const problem = `names no column that can be edited: add one of ${names}`;
-    throw new UsageError('The sheet would have nothing to edit.', [{ setting: '--columns', problem }]);
-  }
+  const edited = fields.map(editedColumns);
   const context = sheetTable.context.map((column): QueryColumn => {
     return { ...column, sql: `editable.${identifier(column.key)}` };
   });
-  const shown = [...context.filter(({ key }) => has(key)), ...edited.map((one) => one.edited)];
+  const shown = [...context, ...edited.map((one) => one.edited)];
   const named = (keys: readonly string[]) =>
     keys.flatMap((key) => shown.find((column) => column.key === key) ?? []);
   return [
     // It is narrow: programs need all of it, people only see which row is which.
     { key: sheetTable.id, type: 'text', width: 10, faint: true, sql: 'editable.id' },
     ...named(sheetTable.first),
-    ...attributes.filter(({ key }) => has(key)),
-    ...more,
+    ...attributes,
     ...extra,
     ...named(sheetTable.rest),
     ...edited.map(({ base }) => base),
@@ -125,7 +112,7 @@ async function columnsOf(
 async function columnsIn(
   snapshot: Snapshot,
   what: string,
-  alias: 'known' | 'own' | 'chosen',
+  alias: 'known' | 'chosen',
   look: Pick<SheetColumn, 'width' | 'wrap'>,
 ): Promise<QueryColumn[]> {
   const found = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
@@ -137,34 +124,13 @@ async function columnsIn(
   }));
 }
 
-/** The other columns of the table that `--columns` names. */
-async function moreColumns(
-  snapshot: Snapshot,
-  table: SheetTable['table'],
-  asked: readonly string[],
-  present: ReadonlySet<string>,
-): Promise<QueryColumn[]> {
-  const left = asked.filter((name) => !present.has(name));
-  if (left.length === 0) return [];
-  const columns = await columnsIn(snapshot, table, 'own', { width: 18, wrap: true });
-  const byName = new Map(columns.flatMap((column) => (column.key === 'id' ? [] : [[column.key, column]])));
-  const unknown = left.filter((name) => !byName.has(name));
-  if (unknown.length > 0) {
-    const available = [...new Set([...present, ...byName.keys()])];
-    const problem = `there is no column ${unknown.join(', ')}; the columns are ${available.join(', ')}`;
-    const setting = '--columns';
-    throw new UsageError('Cannot tell which columns the sheet should have.', [{ setting, problem }]);
-  }
-  return left.flatMap((name) => byName.get(name) ?? []);
-}
-
 /** When a list was last read and verified, by the start of the reading. */
-export function lastReadSql(endpoint: SheetTable['table']): string {
+function lastReadSql(endpoint: SheetTable['table']): string {
   return `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${endpoint}'`;
 }
 
 /** The rows of a query, as cells of these columns. */
-export async function* cellsOf(
+async function* cellsOf(
   snapshot: Snapshot,
   sql: string,
   columns: readonly SheetColumn[],
@@ -341,4 +307,84 @@ export function editedColumns(field: Field): { readonly edited: QueryColumn; rea
     edited: { key: name, ...looks, edited: { base }, sql },
     base: { key: base, type: kind, width, hidden: true, sql },
   };
+}
+
+export interface DuplicatesSheetOptions {
+  readonly out: string;
+  readonly overwrite?: boolean;
+}
+
+/** The columns of a sheet of pairs that an import reads. */
+export const pairNames = {
+  ids: ['topic_id_1', 'topic_id_2'],
+  titles: ['title_1', 'title_2'],
+  keep: 'keep',
+} as const;
+
+export const duplicatesName = 'Duplicates';
+
+const pairsSql = sqlFile('push/duplicates_sheet');
+const measuredSql = "SELECT sentence FROM probable_duplicates_precision WHERE entity_type = 'topic'";
+
+const text = (key: string, width: number): SheetColumn => ({ key, type: 'text', width, wrap: true });
+const both = (of: (n: 1 | 2) => SheetColumn): SheetColumn[] => [of(1), of(2)];
+
+/** What is decided stays in view; then why, and what tells the two apart. The query returns them in this order. */
+const pairColumns: readonly SheetColumn[] = [
+  { key: pairNames.keep, type: 'text', width: 10, allowed: ['1', '2', 'both'], edited: {} },
+  ...pairNames.titles.map((key) => text(key, 36)),
+  { key: 'score', type: 'number', width: 8 },
+  text('reasons', 44),
+  ...both((n) => text(`summary_${n}`, 40)),
+  ...both((n) => text(`priority_${n}`, 12)),
+  ...both((n) => text(`lifecycle_state_${n}`, 12)),
+  ...both((n) => ({ key: `messages_${n}`, type: 'count', width: 10 })),
+  ...both((n) => text(`ticket_${n}`, 12)),
+  ...pairNames.ids.map((key) => ({ key, type: 'text', width: 10, faint: true }) as const),
+  { key: 'base_updated_at', type: 'time', width: 20, hidden: true },
+];
+
+/**
+ * Writes the sheet in which people decide which of two topics stays where two are probably the same: a row for each of the
+ * 200 most probable pairs. Reads only the published file. Raises UsageError when there are no pairs of topics, and what `writeSheet` raises.
+ */
+export async function writeDuplicatesSheet(
+  snapshot: Snapshot,
+  { out, overwrite = false }: DuplicatesSheetOptions,
+): Promise<EditSheet> {
+  const [counted] = await snapshot.all<{ rows: number; oldest: string | null }>(
+    `SELECT count(*) AS rows, (${lastReadSql('topics')}) AS oldest FROM (${pairsSql})`,
+  );
+  const [measured] = await snapshot.all<{ sentence: string }>(measuredSql);
+  const { rows = 0, oldest = null } = counted ?? {};
+  if (rows === 0)
+    throw new UsageError('There are no pairs for the sheet: no two topics are probably the same.', [], {
+      hint: 'Pairs are found with each sync: run signalhouse sync first.',
+    });
+  const sentence = measured?.sentence ?? null;
+  await writeSheet(
+    out,
+    {
+      name: duplicatesName,
+      columns: pairColumns,
+      rows: cellsOf(snapshot, pairsSql, pairColumns),
+      frozenColumns: 1,
+      howTo: howToDecide(sentence),
+    },
+    { overwrite },
+  );
+  const keys = pairColumns.map(({ key }) => key);
+  return { path: out, entityType: 'topic', rows, leftOut: 0, columns: keys, oldest, measured: sentence };
+}
+
+/** The sheet "How to use" of it; `measured` says how good such a list was in the past. */
+export function howToDecide(measured: string | null): string[] {
+  return [
+    'How to decide which topics are the same',
+    `1. Each row has two topics that are probably the same, the most probable first. The score ranks them and is no probability.${measured === null ? '' : ` ${measured}`}`,
+    '2. Where they are the same, write into the yellow column "keep" which of them stays: 1 or 2. The other one is archived, with a reason that names the one that stays. Archiving can be undone.',
+    '3. Where both stay, leave the cell empty, or write both.',
+    '4. Save the file, and send it: upload it at /sheets, put it into the drop folder "inbox", or run signalhouse changes import FILE, then signalhouse push --result done.xlsx.',
+    '5. You get this sheet back with the result of each row. If somebody else archived the topic in the meantime, nothing is overwritten.',
+  ];
 }

@@ -9,8 +9,14 @@ import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Change, kinds, type Status } from './change.js';
 import { settersOf } from './contested.js';
-import { duplicatesName, howToDecide } from './duplicates-sheet.js';
-import { editedColumns, howTo, type SheetType, sheetTables } from './edit-sheet.js';
+import {
+  duplicatesName,
+  editedColumns,
+  howTo,
+  howToDecide,
+  type SheetType,
+  sheetTables,
+} from './edit-sheet.js';
 import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
 import { idOf } from './import/rows.js';

@@ -26,18 +26,12 @@ export interface GridSheet extends Omit<TableSheet, 'rows' | 'headerRow' | 'titl
 
 /**
  * Writes a sheet for people to edit. The ending of `out` decides the format: `.xlsx` with lists, colours, filters and
- * instructions, and with `more` sheets beside it, or `.csv` for Excel. Raises UsageError for another ending or for a file
+ * instructions, or `.csv` for Excel. Raises UsageError for another ending or for a file
  * that already exists (without `overwrite`), and StorageError when it cannot be written. The file appears whole or not at all.
  */
-export async function writeSheet(
-  out: string,
-  sheet: SheetSpec,
-  options: WriteOptions = {},
-  more: readonly SheetSpec[] = [],
-): Promise<void> {
+export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOptions = {}): Promise<void> {
   const ending = extname(out).toLowerCase();
-  if (ending === '.xlsx')
-    return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet, ...more]));
+  if (ending === '.xlsx') return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet]));
   if (ending !== '.csv') throw wrongEnding(out, '.xlsx or .csv');
   const rows = (async function* () {
     yield sheet.columns.map(({ key }) => key);

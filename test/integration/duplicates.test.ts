@@ -7,7 +7,7 @@ import { townOfFile } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/push/duplicates-sheet.js'));
+void (() => import('../../src/push/edit-sheet.js'));
 
 const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60, people: 40, messages: 400 } });
 const cwd = testFolder();
@@ -77,19 +77,4 @@ it('what is merged from then on says how good the list was, in the sheet and in 
   expect(sheet.stdout).toContain(sentence);
   await run('report', '--out', 'report.html');
   expect(readFileSync(join(cwd, 'report.html'), 'utf8')).toContain(sentence);
-});
-
-it('the workbook lists people with the command that merges each pair, whose messages go to the one with more', async () => {
-  const [one, other] = [...sandbox.world.people.values()].filter(({ isStaff, isBot }) => !isStaff && !isBot);
-  for (const { id } of [one, other].flatMap((each) => each ?? []))
-    sandbox.change({ kind: 'patchPerson', personId: id, fields: { displayName: 'Xenia Quastenburg' } });
-  expect((await pulling.sync()).code).toBe(0);
-  expect((await run('changes', 'sheet', '--duplicates', '--out', 'people.xlsx')).code).toBe(0);
-  const { columns, rows } = await readSheet({ path: join(cwd, 'people.xlsx') }, { sheet: 'People' });
-  const cell = (row: (typeof rows)[number] | undefined, name: string) =>
-    String(row?.cells[columns.indexOf(name)]);
-  const row = rows.find((each) => cell(each, 'name_1') === 'Xenia Quastenburg');
-  const n = Number(cell(row, 'messages_1')) < Number(cell(row, 'messages_2')) ? [1, 2] : [2, 1];
-  const [goes, stays] = n.map((at) => cell(row, `person_id_${at}`));
-  expect(cell(row, 'command')).toBe(`signalhouse changes merge-people ${goes} --into ${stays}`);
 });

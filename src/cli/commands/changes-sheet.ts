@@ -3,9 +3,8 @@ import { extname } from 'node:path';
 import type { z } from 'zod';
 import { messageOf, type Problem, UsageError } from '../../base/errors.js';
 import { counted, moment } from '../../base/units.js';
-import type { DuplicatesSheetOptions } from '../../push/duplicates-sheet.js';
-import type { EditSheet, EditSheetOptions } from '../../push/edit-sheet.js';
-import { command, names, text, toggle } from '../command.js';
+import type { DuplicatesSheetOptions, EditSheet, EditSheetOptions } from '../../push/edit-sheet.js';
+import { command, text, toggle } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
 
@@ -15,7 +14,6 @@ const flags = {
   query: text.optional().describe('A file with a SELECT that returns topic_id'),
   companies: toggle.describe('Companies instead of topics'),
   duplicates: toggle.describe('Pairs of topics that are probably the same, to decide which one stays'),
-  columns: names.optional().describe('Only these columns, e.g. title,priority'),
   force: toggle.describe('Replace an existing file'),
 };
 type Flags = z.output<z.ZodObject<typeof flags>>;
@@ -40,8 +38,8 @@ export const sheet = command({
 
 /** The options of the sheet. Raises UsageError with every problem at once. */
 function optionsOf(given: Flags): EditSheetOptions | DuplicatesSheetOptions {
-  const { out, where, query, companies, duplicates, columns, force } = given;
-  const others = { where, query, columns, companies: companies || undefined };
+  const { out, where, query, companies, duplicates, force } = given;
+  const others = { where, query, companies: companies || undefined };
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
@@ -56,7 +54,7 @@ function optionsOf(given: Flags): EditSheetOptions | DuplicatesSheetOptions {
   if (problems.length > 0 || out === undefined) throw new UsageError('Cannot tell what to write.', problems);
   if (duplicates) return { out, overwrite: force };
   const entityType = companies ? 'company' : 'topic';
-  return { out, entityType, where, query: sql, columns, overwrite: force };
+  return { out, entityType, where, query: sql, overwrite: force };
 }
 
 function queryIn(path: string, problems: Problem[]): string {

@@ -2,7 +2,7 @@ import { closestMatch, folded, withoutBrackets } from '../../base/closest.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
 import { type EntityType, type Field, kinds } from '../change.js';
-import { type SheetType, sheetTables } from '../edit-sheet.js';
+import { pairNames, type SheetType, sheetTables } from '../edit-sheet.js';
 
 /** A column of the file: its place, and its header as written. */
 export interface Place {
@@ -86,13 +86,6 @@ export const resultNames = [
 /** Names of the column in which people say why. */
 const reasonNames: readonly string[] = ['reason', 'requestedreason'];
 
-/** The columns of a sheet of pairs. */
-export const pairNames = {
-  ids: ['topic_id_1', 'topic_id_2'],
-  titles: ['title_1', 'title_2'],
-  keep: 'keep',
-} as const;
-
 const sheetTypes = Object.keys(sheetTables) as SheetType[];
 
 /** Finds out from its header what a file changes. Raises UsageError, with every problem, when it cannot tell. */
@@ -140,7 +133,7 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   const unnamed = columns.flatMap((header, at) =>
     header === '' ? [`column ${columnLetters(at)} (no name)`] : [],
   );
-  problems.push(...misspelled(entityType, { fields, edited, bases, extra, unnamed }, problems.length > 0));
+  if (problems.length === 0) problems.push(...misspelled(entityType, edited, bases, extra, unnamed));
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   const notes = extra.length > 0 ? [`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`] : [];
   return {
@@ -157,28 +150,22 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   };
 }
 
-interface Found {
-  readonly fields: readonly Field[];
-  readonly edited: readonly EditedColumn[];
-  readonly bases: ReadonlyMap<string, Place | null>;
-  readonly extra: readonly Column[];
-  readonly unnamed: readonly string[];
-}
-
 /** Columns that were probably meant for one that can be changed, and base columns without theirs. */
-function misspelled(entityType: SheetType, found: Found, hasProblems: boolean): Problem[] {
-  const { fields, edited, bases, extra, unnamed } = found;
+function misspelled(
+  entityType: SheetType,
+  edited: readonly EditedColumn[],
+  bases: ReadonlyMap<string, Place | null>,
+  extra: readonly Column[],
+  unnamed: readonly string[],
+): Problem[] {
   const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const guesses = extra.flatMap(({ header }) => {
     const guess = meantBy(header, entityType);
-    // In a sheet of ours, what has no base column was not meant to be edited.
-    const isOurs = [...bases.values()].some((base) => base !== null);
-    const isOwn = guess === undefined || isEdited(guess) || (isOurs && !bases.get(guess));
-    return isOwn ? [] : [{ header, guess }];
+    return guess === undefined || isEdited(guess) ? [] : [{ header, guess }];
   });
-  if (edited.length === 0 && !hasProblems) {
+  if (edited.length === 0) {
     const parts = [
-      `none can be changed: add one of ${fields.map(({ name }) => name).join(', ')}`,
+      `none can be changed: add one of ${[...bases.keys()].join(', ')}`,
       ...guesses.map(({ header, guess }) => `did you mean ${guess} instead of "${header}"?`),
       ...(unnamed.length > 0 ? [`these have no name: ${unnamed.join(', ')}`] : []),
     ];
@@ -188,12 +175,10 @@ function misspelled(entityType: SheetType, found: Found, hasProblems: boolean): 
     const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
     return { setting, problem };
   });
-  // A sheet to edit has both columns, so that one was renamed, unless there is no column that it could be.
-  const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed];
+  // A sheet to edit has both columns: one was renamed or deleted.
   const lost = [...bases].flatMap(([name, base]): Problem[] => {
-    if (!base || isEdited(name) || candidates.length === 0) return [];
-    if (guesses.some(({ guess }) => guess === name)) return [];
-    const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
+    if (!base || isEdited(name) || guesses.some(({ guess }) => guess === name)) return [];
+    const problem = `has no column ${name} beside it: rename the one that has its values to ${name}, or delete ${base.header}`;
     return [{ setting: base.header, problem }];
   });
   return [...renamed, ...lost];

@@ -129,18 +129,6 @@ describe('a sheet to edit', () => {
       '2',
     ]);
   });
-
-  it('has only the requested columns, including others of the table', async () => {
-    const sheet = await made({ columns: ['Priority', 'title', 'keywords'] });
-    expect(sheet.grid.columns).toEqual([
-      'topic_id',
-      'title',
-      'priority',
-      'keywords',
-      'base_priority',
-      'base_updated_at',
-    ]);
-  });
 });
 
 it.each<[Partial<EditSheetOptions>, string]>([
@@ -155,8 +143,6 @@ it.each<[Partial<EditSheetOptions>, string]>([
     { query: 'SELECT id AS topic_id, 1 AS company_id FROM topics' },
     'has a column company_id, a reserved name',
   ],
-  [{ columns: ['title'] }, 'names no column that can be edited'],
-  [{ columns: ['priority', 'foo'] }, 'no column foo'],
 ])('a sheet to edit is refused: %j', async (options, text) => {
   expect(await refusal(options)).toContain(text);
 });

@@ -56,7 +56,7 @@ describe('the header', () => {
     [['topic_id', 'priority', 'Status (wanted)'], 'did you mean lifecycle_state?'],
     // Nor does a name that resembles nothing, where the base column is still there.
     [['topic_id', 'archived', 'Rank', 'base_priority', 'base_archived'], 'has no column priority beside it'],
-    [['topic_id', '', 'archived', 'base_priority', 'base_archived'], 'column B (no name)'],
+    [['topic_id', '', 'archived', 'base_priority', 'base_archived'], 'has no column priority beside it'],
     [['topic_id', '', 'title'], 'these have no name: column B'],
     [['topic_id', 'lifecycle_state', 'lifecycleState'], 'both mean lifecycle_state'],
     [['topic_id', 'status'], 'did you mean lifecycle_state instead of "status"?'],
