@@ -91,7 +91,7 @@ function outcomeText(shown: ShownImport | ShownUndo): string {
 }
 
 function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
-  const { rows, changes, superseded } = preview;
+  const { rows, changes } = preview;
   const rowsText = (number: number, why: string) =>
     number === 0 ? null : `${counted(number, 'row')} (${why})`;
   return [
@@ -101,7 +101,6 @@ function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
     ['imported before', rowsText(rows.imported_before, 'from the same file')],
     ['in conflict', rowsText(rows.conflict, 'see below')],
     ['wrong', rowsText(rows.invalid, 'see below')],
-    ['replaces', superseded > 0 ? `${counted(superseded, 'earlier change')} in the queue` : null],
     ['to send', changes > 0 ? sendingText(preview) : null],
     ['compared with', changes > 0 ? baseText(preview) : null],
     ['by', requestedBy ?? 'not named: pass --by NAME'],

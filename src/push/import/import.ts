@@ -14,7 +14,7 @@ import {
 import { isSame } from '../compare.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import type { NewChange, Origin, Queue } from '../queue.js';
-import { named, type StoredEntity } from '../stored.js';
+import type { StoredEntity } from '../stored.js';
 import { undoneBy } from '../undo.js';
 import {
   compareWithQueue,
@@ -32,7 +32,6 @@ import {
   type ImportProblem,
   type ImportReport,
   type ImportRow,
-  type PreviewChange,
   previewOf,
   type RowOutcome,
 } from './preview.js';
@@ -71,7 +70,6 @@ interface EntityOutcome {
   readonly row?: Omit<ImportRow, 'row'>;
   readonly problems?: readonly ImportProblem[];
   readonly newChange?: PlannedChange;
-  readonly supersedes?: number;
 }
 
 /**
@@ -104,11 +102,7 @@ export async function prepareImport(
 
   const problems = [...edits.problems, ...outcomes.flatMap((one) => one.problems ?? [])];
   const isRefused = problems.length > 0 && !skipInvalid;
-  const rows = rowsOf(source, header, outcomes, problems, isRefused).map((row) => {
-    const text = edits.texts.get(row.row);
-    const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
-    return isExplained ? { ...row, text } : row;
-  });
+  const rows = rowsOf(source, header, outcomes, problems, isRefused);
 
   const found = outcomes.flatMap((one) => one.newChange ?? []);
   const isConflict = new Set(rows.flatMap(({ row, outcome }) => (outcome === 'conflict' ? [row] : [])));
@@ -127,7 +121,6 @@ export async function prepareImport(
     preview: {
       rows: countsOf(rows),
       ...totals,
-      superseded: outcomes.reduce((sum, { supersedes = 0 }) => sum + supersedes, 0),
       base: { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest },
     },
     rows,
@@ -135,9 +128,9 @@ export async function prepareImport(
     problems: sorted,
     problemGroups: groupedProblems(sorted),
     notes: [
-      ...notesOf(source, header, edits.entities, rows, shown),
+      ...notesOf(source, header, edits.entities, rows),
       // Last, because there may be one for each row.
-      ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
+      ...edits.notes,
     ],
     exitCode: problems.length > 0 || (!isRefused && isConflict.size > 0) ? 3 : 0,
   };
@@ -175,10 +168,9 @@ function outcomeOf(
   };
   const comparison = compareWithQueue(change, changes);
   if (comparison.kind !== 'queue') return as(comparison.kind, earlierText(comparison), comparison.change);
-  const { supersedes } = comparison;
   const conflict = conflictOf(change, comparison);
   const outcome = conflict === undefined ? as('queued') : as('conflict', conflict);
-  return { ...outcome, newChange: { change, rows }, supersedes: supersedes.length };
+  return { ...outcome, newChange: { change, rows } };
 }
 
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
@@ -385,7 +377,6 @@ function notesOf(
   header: Header,
   entities: readonly EntityEdits[],
   rows: readonly ImportRow[],
-  changes: readonly PreviewChange[],
 ): string[] {
   const notes = [...grid.notes, ...header.notes];
   if (grid.rows.length === 0) notes.push('There are no rows below the header.');
@@ -395,18 +386,8 @@ function notesOf(
   const hidden = new Set(grid.rows.flatMap((row) => (row.hidden ? [row.number] : [])));
   const unseen = rows.flatMap(({ row, outcome }) => (outcome === 'queued' && hidden.has(row) ? [row] : []));
   if (unseen.length > 0)
-    notes.push(`Changes are also in rows that are hidden or filtered out: ${rowsText(unseen)}.`);
-  const happened = changes.flatMap(({ entityId, title, note }) =>
-    note === null ? [] : [`${named(entityId, title)} ${note}`],
-  );
-  notes.push(...happened.slice(0, mostNotes).map((note) => `${note}.`));
-  if (happened.length > mostNotes)
-    notes.push(`${happened.length - mostNotes} more were archived or superseded.`);
+    notes.push(
+      `Changes are also in rows that are hidden or filtered out: ${unseen.length === 1 ? 'row' : 'rows'} ${firstOf(unseen, 10)}.`,
+    );
   return notes;
-}
-
-const mostNotes = 10;
-
-function rowsText(rows: readonly number[]): string {
-  return `${rows.length === 1 ? 'row' : 'rows'} ${firstOf(rows, mostNotes)}`;
 }

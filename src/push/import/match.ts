@@ -25,8 +25,8 @@ export interface Edits {
   readonly entities: readonly EntityEdits[];
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
-  /** How titles and addresses were read, by row. */
-  readonly texts: ReadonlyMap<number, string>;
+  /** What was found by titles, as sentences. */
+  readonly notes: readonly string[];
   /** Why rows cannot be about their id, by row: it cannot be changed, or has another title. */
   readonly idProblems: ReadonlyMap<number, readonly ImportProblem[]>;
   readonly problems: readonly ImportProblem[];
@@ -63,7 +63,9 @@ export async function readEdits(store: Store, header: Header, grid: Grid): Promi
     stored,
     idProblems,
     problems: [...wrong, ...problems],
-    texts: new Map(rows.flatMap(({ row, texts }) => (texts.length > 0 ? [[row, texts.join('; ')]] : []))),
+    notes: rows.flatMap(({ row, foundBy }) =>
+      foundBy === null ? [] : [`Row ${row}: found by its title: ${foundBy}.`],
+    ),
   };
 }
 
@@ -110,8 +112,7 @@ async function resolveTitles(
     if (key === null) return row;
     const same = found.get(key) ?? [];
     const [only, second] = same;
-    if (isKey && only && !second)
-      return { ...row, id: only.id, texts: [`found by its title: ${describe(only)}`, ...row.texts] };
+    if (isKey && only && !second) return { ...row, id: only.id, foundBy: describe(only) };
     const problem = titleProblem(entityType, same, isKey);
     if (problem === null) return row;
     const wrong = { row: row.row, column: column.header, value: shortened(row.id ?? ''), problem };

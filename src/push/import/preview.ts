@@ -82,7 +82,6 @@ export interface Preview {
   /** The number of changes: the rows about one topic or company make one. */
   readonly changes: number;
   readonly kinds: readonly ChangeKind[];
-  readonly superseded: number;
   /** The most requests that a push of these changes makes while all goes well, and the minutes that they take. */
   readonly requests: number;
   readonly minutes: number;

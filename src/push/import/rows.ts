@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { closestMatch, folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import { firstOf } from '../../base/units.js';
@@ -31,13 +32,21 @@ export interface ParsedRow {
   /** Why, as the row says; null when it does not. */
   readonly reason: string | null;
   readonly problems: readonly ImportProblem[];
-  /** How it was read. */
-  readonly texts: readonly string[];
+  /** The topic or company that was found by its title; null when the row has its id. */
+  readonly foundBy: string | null;
 }
 
 /** A row that asks for nothing. */
 export function emptyRow(row: number, baseAt: string | null): ParsedRow {
-  const nothing = { id: null, title: null, edits: {}, baseValues: {}, reason: null, problems: [], texts: [] };
+  const nothing = {
+    id: null,
+    title: null,
+    edits: {},
+    baseValues: {},
+    reason: null,
+    problems: [],
+    foundBy: null,
+  };
   return { row, baseAt, ...nothing };
 }
 
@@ -104,10 +113,6 @@ function parseRow(
   const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
   const title =
     header.title !== null && typeof row.cells[header.title.at] === 'string' ? textIn(header.title) : null;
-  const texts = header.edited.flatMap(({ field: { name, format } }) => {
-    const edit = edits[name];
-    return format && edit && edit.value !== edit.text ? [`${edit.header} was read as ${edit.value}`] : [];
-  });
   return {
     ...emptyRow(row.number, baseAt),
     id: idProblem === null ? id : null,
@@ -116,7 +121,6 @@ function parseRow(
     baseValues,
     reason,
     problems,
-    texts,
   };
 }
 
@@ -388,21 +392,14 @@ function parseText(field: Field, cell: Cell | undefined, text: string): ParsedCe
   const rounded = roundedProblem(cell);
   if (rounded !== null) return { kind: 'problem', problem: rounded };
   if (isFormulaError(text)) return { kind: 'problem', problem: 'is a formula error' };
-  if (field.format === undefined) return { kind: 'value', value: text };
-  const value = formatted[field.format](text);
-  if (value !== null) return { kind: 'value', value };
+  if (field.format === undefined || hasFormat[field.format](text)) return { kind: 'value', value: text };
   return { kind: 'problem', problem: `is not ${examples[field.format]}` };
 }
 
-/** The text as it is stored; null when it is not what it should be. */
-const formatted = {
-  'web address': (text: string) => (isWebAddress(text) ? text : null),
-  domain: domainIn,
-  'e-mail address': (text: string) => {
-    const [, name, domain] = /^(?:mailto:)?([^\s@<>,;:"]+)@([^\s@]+)$/i.exec(text) ?? [];
-    const host = domain === undefined ? null : domainName(domain);
-    return name === undefined || host === null ? null : `${name}@${host}`;
-  },
+const hasFormat = {
+  'web address': (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+  domain: isDomain,
+  'e-mail address': (text: string) => isDomain(/^[^\s@<>,;:"]+@([^\s@]+)$/.exec(text)?.[1] ?? ''),
 } as const;
 
 const examples: Readonly<Record<NonNullable<Field['format']>, string>> = {
@@ -411,26 +408,13 @@ const examples: Readonly<Record<NonNullable<Field['format']>, string>> = {
   'e-mail address': 'an e-mail address: write one, like kim@acme.example',
 };
 
-/** The domain of an address that was copied from a browser, or of the domain itself. */
-function domainIn(text: string): string | null {
-  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
-  if (text.includes('@') || /\s/.test(text) || !isWebAddress(address)) return null;
-  return domainName(new URL(address).hostname.replace(/^www\./, ''));
-}
-
-/** A host name with at least two parts, in the form that the DNS has; null when it is none. */
-function domainName(text: string): string | null {
-  const address = `https://${text}`;
-  const host = URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';
-  const isName =
-    /^(?=.{4,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(host);
-  return isName && !/[/?#]/.test(text) ? host : null;
+/** Whether a text is a host name with at least two parts, and nothing beside it. */
+function isDomain(text: string): boolean {
+  const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?';
+  const isName = new RegExp(`^(?=.{4,253}$)(${label}\\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$`);
+  return !/[^\p{L}\p{M}\p{N}._-]/u.test(text) && isName.test(domainToASCII(text));
 }
 
 export function isFormulaError(text: string): boolean {
   return /^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text);
-}
-
-function isWebAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

@@ -152,7 +152,7 @@ it('rows of JSON and a list without ids come back with titles, and no changes gi
     const named = await read([{ grid: byTitle.grid, rows: titled.rows }], ending);
     expect([named.columns, named.rows[0]?.cells]).toEqual([
       ['Title', 'result', 'reason', 'Priority'],
-      ['Topic 8', 'queued', 'found by its title: t8 (open, default)', 'low'],
+      ['Topic 8', 'queued', null, 'low'],
     ]);
     expect((await read([], ending)).rows).toEqual([]);
   }

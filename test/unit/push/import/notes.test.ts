@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
 import { textRow, workbook } from '../../sheet/support.js';
-import { csv, importingOfFile } from './support.js';
+import { importingOfFile } from './support.js';
 
 const importing = importingOfFile();
 
@@ -45,14 +45,4 @@ it('a cell within merged cells is a problem where a value of it would count, als
     '8 priority is part of the merged cells B7:B8, which have one value: unmerge them, and fill each cell',
   ]);
   expect(notes[0]).toContain('Merged cells (first: B2:B3)');
-});
-
-it('a domain from the address bar is said to be read as one', async () => {
-  const list =
-    'company_id,primary_domain,connections_email\n1,https://www.Acme.example/about,MAILTO:a@Acme.example\n';
-  const { newChanges, notes } = await prepare(await csv(list));
-  expect(newChanges.map(({ change }) => change.wanted)).toEqual([{ connections_email: 'a@acme.example' }]);
-  expect(notes).toContain(
-    'Row 2: primary_domain was read as acme.example; connections_email was read as a@acme.example.',
-  );
 });

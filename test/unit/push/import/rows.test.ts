@@ -26,11 +26,9 @@ describe('a cell', () => {
     ['archived_reason', '  a duplicate ', 'a duplicate'],
     ['connections_phone', 49301234, '49301234'],
     ['logo_url', 'https://acme.example/l.png', 'https://acme.example/l.png'],
-    ['primary_domain', 'https://www.NewDomain.example/path?a=1#b', 'newdomain.example'],
-    ['primary_domain', 'WWW.acme.co.example.', 'acme.co.example'],
-    ['primary_domain', 'wwwide.example:8080/x', 'wwwide.example'],
-    ['primary_domain', 'müller.example', 'xn--mller-kva.example'],
-    ['connections_email', 'mailto:Kim.O+x@Acme.Example', 'Kim.O+x@acme.example'],
+    ['primary_domain', 'acme.co.example', 'acme.co.example'],
+    ['primary_domain', 'müller.example', 'müller.example'],
+    ['connections_email', 'Kim.O+x@acme.example', 'Kim.O+x@acme.example'],
   ])('%s %j is read as %j', (name, cell, value) => {
     expect(parsed(name, cell)).toEqual({ kind: 'value', value });
   });
@@ -63,6 +61,8 @@ describe('a cell', () => {
     ['logo_url', 'acme.example/l.png', /https:/, false],
     ['logo_url', 'javascript:alert(1)', /https:/, false],
     ['primary_domain', 'kim@acme.example', /^is not a domain: write it like acme.example$/, false],
+    ['primary_domain', 'https://www.acme.example/path', /not a domain/, false],
+    ['primary_domain', 'acme.example/path', /not a domain/, false],
     ['primary_domain', 'acme', /not a domain/, false],
     ['primary_domain', '10.0.0.1', /not a domain/, false],
     ['primary_domain', 'acme .example', /not a domain/, false],
