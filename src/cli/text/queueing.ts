@@ -1,21 +1,9 @@
 import { ago, count, counted, duration, firstOf } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
-import type { ChangeKind, ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
+import type { ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
 import { decisionCommands, personText, previewTable } from './changes.js';
-import {
-  type Fact,
-  indent,
-  list,
-  most,
-  pairs,
-  paragraphs,
-  type Section,
-  sections,
-  some,
-  table,
-  wide,
-} from './layout.js';
+import { type Fact, indent, list, most, pairs, paragraphs, type Section, sections, some } from './layout.js';
 
 type ShownImport = PreparedImport | ImportReport;
 type ShownUndo = PreparedUndo | UndoReport;
@@ -25,7 +13,6 @@ export function importText(shown: ShownImport, isFull: boolean): string {
   return sections([
     [importHead(shown), pairs(importFacts(shown))],
     ['Changes', previewTable(shown.changes, isFull)],
-    ['Totals', kindsText(shown.preview.kinds)],
     ['In conflict', conflictsText(shown)],
     ['Wrong rows', list(some(shown.problemGroups.map(problemText)))],
     ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
@@ -42,7 +29,7 @@ const mostNotes = 30;
 
 /** What an undo would do, or what it did. */
 export function undoText(shown: ShownUndo, isFull: boolean): string {
-  const { changes, preview, notUndone, kept } = shown;
+  const { changes, notUndone, kept } = shown;
   // What needs a look comes first.
   const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
   const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
@@ -50,7 +37,6 @@ export function undoText(shown: ShownUndo, isFull: boolean): string {
   return sections([
     [undoHead(shown), pairs(undoFacts(shown))],
     ['Changes', previewTable(changes, isFull)],
-    ['Totals', kindsText(preview.kinds)],
     ['Not undone', list(some(lines))],
     ['Undone only in part', list(some(parts))],
     ...undoSteps(shown),
@@ -130,15 +116,6 @@ function baseText({ base }: Preview): string {
     ...(warehouse > 0 ? [`the current values${age} (${count(warehouse)})`] : []),
   ];
   return parts.join(' and ');
-}
-
-function kindsText(kinds: readonly ChangeKind[]): string {
-  if (kinds.length === 0) return '';
-  return table(
-    ['column', 'from', 'to', 'changes#'],
-    kinds.map(({ field, from, to, count: number }) => [field, from ?? '(text)', to ?? '(text)', number]),
-    wide,
-  );
 }
 
 /** Rows that met an earlier conflict, each with the commands that decide it. */

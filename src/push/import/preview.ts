@@ -1,8 +1,7 @@
 import { minutesFor } from '../../api/budget.js';
 import { groupBy } from '../../base/group-by.js';
-import { valueText } from '../../base/units.js';
 import type { Settings } from '../../config/schema.js';
-import { type Change, type EntityType, entityTypes, kinds, type Value } from '../change.js';
+import type { Change } from '../change.js';
 import type { Origin, Queue } from '../queue.js';
 import { noteFor, type Store, type StoredOf } from '../stored.js';
 
@@ -60,14 +59,6 @@ export interface ImportRow {
   readonly text: string | null;
 }
 
-/** How often one value changes to another; from and to are null for free text. */
-export interface ChangeKind {
-  readonly field: string;
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly count: number;
-}
-
 /** A change as the preview shows it. */
 export interface PreviewChange extends Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base'> {
   /** The title of the topic or the name of the company; null when it is unknown. */
@@ -81,7 +72,6 @@ export interface Preview {
   readonly rows: Readonly<Record<RowOutcome, number>>;
   /** The number of changes: the rows about one topic or company make one. */
   readonly changes: number;
-  readonly kinds: readonly ChangeKind[];
   /** The most requests that a push of these changes makes while all goes well, and the minutes that they take. */
   readonly requests: number;
   readonly minutes: number;
@@ -123,7 +113,7 @@ type PlannedChange = Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base'>
   Partial<Pick<PreviewChange, 'rows'>>;
 
 /** What an import and an undo say about the changes that they would queue. */
-export type Totals = Pick<Preview, 'changes' | 'kinds' | 'requests' | 'minutes'>;
+export type Totals = Pick<Preview, 'changes' | 'requests' | 'minutes'>;
 
 /** Changes as a preview shows them (with titles, and with what happened), and what a push of all of them does and costs. */
 export function previewOf(
@@ -138,31 +128,5 @@ export function previewOf(
   });
   // A write for each, and a read before it.
   const requests = 2 * planned.length;
-  const kindsOfType = (type: EntityType) =>
-    kindsOf(
-      type,
-      planned.filter(({ entityType }) => entityType === type),
-    );
-  const minutes = minutesFor(requests, settings);
-  return {
-    changes,
-    totals: { changes: planned.length, kinds: entityTypes.flatMap(kindsOfType), requests, minutes },
-  };
-}
-
-/** In the order of the fields, and of each field what occurs most often first. */
-function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
-  return kinds[entityType].fields.flatMap(({ name: field, kind, allowed }) => {
-    const isCounted = kind === 'boolean' || allowed !== undefined;
-    const textOf = (value: Value | undefined) => (isCounted ? valueText(value) : null);
-    const values = planned.filter(({ wanted }) => wanted[field] !== undefined);
-    const changes = values.map(({ base, wanted }) => ({
-      from: textOf(base[field]),
-      to: textOf(wanted[field]),
-    }));
-    const kinds = groupBy(changes, ({ from, to }) => JSON.stringify([from, to]));
-    return [...kinds.values()]
-      .map((same) => ({ field, ...same[0], count: same.length }))
-      .sort((a, b) => b.count - a.count);
-  });
+  return { changes, totals: { changes: planned.length, requests, minutes: minutesFor(requests, settings) } };
 }

@@ -39,7 +39,6 @@ describe('a list without base columns', () => {
     ]);
     expect(report.preview).toMatchObject({
       changes: 1,
-      kinds: [{ field: 'priority', from: 'default', to: 'high', count: 1 }],
       requests: 2,
       minutes: 2 / 120,
       base: { file: 0, warehouse: 1, oldest: syncedAt },
