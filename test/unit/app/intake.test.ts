@@ -40,8 +40,8 @@ it('rows of JSON have the problems of an import, numbered from 1; a row without 
   expect(answer.problems).toMatchObject([
     { row: 2, column: 'priority', value: 'urgent', problem: 'is not a priority; did you mean very_high?' },
     { row: 3, column: 'archived', value: 'perhaps' },
-    { row: 5, problem: expect.stringContaining('contradicts row 6') },
-    { row: 6, problem: expect.stringContaining('contradicts row 5') },
+    { row: 5, problem: expect.stringContaining('is not the same in all rows of this id (rows 5, 6)') },
+    { row: 6, problem: expect.stringContaining('is not the same in all rows of this id (rows 5, 6)') },
   ]);
   expect(locked).toEqual(['an import']);
 });
