@@ -346,7 +346,8 @@ const pairColumns: readonly SheetColumn[] = [
 
 /**
  * Writes the sheet in which people decide which of two topics stays where two are probably the same: a row for each of the
- * 200 most probable pairs. Reads only the published file. Raises UsageError when there are no pairs of topics, and what `writeSheet` raises.
+ * 200 most probable pairs. Reads only the published file. Raises UsageError when there are no pairs of topics, and what
+ * `writeSheet` raises.
  */
 export async function writeDuplicatesSheet(
   snapshot: Snapshot,

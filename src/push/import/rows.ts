@@ -219,9 +219,10 @@ export function combineRows(rows: readonly ParsedRow[]): {
   return { entities, problems };
 }
 
-/** The rows of one id as one. Of two bases the newer one is used, so that the order of the rows does not matter. */
+/** The rows of one id as one. Of two bases the newer one is used. */
 function combined(id: string, rows: readonly ParsedRow[]): EntityEdits {
-  const oldestFirst = [...rows].sort((a, b) => ((a.baseAt ?? '') < (b.baseAt ?? '') ? -1 : 1));
+  const byTime = groupBy(rows, ({ baseAt }) => baseAt ?? '');
+  const oldestFirst = [...byTime.keys()].sort().flatMap((time) => byTime.get(time) ?? []);
   return {
     id,
     rows: rows.map(({ row }) => row),
