@@ -96,15 +96,31 @@ export async function prepareUndo(
   };
 }
 
-/** Queues the reverse changes as one import of their own, which can be undone like any other. */
+/**
+ * Queues the reverse changes as one import of their own, which can be undone like any other. What somebody has queued for the
+ * same field since the undo was shown is respected: such a change is not undone.
+ */
 export function enqueueUndo(queue: Pick<Queue, 'add' | 'all'>, prepared: PreparedUndo): UndoReport {
+  const { importId, newChanges } = prepared;
+  const waiting = groupBy(queue.all().filter(isOpen), entityKey);
+  const notUndone = [...prepared.notUndone];
   // After a kill, it is confirmed again.
-  const done = new Set(
-    queue.all().flatMap((one) => (one.importId === prepared.importId ? [entityKey(one)] : [])),
-  );
-  const added = queue.add(prepared.newChanges.filter((one) => !done.has(entityKey(one))));
-  const report = undoReportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
-  return { ...report, queued: added.map(({ id }) => id) };
+  const done = new Set(queue.all().flatMap((one) => (one.importId === importId ? [entityKey(one)] : [])));
+  const added = newChanges.filter((change, at) => {
+    if (done.has(entityKey(change))) return false;
+    const open = (waiting.get(entityKey(change)) ?? []).find((one) => shareGroup(one.wanted, change.wanted));
+    if (!open) return true;
+    const { entityType, entityId, undoes = [] } = change;
+    const title = prepared.changes[at]?.title ?? null;
+    const refusal = { kind: 'blocked', reason: openText(open) } as const;
+    for (const id of undoes)
+      notUndone.push({ id, entityType, entityId, status: 'applied', title, ...refusal });
+    return false;
+  });
+  const queued = queue.add(added).map(({ id }) => id);
+  const report = undoReportOf(prepared, queued.length > 0 ? 'queued' : 'nothing');
+  const isPartial = notUndone.length > prepared.notUndone.length;
+  return { ...report, queued, notUndone, exitCode: isPartial ? 3 : report.exitCode };
 }
 
 /** The report of an undo that queues nothing: a dry run, or the user answered no. */
@@ -283,13 +299,7 @@ function obstacleOf(
   undos: (id: string) => readonly Change[],
 ): Pick<NotUndone, 'kind' | 'reason'> | null {
   const open = others.find(isOpen);
-  if (open) {
-    const next = open.status === 'queued' ? 'cancel it, or push it' : 'push it';
-    return {
-      kind: 'blocked',
-      reason: `change ${open.id} of the same field is ${open.status}: ${next} first`,
-    };
-  }
+  if (open) return { kind: 'blocked', reason: openText(open) };
   const later = others.find(
     (one) =>
       one.status === 'applied' &&
@@ -300,6 +310,12 @@ function obstacleOf(
   if (!later) return null;
   const reason = `change ${later.id} set the same field later: undo that one first, or both together`;
   return { kind: 'blocked', reason };
+}
+
+/** Why an open change keeps another one of the same field from being undone. */
+function openText({ id, status }: Change): string {
+  const next = status === 'queued' ? 'cancel it, or push it' : 'push it';
+  return `change ${id} of the same field is ${status}: ${next} first`;
 }
 
 /** In the order in which the API applied them. */
