@@ -125,6 +125,39 @@ it('what one person wants is not replaced by what another wants as well, which m
   expect(queue.all().map(({ status }) => status)).toEqual(['applied', 'superseded', 'conflict']);
 });
 
+it.each([
+  ['', 'applied, and a read does not: somebody changed it back, or the server that was read lags behind;'],
+  ['and changed back', 'applied, and changed after that;'],
+])(
+  'a company that is read as before, and whose history says that it was set %s, is told so',
+  async (back, told) => {
+    const queue = await queueAt(systemClock);
+    const record = (changedAt: string, to: boolean) => ({
+      changedAt,
+      changes: { isVip: to },
+      previousValues: { isVip: !to },
+    });
+    const set = record('2026-11-20T10:00:10.000Z', true);
+    const history = back === '' ? [set] : [record('2026-11-20T10:00:20.000Z', false), set];
+    const call = async (endpoint: string) => {
+      const body =
+        endpoint === 'company_history' ? { history, totalCount: history.length } : { id: '1', isVip: false };
+      return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+    };
+    const wish = newChange({ wanted: { is_vip: true }, base: { is_vip: false } });
+    const added = queue.add([{ ...wish, entityType: 'company', entityId: '1' }]);
+    const sentAt = '2026-11-20T10:00:09.000Z';
+    queue.move(added, 'sending', {
+      body: '{}',
+      firstSentAt: sentAt,
+      sentAt,
+      remoteBefore: { is_vip: false },
+    });
+    await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).resume();
+    expect(queue.all()[0]).toMatchObject({ status: 'conflict', error: expect.stringContaining(told) });
+  },
+);
+
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {
   const changes = [
     { entityType: 'topic', entityId: '1', status: 'sending' },
