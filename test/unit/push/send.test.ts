@@ -158,6 +158,22 @@ it.each([
   },
 );
 
+it('a connection is not set where another one has a value that cannot be sent back', async () => {
+  const queue = await queueAt(systemClock);
+  const asked: string[] = [];
+  const call = async (endpoint: string) => {
+    asked.push(endpoint);
+    const body = { id: '1', connections: { email: 'a@b.example', github: 7, phone: null } };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+  };
+  const [wanted, base] = ['c', 'a'].map((name) => ({ connections_email: `${name}@b.example` }));
+  queue.add([newChange({ company: '1', wanted: wanted as Values, base: base as Values })]);
+  await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('company');
+  expect(queue.all()[0]).toMatchObject({ status: 'failed', errorCode: 'unknown_connections' });
+  expect(queue.all()[0]?.error).toContain('(github)');
+  expect(asked).toEqual(['company']);
+});
+
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {
   const changes = [
     { entityType: 'topic', entityId: '1', status: 'sending' },
