@@ -144,25 +144,32 @@ function select(all: readonly Change[], names: readonly string[]): Change[] {
   });
 }
 
-/** The changes of a file, by its bytes; by its name where the file is not there, and one import alone has it. Otherwise why none. */
+/**
+ * The changes of a file, by its bytes, where one person imported them; by its name where the file is not there, and one import
+ * alone has it. Otherwise why none.
+ */
 function changesOfFile(all: readonly Change[], path: string): Change[] | string {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const hash = isFile ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
   const same = all.filter(({ sourceHash }) => hash !== null && sourceHash === hash);
-  if (same.length > 0) return same;
-  const named = groupBy(
-    all.filter(({ source, undoes }) => source === basename(path) && undoes.length === 0),
-    ({ importId }) => importId,
-  );
-  const [only] = named.values();
-  if (only && named.size === 1 && !isFile) return only;
-  const imports = [...named].slice(-5).map(([id, [change]]) => {
+  const isOfOne = new Set(same.map(({ requestedBy }) => requestedBy)).size === 1;
+  if (isOfOne) return same;
+  const ofName = all.filter(({ source, undoes }) => source === basename(path) && undoes.length === 0);
+  const found = groupBy(same.length > 0 ? same : ofName, ({ importId }) => importId);
+  const [only] = found.values();
+  if (only && found.size === 1 && !isFile) return only;
+  const imports = [...found].slice(-5).map(([id, [change]]) => {
     const by = change.requestedBy === null ? '' : ` by ${change.requestedBy}`;
     return `${id} of ${change.queuedAt.slice(0, 16).replace('T', ' ')}${by}`;
   });
   if (imports.length === 0)
     return 'no change and no import has this id, and no change comes from such a file';
-  const why = isFile ? 'no import had this content' : 'several imports had a file of this name';
+  const why =
+    same.length > 0
+      ? 'several people imported this content'
+      : isFile
+        ? 'no import had this content'
+        : 'several imports had a file of this name';
   return `${why}: pass the id of the import that you mean (${imports.join('; ')})`;
 }
 
