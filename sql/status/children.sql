@@ -1,10 +1,7 @@
--- How fresh the children of each endpoint are: the oldest and the newest answer, and how many requests failed. A time in
--- the future comes from a clock that was ahead; it counts as now.
-WITH asked AS (
-  SELECT endpoint, error, CASE WHEN fetched_at > now() THEN now() ELSE fetched_at END AS fetched_at FROM ops.coverage
-)
-SELECT endpoint, count(*) AS asked, min(fetched_at) AS oldest_at, max(fetched_at) AS newest_at,
-  count(*) FILTER (error IS NOT NULL) AS failing
-FROM asked
+-- How fresh the children of each endpoint are: the oldest and the newest answer, and how many requests failed. A 404 is an
+-- answer. A time in the future comes from a clock that was ahead; it counts as now.
+SELECT endpoint, count(*) AS asked, least(min(fetched_at), now()) AS oldest_at, least(max(fetched_at), now()) AS newest_at,
+  count(*) FILTER (error IS NOT NULL AND status IS DISTINCT FROM 404) AS failing
+FROM ops.coverage
 GROUP BY endpoint
 ORDER BY endpoint

@@ -112,7 +112,7 @@ export async function confirmed(
 /** Throws UsageError with the hint where nobody can be asked before a command does `what`; `flag` would have answered. */
 export function refuseUnlessAsked({ json }: Context, what: string, flag: string, hint: string): void {
   if (!json && canAsk()) return;
-  const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
+  const problem = 'is missing, and the command cannot ask: this is not a terminal, or --json was passed';
   throw new UsageError(`This would ${what}.`, [{ setting: flag, problem }], { hint });
 }
 

@@ -23,9 +23,9 @@ export const mergePeople = command({
   flags: {
     source: text.describe('The id of the person who goes (people.id)'),
     into: text.describe('The id of the person who stays and gets everything'),
-    confirm: text.optional().describe('SOURCE:TARGET once more; required where nobody can be asked'),
-    by: text.optional().describe('Who requests it, for the audit (default: the user at the terminal)'),
-    reason: text.optional().describe('Why, for the audit'),
+    confirm: text.optional().describe('SOURCE:TARGET once more (required when non-interactive)'),
+    by: text.optional().describe('Requester, for the audit log (default: the user at the terminal)'),
+    reason: text.optional().describe('Why, for the audit log'),
     dryRun: toggle.describe('Only show both people, and whether they may be merged'),
     wait,
   },

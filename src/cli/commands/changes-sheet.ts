@@ -25,7 +25,7 @@ export const sheet = command({
   summary: 'Write topics or companies to a spreadsheet to edit',
   examples: [
     ['signalhouse changes sheet --out topics.xlsx', 'The backlog, ready to edit'],
-    ['signalhouse changes sheet --out top.csv --where "priority_rank<3"', 'Some topics'],
+    ['signalhouse changes sheet --out top.csv --where "message_count>9"', 'Some topics'],
     ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'Rows of your SQL'],
     ['signalhouse changes sheet --out vip.xlsx --companies', 'Companies'],
     ['signalhouse changes sheet --out same.xlsx --duplicates', 'Likely duplicates'],

@@ -15,7 +15,7 @@ type Kind = (typeof kinds)[number];
 
 const plurals = { topic: 'topics', company: 'companies', person: 'people', conversation: 'conversations' };
 
-/** The most entities to choose from; a longer part of the title leaves fewer. */
+/** The most entities to choose from; more of the title or name finds fewer. */
 const most = 10;
 
 export const explain = command({
@@ -63,7 +63,7 @@ async function choose(
   const more = found.length - shown.length;
   if (isAsking) {
     const lines = shown.map((one, index) => `  ${index + 1}  ${titleOf(one)}`);
-    if (more > 0) lines.push(`  and ${count(more)} more; a longer part of the title leaves fewer`);
+    if (more > 0) lines.push(`  and ${count(more)} more; more of the title or name finds fewer`);
     process.stderr.write(`${head}\n${lines.join('\n')}\n`);
     const typed = (await answerTo(`Which one? [1-${shown.length}] `)).trim();
     const chosen = shown[Number(typed) - 1];
@@ -72,7 +72,7 @@ async function choose(
   }
   const problems = shown.map((one) => ({ setting: one.id, problem: titleOf(one) }));
   const commands = shown.map(({ id }) => `  ${commandFor(kind, id)}`);
-  const rest = more > 0 ? [`${count(more)} more match: a longer part of the title leaves fewer.`] : [];
+  const rest = more > 0 ? [`${count(more)} more match: give more of the title or name.`] : [];
   throw new UsageError(head, problems, { hint: ['Explain one of them:', ...commands, ...rest].join('\n') });
 }
 

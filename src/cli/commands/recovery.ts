@@ -83,7 +83,7 @@ export const restore = command({
   flags: {
     dir: text.describe('The data directory as a backup program restored it'),
     dryRun: toggle.describe('Only check the backup and show what is in it'),
-    replace: toggle.describe('Move what is in the data directory aside, into a folder in it'),
+    replace: toggle.describe('Move existing files into a subfolder first'),
   },
   async run({ dir, dryRun, replace }, context) {
     const { restore } = await import('../../app/restore.js');
