@@ -72,8 +72,12 @@ export function sheetsOf(
           `the import of ${name}`,
           async () => {
             const done = await carriedOut(preview);
+            if (sender) {
+              // After a kill while it is sent, the next start sends it.
+              previews.set(id, { ...done, state: 'confirmed' });
+              await sender.send();
+            }
             previews.set(id, { ...done, state: 'done', problem: null });
-            await sender?.send();
           },
           { wait: true, preempt: sender !== null },
         );

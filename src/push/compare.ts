@@ -105,7 +105,7 @@ export function beforeSending(remote: Values, wanted: Values): Values {
 export type Remote =
   | {
       readonly values: Values;
-      /** Connections of a company that the document does not name, and that a change of the others might delete. */
+      /** Connections of a company that cannot be sent back, and that a change of the others might delete. */
       readonly unknownConnections: readonly string[];
       /** The whole answer; absent for an item of a list, which is not stored in the warehouse. */
       readonly document?: Readonly<Record<string, unknown>>;
@@ -231,6 +231,6 @@ function withAllConnections(set: Values, remote: Values): Values {
 
 function unknownConnectionsPatch(names: readonly string[]): Patch {
   const list = names.join(', ');
-  const error = `The company has connections that the API's document does not name (${list}). Setting others might delete them, because the document does not say whether the API keeps what a request leaves out. Change it in the dashboard of the service.`;
+  const error = `The company has connections that the API's document does not name, or that are no text (${list}). Setting others might delete them, because the document does not say whether the API keeps what a request leaves out. Change it in the dashboard of the service.`;
   return { errorCode: 'unknown_connections', error };
 }

@@ -10,6 +10,7 @@ import { type Delivery, pick, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import {
   appliedPatch,
+  changedOrLags,
   isHidden,
   mustSendAgain,
   neverSent,
@@ -229,7 +230,7 @@ async function settleByReading(
         errorCode: 'not_shown',
         error: text,
       });
-    } else if (wasApplied) settleAsConflict(context, one, 'It was applied, and somebody changed it back');
+    } else if (wasApplied) settleAsConflict(context, one, `It was applied, and ${changedOrLags}`);
     else if (status === 202 || inDoubt) {
       const text = `${said}, and a read does not show the change yet: it may still be applied. The next push asks again`;
       context.queue.update([change], { errorCode: 'no_answer', error: text });

@@ -128,14 +128,20 @@ export async function mustSendAgain(
     (since === 'nothing since' || since === 'unknown' || canOverwrite);
   if (open.length > 0 && age === 'remembered' && isRepeatable) return true;
   for (const one of settleSeen(context, found, why)) {
-    if (since === 'applied')
+    if (since === 'changed back')
       settleAsConflict(context, one, `${why}. Its history shows that it was applied, and changed after that`);
-    else if (age !== 'forgotten') stayInDoubt(context, one, why, age);
+    else if (since === 'applied') {
+      const shown = `${why}. Its history shows that it was applied, and a read does not`;
+      settleAsConflict(context, one, `${shown}: ${changedOrLags}`);
+    } else if (age !== 'forgotten') stayInDoubt(context, one, why, age);
     else if (one.state === 'before') failUnapplied(context, one, why, since);
     else settleAsConflict(context, one, `${why}, and nothing shows whether it was applied`);
   }
   return false;
 }
+
+/** What a read may mean that does not show what was surely applied. */
+export const changedOrLags = 'somebody changed it back, or the server that was read lags behind';
 
 function stayInDoubt({ queue }: PushContext, one: Found, why: string, age: KeyAge): void {
   const { change, values, state } = one;
@@ -174,9 +180,9 @@ function keyAge({ clock }: Pick<PushContext, 'clock'>, { changes, again }: Deliv
 
 /**
  * Whether something happened to an entity since a request was sent: `applied` where its history shows that it had the wanted
- * values since, `unknown` where nothing tells.
+ * values since, `changed back` where it also shows that somebody took them away, `unknown` where nothing tells.
  */
-type Since = 'nothing since' | 'changed since' | 'applied' | 'unknown';
+type Since = 'nothing since' | 'changed since' | 'applied' | 'changed back' | 'unknown';
 
 /** How exactly the time of sending is known by the API's clock, whose `Date` has whole seconds. */
 const clockErrorMs = 2_000;
@@ -199,9 +205,10 @@ async function sinceSending(
   const wasSet = open.some(({ change: { wanted } }) =>
     Object.keys(wanted).every((name) => later.some((one) => isAlike(one.changes[name], wanted[name]))),
   );
-  if (wasSet) return 'applied';
+  const wasTaken = open.some(({ change }) => leftWanted(change, records));
+  if (wasSet) return wasTaken ? 'changed back' : 'applied';
   // A company has no time of its last change, and the times of its history may be of another clock.
-  if (before === null && open.some(({ change }) => leftWanted(change, records))) return 'applied';
+  if (before === null && wasTaken) return 'changed back';
   const names = new Set(open.flatMap(({ change }) => Object.keys(change.wanted)));
   if (later.some((one) => [...names].some((name) => name in one.changes))) return 'changed since';
   if (isTelling) return 'nothing since';

@@ -27,8 +27,10 @@ interface ChangedBy {
 }
 
 /** A value that somebody set after it was read and before ours replaced it: nobody has seen it. */
-export interface Replaced extends ChangedBy {
+export interface Replaced extends Omit<ChangedBy, 'at'> {
   readonly value: Value;
+  /** Null where only our own record shows it, as what it replaced. */
+  readonly at: string | null;
 }
 
 interface HistoryRow extends Reference, Omit<ChangedBy, 'field'> {
@@ -72,7 +74,7 @@ function changedBy(change: Change, records: readonly HistoryRow[]): ChangedBy | 
 
 /**
  * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it: a record
- * between what was read before sending and our own, which no user made.
+ * between what was read before sending and our own, which no user made; or our own, by what it replaced.
  */
 function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
   const { status, entityType, wanted, remoteBefore, firstSentAt } = change;
@@ -87,7 +89,14 @@ function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] 
     });
     const own = ofField.findIndex(({ row, value }) => row.isKeys && isAlike(value, wanted[field]));
     const [last] = ofField.slice(0, Math.max(0, own)).reverse();
-    if (!last || isAlike(last.value, remoteBefore[field]) || isAlike(last.value, wanted[field])) return [];
+    const isSeen = (value: Value) => isAlike(value, remoteBefore[field]) || isAlike(value, wanted[field]);
+    if (!last) {
+      const row = ofField[own]?.row;
+      const previous = row && valuesOf(entityType, row.previous)[field];
+      if (!row || previous === undefined || !(field in remoteBefore) || isSeen(previous)) return [];
+      return [{ field, value: previous, name: null, by: null, at: null }];
+    }
+    if (isSeen(last.value)) return [];
     const { name, by, at } = last.row;
     return [{ field, value: last.value, name, by, at }];
   });

@@ -46,11 +46,14 @@ function remoteValues(entityType: EntityType, body: Readonly<Record<string, unkn
   return { ...values, ...valuesIn(entityType, body) };
 }
 
-/** The connections of a company that the document does not name. */
+/** The connections of a company that cannot be sent back: the document does not name them, or they are no text. */
 function unknownConnections({ connections }: Readonly<Record<string, unknown>>): string[] {
   if (!isObject(connections)) return [];
   const known: readonly string[] = connectionNames;
-  return Object.keys(connections).filter((name) => !known.includes(name) && (connections[name] ?? '') !== '');
+  return Object.keys(connections).filter((name) => {
+    const value = connections[name] ?? '';
+    return value !== '' && !(known.includes(name) && typeof value === 'string');
+  });
 }
 
 /**

@@ -159,13 +159,17 @@ export class Sender {
     if (!this.context.queue.withStatus('sending').some(isOfSame)) await this.#sendEntity(changes);
   }
 
-  /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
+  /** A kill in the middle of an import may leave a change in the queue that a later one of the same person already replaces. */
   #supersedeCovered(entityType: EntityType): void {
     for (const changes of this.#queuedById(entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
-          .find(({ wanted }) => Object.keys(change.wanted).every((name) => name in wanted));
+          .find(
+            ({ wanted, requestedBy }) =>
+              (requestedBy === change.requestedBy || isSamePerson(requestedBy, change.requestedBy)) &&
+              Object.keys(change.wanted).every((name) => name in wanted),
+          );
         if (later) this.context.queue.move([change], 'superseded', { supersededBy: later.id });
       });
     }

@@ -95,15 +95,31 @@ export async function prepareUndo(
   };
 }
 
-/** Queues the reverse changes as one import of their own, which can be undone like any other. */
+/**
+ * Queues the reverse changes as one import of their own, which can be undone like any other. What somebody has queued for the
+ * same field since the undo was shown is respected: such a change is not undone.
+ */
 export function enqueueUndo(queue: Pick<Queue, 'add' | 'all'>, prepared: PreparedUndo): UndoReport {
+  const { importId, newChanges } = prepared;
+  const waiting = groupBy(queue.all().filter(isOpen), entityKey);
+  const notUndone = [...prepared.notUndone];
   // After a kill, it is confirmed again.
-  const done = new Set(
-    queue.all().flatMap((one) => (one.importId === prepared.importId ? [entityKey(one)] : [])),
-  );
-  const added = queue.add(prepared.newChanges.filter((one) => !done.has(entityKey(one))));
-  const report = undoReportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
-  return { ...report, queued: added.map(({ id }) => id) };
+  const done = new Set(queue.all().flatMap((one) => (one.importId === importId ? [entityKey(one)] : [])));
+  const added = newChanges.filter((change, at) => {
+    if (done.has(entityKey(change))) return false;
+    const open = (waiting.get(entityKey(change)) ?? []).find((one) => shareGroup(one.wanted, change.wanted));
+    if (!open) return true;
+    const { entityType, entityId, undoes = [] } = change;
+    const title = prepared.changes[at]?.title ?? null;
+    const refusal = { kind: 'blocked', reason: openText(open) } as const;
+    for (const id of undoes)
+      notUndone.push({ id, entityType, entityId, status: 'applied', title, ...refusal });
+    return false;
+  });
+  const queued = queue.add(added).map(({ id }) => id);
+  const report = undoReportOf(prepared, queued.length > 0 ? 'queued' : 'nothing');
+  const isPartial = notUndone.length > prepared.notUndone.length;
+  return { ...report, queued, notUndone, exitCode: isPartial ? 3 : report.exitCode };
 }
 
 /** The report of an undo that queues nothing: a dry run, or the user answered no. */
@@ -127,25 +143,32 @@ function select(all: readonly Change[], names: readonly string[]): Change[] {
   });
 }
 
-/** The changes of a file, by its bytes; by its name where the file is not there, and one import alone has it. Otherwise why none. */
+/**
+ * The changes of a file, by its bytes, where one person imported them; by its name where the file is not there, and one import
+ * alone has it. Otherwise why none.
+ */
 function changesOfFile(all: readonly Change[], path: string): Change[] | string {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const hash = isFile ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
   const same = all.filter(({ sourceHash }) => hash !== null && sourceHash === hash);
-  if (same.length > 0) return same;
-  const named = groupBy(
-    all.filter(({ source, undoes }) => source === basename(path) && undoes.length === 0),
-    ({ importId }) => importId,
-  );
-  const [only] = named.values();
-  if (only && named.size === 1 && !isFile) return only;
-  const imports = [...named].slice(-5).map(([id, [change]]) => {
+  const isOfOne = new Set(same.map(({ requestedBy }) => requestedBy)).size === 1;
+  if (isOfOne) return same;
+  const ofName = all.filter(({ source, undoes }) => source === basename(path) && undoes.length === 0);
+  const found = groupBy(same.length > 0 ? same : ofName, ({ importId }) => importId);
+  const [only] = found.values();
+  if (only && found.size === 1 && !isFile) return only;
+  const imports = [...found].slice(-5).map(([id, [change]]) => {
     const by = change.requestedBy === null ? '' : ` by ${change.requestedBy}`;
     return `${id} of ${change.queuedAt.slice(0, 16).replace('T', ' ')}${by}`;
   });
   if (imports.length === 0)
     return 'no change and no import has this id, and no change comes from such a file';
-  const why = isFile ? 'no import had this content' : 'several imports had a file of this name';
+  const why =
+    same.length > 0
+      ? 'several people imported this content'
+      : isFile
+        ? 'no import had this content'
+        : 'several imports had a file of this name';
   return `${why}: pass the id of the import that you mean (${imports.join('; ')})`;
 }
 
@@ -282,13 +305,7 @@ function obstacleOf(
   undos: (id: string) => readonly Change[],
 ): Pick<NotUndone, 'kind' | 'reason'> | null {
   const open = others.find(isOpen);
-  if (open) {
-    const next = open.status === 'queued' ? 'cancel it, or push it' : 'push it';
-    return {
-      kind: 'blocked',
-      reason: `change ${open.id} of the same field is ${open.status}: ${next} first`,
-    };
-  }
+  if (open) return { kind: 'blocked', reason: openText(open) };
   const later = others.find(
     (one) =>
       one.status === 'applied' &&
@@ -299,6 +316,12 @@ function obstacleOf(
   if (!later) return null;
   const reason = `change ${later.id} set the same field later: undo that one first, or both together`;
   return { kind: 'blocked', reason };
+}
+
+/** Why an open change keeps another one of the same field from being undone. */
+function openText({ id, status }: Change): string {
+  const next = status === 'queued' ? 'cancel it, or push it' : 'push it';
+  return `change ${id} of the same field is ${status}: ${next} first`;
 }
 
 /** In the order in which the API applied them. */

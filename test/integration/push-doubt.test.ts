@@ -311,6 +311,14 @@ it('an undo of a file goes by its bytes, and asks where several imports had a fi
   expect(await refusal('list.csv')).toMatch(/^2 .*several imports had a file of this name/);
   writeFileSync(anna, 'topic_id,priority\nother,high\n');
   expect(await refusal(anna)).toMatch(/^2 .*no import had this content/);
+  // What two people imported alike, one after the other, is not undone for one of them by the other.
+  const both = join(testFolder(), 'both.csv');
+  writeFileSync(both, `topic_id,priority\n${uuid('t', 2)},low\n`);
+  const byAnna = await pulling.run(['changes', 'import', both, '--yes', '--json', '--by', 'anna']);
+  await pulling.run(['changes', 'cancel', ...(JSON.parse(byAnna.stdout).queued as string[])]);
+  await pulling.run(['changes', 'import', both, '--yes', '--by', 'ben']);
+  expect((await push(pulling)).report.applied).toBe(1);
+  expect(await refusal(both)).toMatch(/^2 .*several people imported this content: .* by anna; .* by ben/);
 });
 
 describe('an API that leaves archivedAt out', () => {

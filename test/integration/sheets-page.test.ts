@@ -359,6 +359,27 @@ it('what is confirmed while a sync runs is sent at once, and the sync goes on af
   await terminate({ url, running });
 });
 
+it('what was being sent when the service was killed is sent after the next start, without another push', async () => {
+  let { url, running } = await served();
+  const two = topics.slice(-2);
+  const anna = await Visitor.of(url, 'anna');
+  sandbox.addFaults([{ match: { route: 'update_topic' }, kind: 'hang', commit: true }]);
+  await anna.upload('killed.csv', changed(...two));
+  const { path } = anna;
+  await anna.press('confirm');
+  await until(
+    async () => Object.values(sandbox.stats().routes.update_topic ?? {}).length,
+    (count) => count > 0,
+  );
+  running.child.kill('SIGKILL');
+  await running.ended;
+  sandbox.clearFaults();
+  ({ url, running } = await served());
+  await shows(await Visitor.of(url, 'anna'), path, 'applied 2');
+  for (const { id } of two) expect(sandbox.applied()[`topic:${id}`]).toEqual({ priority: 1 });
+  await terminate({ url, running });
+});
+
 it('a restart and a kill lose nothing that was confirmed, and repeat nothing', async () => {
   let { url, running } = await served();
   const [one, two] = topics.slice(7) as [StoredTopic, StoredTopic];

@@ -73,7 +73,8 @@ function notesOf(change: TitledChange): string[] {
 
 /** What a change replaced that nobody had seen. */
 function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
-  return `it replaced ${field} ${valueText(value)}, which ${name ?? 'somebody'} set on ${moment(at)} and nobody had seen`;
+  const when = at === null ? 'before that' : `on ${moment(at)}`;
+  return `it replaced ${field} ${valueText(value)}, which ${name ?? 'somebody'} set ${when} and nobody had seen`;
 }
 
 /** Who made the other change of a conflict, and when; null when that is not known. */

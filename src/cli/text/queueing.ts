@@ -29,25 +29,34 @@ const mostNotes = 30;
 
 /** What an undo would do, or what it did. */
 export function undoText(shown: ShownUndo, isFull: boolean): string {
-  const { changes, notUndone, kept } = shown;
-  // What needs a look comes first.
-  const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
-  const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
+  const { changes, kept } = shown;
   const parts = kept.map(({ ids, field, reason }) => `${ids.join(', ')}: ${field} ${reason}`);
   return sections([
     [undoHead(shown), pairs(undoFacts(shown))],
     ['Changes', previewTable(changes, isFull)],
-    ['Not undone', list(some(lines))],
+    notUndoneSection(shown),
     ['Undone only in part', list(some(parts))],
     ...undoSteps(shown),
   ]);
 }
 
+function notUndoneSection({ notUndone }: ShownUndo): Section {
+  // What needs a look comes first.
+  const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
+  const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
+  return ['Not undone', list(some(lines))];
+}
+
 const order = { blocked: 0, nothing: 1, undone: 2 } as const;
 
-/** What an undo did, where the preview was printed before. */
+/** What an undo did, where the preview was printed before: with what was not undone, where the preview said less of it. */
 export function undoOutcome(report: UndoReport): string {
-  return paragraphs([undoHead(report), sections(undoSteps(report))]);
+  const { outcome, queued, changes } = report;
+  const isLess = outcome !== 'declined' && queued.length < changes.length;
+  return paragraphs([
+    undoHead(report),
+    sections([...(isLess ? [notUndoneSection(report)] : []), ...undoSteps(report)]),
+  ]);
 }
 
 function undoHead(shown: ShownUndo): string {

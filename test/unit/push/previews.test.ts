@@ -50,6 +50,37 @@ it('what somebody else has queued since is a conflict with them, and the same is
   expect(report.rows[0]).toMatchObject({ outcome: 'duplicate', changeId: importing.queue.all()[0]?.id });
 });
 
+it('an undo leaves alone what somebody has queued for the same field since it was shown', async () => {
+  const store = previews();
+  await importing.clear();
+  store.queueImport(importing.queue, (await store.addImport(parts(), await list(), options)).preview);
+  const applied = importing.settle('t1', 'applied');
+  const [undo, again] = [
+    await store.addUndo(parts(), [applied.id], options),
+    await store.addUndo(parts(), [applied.id], options),
+  ];
+  await importing.runBy('ben', 'topic_id,priority\nt1,low\n');
+  const ben = importing.queue.withStatus('queued')[0];
+  expect(store.queueUndo(importing.queue, undo.preview)).toMatchObject({
+    outcome: 'nothing',
+    queued: [],
+    exitCode: 3,
+    notUndone: [
+      {
+        id: applied.id,
+        kind: 'blocked',
+        reason: `change ${ben?.id} of the same field is queued: cancel it, or push it first`,
+      },
+    ],
+  });
+  importing.settle('t1', 'failed');
+  for (const [one, queued] of [
+    [undo, 1],
+    [again, 0],
+  ] as const)
+    expect(store.queueUndo(importing.queue, one.preview).queued).toHaveLength(queued);
+});
+
 it('one that is cancelled loses its file; what is no sheet, or no id, is nothing', async () => {
   const store = previews();
   await expect(store.addImport(parts(), await csv('name\nx\n'), options)).rejects.toThrow(UsageError);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { arrivalNow, type Clock, systemClock } from '../../../src/base/clock.js';
 import { ContractError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
-import type { Change } from '../../../src/push/change.js';
+import type { Change, Values } from '../../../src/push/change.js';
 import { CircuitBreaker, type PushContext } from '../../../src/push/context.js';
 import { LatestTimes } from '../../../src/push/latest-times.js';
 import { Queue } from '../../../src/push/queue.js';
@@ -102,6 +102,76 @@ it.each([
   queue.move(sent, 'applied');
   await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('topic');
   expect(queue.all().map((change) => change.status)).toEqual(['applied', status]);
+});
+
+it('what one person wants is not replaced by what another wants as well, which may be held back', async () => {
+  const queue = await queueAt(systemClock);
+  const topic = { id: 't', priority: 'default', lifecycleState: 'dismissed' };
+  const call = async (endpoint: string, { body }: { body?: object }) => {
+    if (endpoint !== 'topic') Object.assign(topic, body);
+    return { body: { ...topic }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+  };
+  const base = { priority: 'default', lifecycle_state: 'open' };
+  const wish = (requestedBy: string, wanted: Values) => ({
+    ...newChange({ topic: 't', wanted, base }),
+    requestedBy,
+  });
+  queue.add([
+    wish('Kim', { priority: 'high' }),
+    wish('Lee', { priority: 'high', lifecycle_state: 'completed' }),
+    wish('Lee', { priority: 'high', lifecycle_state: 'in_progress' }),
+  ]);
+  await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('topic');
+  expect(queue.all().map(({ status }) => status)).toEqual(['applied', 'superseded', 'conflict']);
+});
+
+it.each([
+  ['', 'applied, and a read does not: somebody changed it back, or the server that was read lags behind;'],
+  ['and changed back', 'applied, and changed after that;'],
+])(
+  'a company that is read as before, and whose history says that it was set %s, is told so',
+  async (back, told) => {
+    const queue = await queueAt(systemClock);
+    const record = (changedAt: string, to: boolean) => ({
+      changedAt,
+      changes: { isVip: to },
+      previousValues: { isVip: !to },
+    });
+    const set = record('2026-11-20T10:00:10.000Z', true);
+    const history = back === '' ? [set] : [record('2026-11-20T10:00:20.000Z', false), set];
+    const call = async (endpoint: string) => {
+      const body =
+        endpoint === 'company_history' ? { history, totalCount: history.length } : { id: '1', isVip: false };
+      return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+    };
+    const wish = newChange({ wanted: { is_vip: true }, base: { is_vip: false } });
+    const added = queue.add([{ ...wish, entityType: 'company', entityId: '1' }]);
+    const sentAt = '2026-11-20T10:00:09.000Z';
+    queue.move(added, 'sending', {
+      body: '{}',
+      firstSentAt: sentAt,
+      sentAt,
+      remoteBefore: { is_vip: false },
+    });
+    await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).resume();
+    expect(queue.all()[0]).toMatchObject({ status: 'conflict', error: expect.stringContaining(told) });
+  },
+);
+
+it('a connection is not set where another one has a value that cannot be sent back', async () => {
+  const queue = await queueAt(systemClock);
+  const asked: string[] = [];
+  const call = async (endpoint: string) => {
+    asked.push(endpoint);
+    const body = { id: '1', connections: { email: 'a@b.example', github: 7, phone: null } };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+  };
+  const [wanted, base] = ['c', 'a'].map((name) => ({ connections_email: `${name}@b.example` }));
+  queue.add([newChange({ company: '1', wanted: wanted as Values, base: base as Values })]);
+  await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('company');
+  expect(queue.all()[0]).toMatchObject({ status: 'failed', errorCode: 'unknown_connections' });
+  expect(queue.all()[0]?.error).toContain('(github)');
+  expect(asked).toEqual(['company']);
 });
 
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import type { Change } from '../../../src/push/change.js';
+import { replacedValues } from '../../../src/push/facts.js';
+import type { Store } from '../../../src/push/stored.js';
+
+const change = {
+  status: 'applied',
+  entityType: 'company',
+  entityId: '1',
+  wanted: { name: 'Ours' },
+  remoteBefore: { name: 'Read' },
+  firstSentAt: '2026-11-20T10:00:00.000Z',
+} as unknown as Change;
+
+/** A record of the history, some seconds after the change was sent. */
+function record(seconds: number, to: string, from: string | undefined, user: string | null = null) {
+  const at = new Date(Date.parse('2026-11-20T10:00:00.000Z') + seconds * 1_000).toISOString();
+  const previous = from === undefined ? null : JSON.stringify({ name: from });
+  const about = { entityType: 'company', entityId: '1', name: user, by: 'user', at, isKeys: user === null };
+  return { ...about, changes: JSON.stringify({ name: to }), previous };
+}
+
+it.each([
+  [
+    'a record of a colleague before ours',
+    [record(2, 'Ours', undefined), record(1, 'Theirs', 'Read', 'Cora')],
+    'Theirs by Cora',
+  ],
+  ['our own record alone, by what it replaced', [record(2, 'Ours', 'Theirs')], 'Theirs by null'],
+  ['our own record, which replaced what was read', [record(2, 'Ours', 'Read')], undefined],
+  ['our own record, which does not say what it replaced', [record(2, 'Ours', undefined)], undefined],
+  ['a colleague after us', [record(3, 'Theirs', 'Ours', 'Cora'), record(2, 'Ours', 'Read')], undefined],
+])('what a change replaced unseen is found in %s', async (_, latestFirst, found) => {
+  const store = { all: async () => latestFirst } as unknown as Store;
+  const [one] = (await replacedValues(store, [change]))(change);
+  expect(one && `${one.value} by ${one.name}`).toBe(found);
+});
