@@ -8,6 +8,7 @@ import { portions } from '../base/group-by.js';
 import { Journal } from '../base/journal.js';
 import { type Log, silentLog } from '../base/log.js';
 import { storable } from '../warehouse/load/batch.js';
+import { forgetMade } from '../warehouse/made.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import {
@@ -155,6 +156,7 @@ export class Queue {
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
     await this.store.transaction(async (tx) => {
+      await forgetMade(tx, 'derived');
       for (const some of portions(saving, atOnce)) {
         await tx.run(stageSql, { changes: some.map((one) => storable(JSON.stringify(one)).text) });
         await tx.run(saveSql);

@@ -21,7 +21,7 @@ import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './st
 import { storageFault } from './store/faults.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
-import { type Analysis, createViews, schemaOf } from './views.js';
+import { type Analysis, createViews, makeViews, schemaOf } from './views.js';
 
 export interface Published {
   readonly path: string;
@@ -100,6 +100,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
   await refreshDerived(session, parts.models);
+  await makeViews(session, parts);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
@@ -237,12 +238,13 @@ async function copyInto(
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }
-    const tables = await copyDatabase(session, source, target);
     // A snapshot is taken when everything is merged.
-    await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
+    const tables = await copyDatabase(session, source, target, 'appended');
     const userViews = await inDatabase(session, target, async () => {
-      await writeAttributes(session, parts.attributes);
-      await createViews(session, parts);
+      if (parts.attributes) {
+        await writeAttributes(session, parts.attributes);
+        await createViews(session, parts);
+      }
       const created = await createUserViews(session, parts.userViews);
       if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
       return created;

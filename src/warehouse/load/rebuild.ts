@@ -1,3 +1,4 @@
+import { forgetMade, makeOnce } from '../made.js';
 import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
@@ -33,6 +34,7 @@ export async function rebuild(
 ): Promise<Rebuilt> {
   const started = performance.now();
   const rows: Record<string, number> = {};
+  await forgetMade(session, 'derived');
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
@@ -48,16 +50,22 @@ export async function rebuild(
   return { documents: counted?.documents ?? 0, rows, ms: performance.now() - started };
 }
 
-/** Recomputes the tables that are derived from other tables, and replaces the rows that differ. */
+/**
+ * Recomputes the tables that are derived from other tables, and replaces the rows that differ; does nothing where no table has
+ * changed since.
+ */
 export async function refreshDerived(
   session: Session,
   models: Models,
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
-  for (const model of models.derived) {
-    const counts = await refresh(session, model, false);
-    if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
-  }
+  const texts = models.derived.map(({ select }) => select);
+  await makeOnce(session, 'derived', texts, async () => {
+    for (const model of models.derived) {
+      const counts = await refresh(session, model, false);
+      if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
+    }
+  });
   return rows;
 }
 
