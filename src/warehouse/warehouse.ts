@@ -37,6 +37,7 @@ import {
   rebuild,
   refreshDerived,
 } from './load/rebuild.js';
+import { forgetMade } from './made.js';
 import { type Published, type PublishSettings, publish } from './publish.js';
 import { type CompactWhen, compact, compactNow } from './store/compact.js';
 import { filesOf, type Limits, logOf, makePrivate } from './store/engine.js';
@@ -165,7 +166,8 @@ export class Warehouse {
   }
 
   /** Recomputes every typed table from the raw documents. */
-  rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
+  async rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
+    await forgetMade(this.session, 'derived');
     return rebuild(this.session, this.parts.models, progress);
   }
 

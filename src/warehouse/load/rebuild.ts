@@ -1,4 +1,4 @@
-import { forgetMade, makeOnce } from '../made.js';
+import { makeOnce } from '../made.js';
 import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
@@ -34,7 +34,6 @@ export async function rebuild(
 ): Promise<Rebuilt> {
   const started = performance.now();
   const rows: Record<string, number> = {};
-  await forgetMade(session, 'derived');
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
