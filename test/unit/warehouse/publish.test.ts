@@ -12,14 +12,18 @@ import {
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
 import { StorageError } from '../../../src/base/errors.js';
+import { Queue } from '../../../src/push/queue.js';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
 import { kindsOfColumns, type PrivacySettings } from '../../../src/warehouse/privacy/policy.js';
 import { openPublished } from '../../../src/warehouse/read/query.js';
 import { readFiles } from '../../../src/warehouse/read/status.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
 import { openFile } from '../../../src/warehouse/store/engine.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
+import { newChange } from '../../support/pushing.js';
 import { canMount, makeReadOnly } from '../../support/small-disk.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
 
@@ -256,3 +260,31 @@ test.runIf(canMount)(
     await warehouse.close();
   },
 );
+
+test('derived tables are computed again where something that they are made of has changed since, also by another process', async () => {
+  const dir = await ready();
+  const warehouse = await filled(dir);
+  await warehouse.publish();
+  // Only what computes the table again removes it.
+  const addOther = `INSERT INTO group_people (group_id, person_id) VALUES ('g1', 'other')`;
+  const people = (of: Warehouse) => of.all('SELECT person_id FROM group_people ORDER BY ALL');
+  await warehouse.run(addOther);
+  await loadBatch(warehouse, batchOf(runId, { scans: [] }));
+  await warehouse.publish();
+  expect(await people(warehouse)).toEqual([{ person_id: 'other' }, { person_id: 'p1' }]);
+  await loadBatch(
+    warehouse,
+    batchOf(runId, { documents: [doc('person_groups', 'g1', 1, { group: { id: 'g1' } }, 'p2')] }),
+  );
+  await warehouse.close();
+  const next = await open(dir);
+  await next.publish();
+  expect(await people(next)).toEqual([{ person_id: 'p1' }, { person_id: 'p2' }]);
+  await next.run(addOther);
+  const queue = await Queue.open(next, { dataDir: dir }, systemClock);
+  queue.add([newChange({ topic: 't1', wanted: { priority: 'high' }, base: { priority: 'low' } })]);
+  await queue.flush();
+  await next.publish();
+  expect(await people(next)).toEqual([{ person_id: 'p1' }, { person_id: 'p2' }]);
+  await next.close();
+});
