@@ -47,7 +47,7 @@ function setsOf({ embedded }: Pick<Resources, 'embedded'>): { kind: string; list
 }
 
 /** What is known to be stored of the items and sets of lists: a hash of each, and the last answer that had it. */
-export class StoredItems {
+class StoredItems {
   readonly #stored = new Map<number, { readonly content: number; no: number }>();
 
   /** `siblings` are, by kind, the kinds of items and sets whose documents are about the same entities. */
