@@ -7,6 +7,7 @@ CREATE TABLE ops.changes (
   entity_type VARCHAR,
   topic_id VARCHAR,
   company_id VARCHAR,
+  person_id VARCHAR,
   status VARCHAR,
   idempotency_key VARCHAR,
   wanted JSON,
@@ -33,14 +34,15 @@ CREATE TABLE ops.changes (
   superseded_by VARCHAR,
   undoes VARCHAR[]
 );
-COMMENT ON TABLE ops.changes IS 'One row per requested change of one topic or company: the queue of what is pushed to the API, and the record of the results. Key: id.';
+COMMENT ON TABLE ops.changes IS 'One row per requested change of one topic or company, or merge of a person into another: the queue of what is pushed to the API, and the record of the results. Key: id.';
 COMMENT ON COLUMN ops.changes.id IS 'Id of the change; ids sort by the time at which they were queued.';
 COMMENT ON COLUMN ops.changes.revision IS 'Increases with each change of the status.';
-COMMENT ON COLUMN ops.changes.entity_type IS 'topic or company.';
-COMMENT ON COLUMN ops.changes.topic_id IS 'The topic (topics.id). NULL for a company.';
-COMMENT ON COLUMN ops.changes.company_id IS 'The company (companies.id). NULL for a topic.';
+COMMENT ON COLUMN ops.changes.entity_type IS 'topic, company, or person for a merge of people.';
+COMMENT ON COLUMN ops.changes.topic_id IS 'The topic (topics.id). NULL for others.';
+COMMENT ON COLUMN ops.changes.company_id IS 'The company (companies.id). NULL for others.';
+COMMENT ON COLUMN ops.changes.person_id IS 'The person who is merged into another (people.id); wanted says into whom. NULL for others.';
 COMMENT ON COLUMN ops.changes.status IS 'queued, sending (its request may be on its way), applied, unchanged (it was already up to date), conflict (somebody else changed it in the meantime), failed (the API refused it), superseded (by a later change) or cancelled.';
-COMMENT ON COLUMN ops.changes.idempotency_key IS 'Idempotency-Key under which it is sent; changes of one topic that go out together share one.';
+COMMENT ON COLUMN ops.changes.idempotency_key IS 'Idempotency-Key under which it is sent; changes of one topic or company that go out together share one.';
 COMMENT ON COLUMN ops.changes.wanted IS 'The values to set, by the names of the columns.';
 COMMENT ON COLUMN ops.changes.base IS 'The values of those columns that the person saw.';
 COMMENT ON COLUMN ops.changes.base_from IS 'Where base comes from: file (its base columns) or warehouse (the values at the time of the import).';
@@ -59,7 +61,7 @@ COMMENT ON COLUMN ops.changes.sent_at IS 'When it was last sent (UTC).';
 COMMENT ON COLUMN ops.changes.attempts IS 'Number of requests that were made for it.';
 COMMENT ON COLUMN ops.changes.remote_before IS 'What the API had in those columns right before it was sent, with updated_at where it has one, or when the conflict was found. signalhouse changes undo puts this back.';
 COMMENT ON COLUMN ops.changes.remote_after IS 'What the API had in those columns afterwards, according to its answer.';
-COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason (http_ and the status where it gave none), or ours: conflict (somebody else changed it), contested (somebody else wants another value), not_found, refused (the key), refused_item (the API refused this company of several), not_seen (answered with success, but not made), no_answer (it may have been applied), not_read (what the API has could not be read), not_sent (its endpoint gave no usable answer). NULL when all went well.';
+COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason (http_ and the status where it gave none), or ours: conflict (somebody else changed it), contested (somebody else wants another value), not_found, refused (the key), refused_item (the API refused it in an answer with success), unknown_connections (setting one might delete others that the document does not name), merged (the person was merged into somebody else), not_seen (not made, although it was answered with success or may have been applied), not_shown (accepted, and the API shows no such field), other_form (applied; the API stores the text in another form), no_answer (it may have been applied), not_read (what the API has could not be read), older_answer (the API returned an older state than before), not_sent (its endpoint gave no usable answer). NULL when all went well.';
 COMMENT ON COLUMN ops.changes.error IS 'What went wrong, as a sentence. NULL when all went well.';
 COMMENT ON COLUMN ops.changes.settled_at IS 'When it was settled (UTC). NULL while it is open.';
 COMMENT ON COLUMN ops.changes.superseded_by IS 'The change that replaced it.';

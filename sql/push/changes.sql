@@ -3,7 +3,7 @@ SELECT json_object(
   'id', id,
   'revision', revision,
   'entityType', entity_type,
-  'entityId', coalesce(topic_id, company_id),
+  'entityId', coalesce(topic_id, company_id, person_id),
   'status', status,
   'idempotencyKey', idempotency_key,
   'wanted', wanted,

@@ -1,8 +1,10 @@
--- The history of the topics and companies, latest first: who set which values, and when.
+-- The history of the topics and companies, latest first: who set which values, over which ones, and when.
 SELECT
   entity_type AS "entityType",
   entity_id AS "entityId",
   changes::VARCHAR AS changes,
+  previous_values::VARCHAR AS previous,
+  user_id IS NULL AS "isKeys",
   user_name AS name,
   changed_by AS "by",
   strftime(changed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS at

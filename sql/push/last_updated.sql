@@ -1,16 +1,10 @@
--- The topics and companies of changes that are stored, and when the API last changed each, in milliseconds: by its own time
--- of the last change (topics have one) or by its history.
---   $ids  their ids
-WITH known AS (
-  SELECT 'topic' AS type, id, updated_at
-  FROM topics
-  WHERE id IN (SELECT unnest($ids::VARCHAR[]))
-  UNION ALL
-  SELECT 'company', id, NULL
-  FROM companies
-  WHERE id IN (SELECT unnest($ids::VARCHAR[]))
+-- When the API last changed the topics in $ids, in milliseconds, by the latest answer about each that the warehouse has. A time
+-- that is later than its own answer is no order.
+SELECT id, epoch_ms(max(updated_at)) AS updated
+FROM (
+  SELECT id, raw.moment(body ->> '$.updatedAt') AS updated_at, fetched_at
+  FROM raw.documents
+  WHERE endpoint IN ('topics', 'topic') AND id IN (SELECT unnest($ids))
 )
-SELECT known.type, known.id, epoch_ms(greatest(any_value(known.updated_at), max(history.changed_at))) AS updated
-FROM known
-LEFT JOIN history ON history.entity_type = known.type AND history.entity_id = known.id
-GROUP BY known.type, known.id
+WHERE updated_at <= fetched_at + INTERVAL 5 SECOND
+GROUP BY id;

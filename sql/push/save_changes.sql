@@ -8,6 +8,7 @@ SELECT
   entityType AS entity_type,
   CASE WHEN entityType = 'topic' THEN entityId END AS topic_id,
   CASE WHEN entityType = 'company' THEN entityId END AS company_id,
+  CASE WHEN entityType = 'person' THEN entityId END AS person_id,
   status,
   idempotencyKey AS idempotency_key,
   wanted,

@@ -2,8 +2,8 @@ CREATE OR REPLACE VIEW change_log AS
 SELECT
   changes.id AS change_id,
   changes.entity_type,
-  coalesce(changes.topic_id, changes.company_id) AS entity_id,
-  coalesce(topics.title, companies.name) AS title,
+  coalesce(changes.topic_id, changes.company_id, changes.person_id) AS entity_id,
+  coalesce(topics.title, companies.name, people.display_name) AS title,
   field.name AS field,
   changes.base ->> field.name AS base_value,
   changes.wanted ->> field.name AS wanted_value,
@@ -23,13 +23,14 @@ SELECT
 FROM ops.changes
 CROSS JOIN unnest(json_keys(changes.wanted)) AS field (name)
 LEFT JOIN topics ON topics.id = changes.topic_id
-LEFT JOIN companies ON companies.id = changes.company_id;
+LEFT JOIN companies ON companies.id = changes.company_id
+LEFT JOIN people ON people.id = changes.person_id;
 
 COMMENT ON VIEW change_log IS 'Who requested which change, when, and with what result? One row per field of each change that was ever queued for the API.';
 COMMENT ON COLUMN change_log.change_id IS 'The change (ops.changes.id); its requests are in ops.change_attempts.';
-COMMENT ON COLUMN change_log.entity_type IS 'topic or company.';
-COMMENT ON COLUMN change_log.entity_id IS 'The topic (topics.id) or company (companies.id).';
-COMMENT ON COLUMN change_log.title IS 'Title of the topic or name of the company, as it is now.';
+COMMENT ON COLUMN change_log.entity_type IS 'topic, company, or person for a merge of people.';
+COMMENT ON COLUMN change_log.entity_id IS 'The topic (topics.id), company (companies.id) or person (people.id).';
+COMMENT ON COLUMN change_log.title IS 'Title of the topic, or name of the company or person, as it is now.';
 COMMENT ON COLUMN change_log.field IS 'The column to change.';
 COMMENT ON COLUMN change_log.base_value IS 'What the person saw. NULL for no value.';
 COMMENT ON COLUMN change_log.wanted_value IS 'The value to set. NULL for no value.';

@@ -2,8 +2,8 @@ CREATE OR REPLACE VIEW open_changes AS
 SELECT
   changes.id AS change_id,
   changes.entity_type,
-  coalesce(changes.topic_id, changes.company_id) AS entity_id,
-  coalesce(topics.title, companies.name) AS title,
+  coalesce(changes.topic_id, changes.company_id, changes.person_id) AS entity_id,
+  coalesce(topics.title, companies.name, people.display_name) AS title,
   changes.status,
   changes.wanted,
   changes.base,
@@ -17,13 +17,14 @@ SELECT
 FROM ops.changes
 LEFT JOIN topics ON topics.id = changes.topic_id
 LEFT JOIN companies ON companies.id = changes.company_id
+LEFT JOIN people ON people.id = changes.person_id
 WHERE changes.status IN ('queued', 'sending', 'conflict', 'failed');
 
 COMMENT ON VIEW open_changes IS 'Which changes are still waiting, for the next push or for a decision? One row per change that is queued, being sent, in conflict or failed.';
 COMMENT ON COLUMN open_changes.change_id IS 'The change (ops.changes.id).';
-COMMENT ON COLUMN open_changes.entity_type IS 'topic or company.';
-COMMENT ON COLUMN open_changes.entity_id IS 'The topic (topics.id) or company (companies.id).';
-COMMENT ON COLUMN open_changes.title IS 'Title of the topic or name of the company, as it is now.';
+COMMENT ON COLUMN open_changes.entity_type IS 'topic, company, or person for a merge of people.';
+COMMENT ON COLUMN open_changes.entity_id IS 'The topic (topics.id), company (companies.id) or person (people.id).';
+COMMENT ON COLUMN open_changes.title IS 'Title of the topic, or name of the company or person, as it is now.';
 COMMENT ON COLUMN open_changes.status IS 'queued and sending wait for a push; conflict and failed wait for a person (signalhouse changes retry or cancel).';
 COMMENT ON COLUMN open_changes.wanted IS 'The values to set, by the names of the columns.';
 COMMENT ON COLUMN open_changes.base IS 'What the person saw in those columns.';

@@ -5,7 +5,6 @@ import { messageOf } from '../base/errors.js';
 import { Journal } from '../base/journal.js';
 import type { Log } from '../base/log.js';
 import { osUser } from '../base/os-user.js';
-import { MergeJournal } from '../push/merge-journal.js';
 import type { AuditRecord } from '../warehouse/forget/records.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
@@ -54,8 +53,14 @@ function record(
 ): void {
   const now = new Date(clock.now());
   const line: AuditRecord = {
-    ...{ id: timeId(now), at: now.toISOString(), action, entityType: null, entities: null },
-    ...{ requestedBy, reason: null, details },
+    id: timeId(now),
+    at: now.toISOString(),
+    action,
+    entityType: null,
+    entities: null,
+    requestedBy,
+    reason: null,
+    details,
   };
   try {
     new Journal(auditPath(config.dataDir)).append([line]);
@@ -96,26 +101,4 @@ export async function moveRecords(
   if (!existsSync(path)) return;
   renameSync(path, taken);
   await move();
-}
-
-/**
- * Adds the merges of people that are settled to ops.audit: after a kill, or a restore from an older file, only their journal
- * has them.
- */
-export async function recordMerges(
-  warehouse: Warehouse,
-  folder: { readonly dataDir: string },
-): Promise<void> {
-  const settled = new MergeJournal(folder).all().filter(({ status }) => status !== 'sending');
-  if (settled.length === 0) return;
-  const rows = await warehouse.all<{ id: string }>("SELECT id FROM ops.audit WHERE action = 'merge'");
-  const known = new Set(rows.map(({ id }) => id));
-  for (const { id, sourceId, targetId, status, firstSentAt, ...asked } of settled) {
-    if (known.has(id)) continue;
-    await warehouse.record({
-      ...{ id, at: firstSentAt, action: 'merge', entityType: 'person', entities: 2 },
-      ...{ requestedBy: asked.requestedBy, reason: asked.requestedReason },
-      details: { outcome: status, sourceId, targetId },
-    });
-  }
 }

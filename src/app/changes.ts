@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import { systemClock } from '../base/clock.js';
-import { UsageError } from '../base/errors.js';
 import type { Change } from '../push/change.js';
 import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
 import { type DuplicatesSheetOptions, writeDuplicatesSheet } from '../push/duplicates-sheet.js';
@@ -12,34 +12,36 @@ import {
   withFacts,
 } from '../push/facts.js';
 import {
-  enqueue,
   type ImportOptions,
   type PreparedImport,
   prepareImport,
   reportWithoutQueueing,
 } from '../push/import/import.js';
-import type { ImportReport } from '../push/import/preview.js';
-import { fromRecords, fromSheet, fromSql, type ImportSource, saveImportCopy } from '../push/import/source.js';
-import { MergeJournal, type PeopleMerge } from '../push/merge-journal.js';
+import type { ImportParts, ImportReport } from '../push/import/preview.js';
+import { fromRecords, fromSheet, fromSql, type ImportSource } from '../push/import/source.js';
 import {
   areNamedAlike,
   isConfirmation,
   type MergeReport,
   type MergeRequest,
-  mergePeople as merge,
+  newMerge,
+  openMerges,
   type Pair,
+  problemsOf,
+  readBoth,
   readPair,
-} from '../push/merge-people.js';
+} from '../push/merges.js';
+import { type Preview, Previews } from '../push/previews.js';
 import { Queue, readQueue } from '../push/queue.js';
+import { runPush } from '../push/run.js';
 import { storedEntitiesOf } from '../push/stored.js';
 import {
-  enqueueUndo,
   type PreparedUndo,
   prepareUndo,
-  reportOf,
   type UndoOptions,
   type UndoReport,
   undoneBy,
+  undoReportOf,
 } from '../push/undo.js';
 import type { Intake } from '../serve/http/writes.js';
 import { readSheet, type SheetOptions } from '../sheet/read.js';
@@ -47,12 +49,21 @@ import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { recordExport, recordMerges } from './audit.js';
+import { recordExport } from './audit.js';
 import type { Access, Setup } from './setup.js';
 import { withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
-import { type ObservedOptions, type WorkerOptions, withWarehouse, withWorker } from './worker.js';
+import {
+  type ObservedOptions,
+  refuseWithoutWarehouse,
+  type WorkerOptions,
+  withWarehouse,
+  withWorker,
+} from './worker.js';
 
-/** `signalhouse changes`, and everything else that adds changes to the queue. */
+/**
+ * `signalhouse changes`, and everything else that adds changes to the queue: a preview is made without the warehouse, shown, and
+ * confirmed by its id, which queues exactly what it shows.
+ */
 
 /** Where the rows of an import come from. */
 export type ImportFrom =
@@ -61,39 +72,66 @@ export type ImportFrom =
   | { readonly source: ImportSource }
   | { readonly sql: string };
 
-/**
- * `signalhouse changes import`: `confirm` sees what would happen and decides, while the warehouse is locked. Without
- * `confirm`, the import goes ahead.
- */
+export interface QueueOptions extends WorkerOptions {
+  /** False leaves publishing to somebody else: until then, the journal has what was queued. */
+  readonly publish?: boolean;
+}
+
+export function previewsOf({ config, clock = systemClock }: Setup): Previews {
+  return new Previews(config.dataDir, clock);
+}
+
+/** Work with what a preview is compared with: the published file, and the queue as it is. */
+export function withImportParts<T>(setup: Setup, work: (parts: ImportParts) => Promise<T>): Promise<T> {
+  const { config, log } = setup;
+  refuseWithoutWarehouse(config.dataDir);
+  return withFullSnapshot(setup, async (store) => {
+    const all = await readQueue(store, config, log);
+    return work({ store, queue: { all: () => all }, settings: config });
+  });
+}
+
+/** `signalhouse changes import`: `confirm` sees the preview and decides. Without `confirm`, the import goes ahead. */
 export async function importChanges(
   setup: Setup,
   from: ImportFrom,
   options: ImportOptions & WorkerOptions & { readonly dryRun: boolean },
   confirm?: (prepared: PreparedImport) => Promise<boolean>,
 ): Promise<ImportReport> {
-  // Read before the lock is taken: a file that cannot be read blocks nobody.
   const source =
     'sql' in from
       ? await withFullSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
       : 'source' in from
         ? from.source
         : await fromSheet(from, { sheet: from.sheet });
-  return changeQueue(setup, options, async (queue, warehouse) => {
-    const parts = { store: warehouse, queue, settings: setup.config };
-    const prepared = await prepareImport(parts, source, options);
-    if (options.dryRun) return reportWithoutQueueing(prepared, 'dry_run');
-    if (prepared.newChanges.length > 0 && confirm && !(await confirm(prepared)))
-      return reportWithoutQueueing(prepared, 'declined');
-    const report = enqueue(queue, prepared);
-    saveImportCopy(setup.config, source, report);
-    return report;
-  });
+  if (options.dryRun) {
+    const prepared = await withImportParts(setup, (parts) => prepareImport(parts, source, options));
+    return reportWithoutQueueing(prepared, 'dry_run');
+  }
+  const previews = previewsOf(setup);
+  const { preview, prepared } = await withImportParts(setup, (parts) =>
+    previews.addImport(parts, source, options),
+  );
+  if (prepared.newChanges.length === 0) {
+    previews.set(preview.id, { state: 'done' });
+    return reportWithoutQueueing(prepared, 'nothing');
+  }
+  if (confirm && !(await confirm(prepared))) {
+    previews.set(preview.id, { state: 'cancelled' });
+    return reportWithoutQueueing(prepared, 'declined');
+  }
+  return confirmImport(setup, preview, options);
+}
+
+/** Queues exactly what the preview of an import shows. */
+export function confirmImport(setup: Setup, preview: Preview, options: QueueOptions): Promise<ImportReport> {
+  return changeQueue(setup, options, async (queue) => previewsOf(setup).queueImport(queue, preview));
 }
 
 export function cancelChanges(
   setup: Setup,
   selection: Selection,
-  options: WorkerOptions,
+  options: QueueOptions,
 ): Promise<Decision[]> {
   return changeQueue(setup, options, async (queue) => cancel(queue, selection));
 }
@@ -101,7 +139,7 @@ export function cancelChanges(
 export function retryChanges(
   setup: Setup,
   selection: Selection,
-  options: WorkerOptions & RetryOptions,
+  options: QueueOptions & RetryOptions,
 ): Promise<Decision[]> {
   return changeQueue(setup, options, async (queue, warehouse) => {
     const storedOf = await storedEntitiesOf(warehouse, queue.withStatus('failed', 'conflict'));
@@ -109,31 +147,42 @@ export function retryChanges(
   });
 }
 
-/**
- * `signalhouse changes undo`: `confirm` sees what would happen and decides, while the warehouse is locked. Without
- * `confirm`, the undo goes ahead.
- */
-export function undoChanges(
+/** `signalhouse changes undo`: `confirm` sees the preview and decides. Without `confirm`, the undo goes ahead. */
+export async function undoChanges(
   setup: Setup,
   names: readonly string[],
   options: WorkerOptions & UndoOptions & { readonly dryRun: boolean },
   confirm?: (prepared: PreparedUndo) => Promise<boolean>,
 ): Promise<UndoReport> {
-  refuseMerges(setup, names, 'Cannot undo this.');
-  return changeQueue(setup, options, async (queue, warehouse) => {
-    const parts = { store: warehouse, queue, settings: setup.config };
-    const prepared = await prepareUndo(parts, names, options);
-    if (options.dryRun) return reportOf(prepared, 'dry_run');
-    if (prepared.newChanges.length > 0 && confirm && !(await confirm(prepared)))
-      return reportOf(prepared, 'declined');
-    return enqueueUndo(queue, prepared);
-  });
+  if (options.dryRun)
+    return undoReportOf(
+      await withImportParts(setup, (parts) => prepareUndo(parts, names, options)),
+      'dry_run',
+    );
+  const previews = previewsOf(setup);
+  const { preview, prepared } = await withImportParts(setup, (parts) =>
+    previews.addUndo(parts, names, options),
+  );
+  if (prepared.newChanges.length === 0) {
+    previews.set(preview.id, { state: 'done' });
+    return undoReportOf(prepared, 'nothing');
+  }
+  if (confirm && !(await confirm(prepared))) {
+    previews.set(preview.id, { state: 'cancelled' });
+    return undoReportOf(prepared, 'declined');
+  }
+  return confirmUndo(setup, preview, options);
+}
+
+/** Queues exactly what the preview of an undo shows. */
+export function confirmUndo(setup: Setup, preview: Preview, options: QueueOptions): Promise<UndoReport> {
+  return changeQueue(setup, options, async (queue) => previewsOf(setup).queueUndo(queue, preview));
 }
 
 /** Work on the queue that makes no requests; the published file has its changes afterwards. */
 function changeQueue<T>(
   setup: Setup,
-  options: WorkerOptions,
+  options: QueueOptions,
   work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { config, log, clock = systemClock } = setup;
@@ -141,7 +190,7 @@ function changeQueue<T>(
     const queue = await Queue.open(warehouse, config, clock, log);
     const result = await work(queue, warehouse);
     const hasChanged = await queue.flush();
-    if (hasChanged) {
+    if (hasChanged && options.publish !== false) {
       await warehouse.publish();
       queue.compact();
     }
@@ -149,44 +198,15 @@ function changeQueue<T>(
   });
 }
 
-/** A merge of people is no change of the queue: nothing takes it back. */
-function refuseMerges({ config }: Setup, names: readonly string[], message: string): void {
-  const merges = new MergeJournal(config)
-    .all()
-    .filter(({ id, sourceId }) => [id, sourceId].some((one) => names.includes(one)));
-  if (merges.length === 0) return;
-  const problems = merges.map(({ id, sourceId, targetId, status }) => {
-    const what = `the merge of person ${sourceId} into ${targetId} (${status})`;
-    return { setting: id, problem: `is ${what}: merging people cannot be undone` };
-  });
-  throw new UsageError(message, problems, { hint: 'signalhouse changes list shows every merge of people.' });
-}
-
 export type ListedChanges = Awaited<ReturnType<typeof listChanges>>;
 
-/**
- * `signalhouse changes list`: the newest `limit` changes that match, and how many there are; and every merge of people, newest
- * first, none where the filter is about topics, companies or files. Takes no lock.
- */
+/** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
 export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number) {
   return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
-    const changes = await titled(snapshot, all, found.slice(0, limit));
-    return { total: found.length, changes, merges: mergesFor(setup, filter) };
+    return { total: found.length, changes: await titled(snapshot, all, found.slice(0, limit)) };
   });
-}
-
-function mergesFor({ config }: Setup, filter: ChangeFilter): PeopleMerge[] {
-  const { status, topic, company, source, by, since } = filter;
-  if ([status, topic, company, source].some((one) => one !== undefined)) return [];
-  const merges = new MergeJournal(config).all().filter(({ requestedBy, firstSentAt }) => {
-    return (
-      (by === undefined || by === requestedBy) &&
-      (since === undefined || Date.parse(firstSentAt) >= since.getTime())
-    );
-  });
-  return merges.reverse();
 }
 
 /** `signalhouse changes show`: a change with its requests; null when there is none with that id. */
@@ -194,7 +214,6 @@ export async function showChange(
   setup: Setup,
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
-  refuseMerges(setup, [id], 'Only changes of topics and companies are shown.');
   return withSnapshotIfAny(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);
@@ -233,8 +252,6 @@ export async function makeSheet(
 /** The source of changes that come over HTTP, in messages and in the queue. */
 const overHttp = 'HTTP';
 
-const howToFollow = 'send the same with POST /changes?followMerges=true';
-
 /**
  * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
  * a spreadsheet program. `exclusively` runs work while no job runs, and rejects when one does.
@@ -243,8 +260,8 @@ export function intakeOf(
   setup: Setup,
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>,
 ): Intake {
-  return async (sheet, by, followMerges) => {
-    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow, exactTitles: true };
+  return async (sheet, by) => {
+    const options = { requestedBy: by, dryRun: false };
     const from: ImportFrom =
       sheet.kind === 'csv'
         ? { bytes: sheet.bytes, name: overHttp }
@@ -278,15 +295,13 @@ export async function raisePriorities(path: string, count: number, to: string) {
   return edits;
 }
 
-/** Asks for the second confirmation; `isAgain` says that it was sent before without an answer. Returns what was typed. */
-export type ConfirmMerge = (
-  pair: Pair,
-  asked: { readonly isAgain: boolean; readonly isNameEnough: boolean },
-) => Promise<string>;
+/** Asks for the second confirmation. Returns what was typed. */
+export type ConfirmMerge = (pair: Pair, isNameEnough: boolean) => Promise<string>;
 
 /**
- * `signalhouse changes merge-people`: reads the pair from the published file, shows it with `show`, and merges it after
- * `confirm`. Without `confirm` it was confirmed on the command line. The record of it is in ops.audit when this returns.
+ * `signalhouse changes merge-people`: reads the pair from the published file, shows it with `show`, and after `confirm` queues the
+ * merge and sends it at once. Without `confirm` it was confirmed on the command line. One that was sent before without an answer
+ * is settled first.
  */
 export async function mergePeople(
   access: Access,
@@ -297,25 +312,45 @@ export async function mergePeople(
 ): Promise<MergeReport> {
   const pair = await withFullSnapshot(access, (snapshot) => readPair(snapshot, source, target));
   show(pair);
-  return withWorker(access, options, async ({ api, clock, warehouse, config }) => {
-    const journal = new MergeJournal(config);
+  return withWorker(access, options, async (parts, display) => {
+    const { api, warehouse, config, clock, log } = parts;
+    const queue = await Queue.open(warehouse, config, clock, log);
     const stop = options.stop ?? new AbortController().signal;
-    const settledBefore = settledIn(journal);
-    try {
-      const isNameEnough = !areNamedAlike(pair.source, pair.target);
-      const ask =
-        confirm &&
-        (async (isAgain: boolean) => isConfirmation(await confirm(pair, { isAgain, isNameEnough }), pair));
-      return await merge({ api, clock, stop, journal }, pair, options, ask);
-    } finally {
-      if (settledIn(journal) !== settledBefore) {
-        await recordMerges(warehouse, config);
-        await warehouse.publish();
-      }
+    const report = (outcome: MergeReport['outcome'], more: Partial<MergeReport> = {}): MergeReport => {
+      const isDone = ['merged', 'already_merged', 'dry_run'].includes(outcome) && !more.problems?.length;
+      return { ...pair, outcome, id: null, problems: [], error: null, exitCode: isDone ? 0 : 3, ...more };
+    };
+    /** Sends one merge, or settles it: how it ended. */
+    const send = async ({ id }: Change): Promise<MergeReport> => {
+      await runPush({ ...parts, queue, only: (change) => change.id === id }, options, display);
+      const { status, error } = queue.get(id) as Change;
+      if (status === 'applied') return report('merged', { id });
+      if (status === 'unchanged') return report('already_merged', { id });
+      return report(status === 'failed' || status === 'conflict' ? 'failed' : 'waiting', { id, error });
+    };
+    const { own, others } = openMerges(queue, pair);
+    if (own && !options.dryRun) {
+      const sent = await send(own);
+      if (sent.outcome !== 'failed') return sent;
     }
+    const remote = await readBoth({ api, stop }, source, target);
+    if (remote.source.state === 'merged' && remote.source.into === target) return report('already_merged');
+    const problems = [
+      ...others.map(
+        ({ id }) => `change ${id} merges one of them and is still open: run signalhouse push first`,
+      ),
+      ...problemsOf(pair, remote),
+    ];
+    if (options.dryRun) return report('dry_run', { problems });
+    if (problems.length > 0) return report('refused', { problems });
+    if (confirm) {
+      const typed = await confirm(pair, !areNamedAlike(pair.source, pair.target));
+      if (!isConfirmation(typed, pair)) return report('declined');
+      // The answer may have taken an hour.
+      const since = problemsOf(pair, await readBoth({ api, stop }, source, target));
+      if (since.length > 0) return report('refused', { problems: since });
+    }
+    const [merge] = queue.add([newMerge(pair, options, randomUUID())]) as [Change];
+    return send(merge);
   });
-}
-
-function settledIn(journal: MergeJournal): number {
-  return journal.all().filter(({ status }) => status !== 'sending').length;
 }

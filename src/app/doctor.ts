@@ -19,7 +19,6 @@ import { createLog } from '../base/log.js';
 import { Scope } from '../base/scope.js';
 import { bytes, counted, duration, firstOf } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
-import { mergeJournalPath } from '../push/merge-journal.js';
 import { journalPath } from '../push/queue.js';
 import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
 import { foreignLogs } from '../warehouse/publish.js';
@@ -331,11 +330,7 @@ async function checkWarehouse({ config, log }: Setup): Promise<{
   if (!existsSync(worker))
     return { checks: [ok('warehouse', 'none yet; the first sync will create it')], organization: null };
   try {
-    refuseUnwritable(dataDir, undefined, [
-      spendingLogPath(dataDir),
-      journalPath(dataDir),
-      mergeJournalPath(dataDir),
-    ]);
+    refuseUnwritable(dataDir, undefined, [spendingLogPath(dataDir), journalPath(dataDir)]);
     return await Scope.run(async (scope) => {
       const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
       scope.defer(() => warehouse.close());

@@ -7,7 +7,6 @@ import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
-import { MergeJournal, mergeJournalPath } from '../push/merge-journal.js';
 import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
@@ -81,8 +80,6 @@ export async function cleanFiles(
   const names: string[] = [];
   const changes = new ChangeJournal(folder, log).rewrite((line) => changeLine(forgotten, line), { dryRun });
   if (changes > 0) names.push(basename(journalPath(dataDir)));
-  const merges = new MergeJournal(folder).rewrite((line) => stripJson(forgotten, line), { dryRun });
-  if (merges > 0) names.push(basename(mergeJournalPath(dataDir)));
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
@@ -97,13 +94,13 @@ export async function cleanFiles(
     if (!dryRun) rmSync(path, { force: true });
   }
   for (const path of searched.flatMap((name) => filesUnder(join(dataDir, name)))) {
-    // It may have gone with the other one of its pair.
+    // It may have gone with the others of its import.
     if (!existsSync(path) || !(await holds(path, found))) continue;
     names.push(relative(dataDir, path));
     if (dryRun) continue;
-    // The copy of an import is two files: the sheet, and what became of its rows.
-    const pair = path.replace(/\.(json|file)$/, '');
-    for (const one of [path, `${pair}.json`, `${pair}.file`]) rmSync(one, { force: true });
+    // The preview of an import is three files: what it is, what it shows, and the sheet.
+    const id = path.replace(/\.(json|plan|file)$/, '');
+    for (const one of [path, `${id}.json`, `${id}.plan`, `${id}.file`]) rmSync(one, { force: true });
   }
   return [...new Set(names)].sort();
 }
@@ -113,7 +110,8 @@ function changeLine(forgotten: Forgotten, line: string): string {
   const change = jsonOf(line);
   if (!isObject(change)) return stripJson(forgotten, line);
   const left: Record<string, unknown> = { ...change };
-  const isOfForgotten = change.entityType === 'company' && forgotten.has('company', change.entityId);
+  const type = change.entityType;
+  const isOfForgotten = (type === 'company' || type === 'person') && forgotten.has(type, change.entityId);
   if (isOfForgotten) {
     left.body = null;
     for (const name of ['wanted', 'base', 'remoteBefore', 'remoteAfter'])

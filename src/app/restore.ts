@@ -18,9 +18,9 @@ import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
 import { counted } from '../base/units.js';
-import type { Status } from '../push/change.js';
-import { mayHaveBeenSent } from '../push/doubt.js';
-import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
+import type { Change, Status } from '../push/change.js';
+import { journalPath, readQueue } from '../push/queue.js';
+import { type Store, storedEntitiesOf } from '../push/stored.js';
 import { openForgotten } from '../warehouse/forget/records.js';
 import { createDataDir, filesOf, unfinished } from '../warehouse/store/engine.js';
 import { refuseWithoutRoom } from '../warehouse/store/faults.js';
@@ -58,7 +58,8 @@ export interface RestoreReport {
  * full snapshot, replays the journals and publishes. The snapshot is copied last: a data directory that has it has everything
  * else, and after a kill before that, the same command starts over.
  *
- * Of queued changes nobody knows whether they were sent after the backup. They are stored so that the next push asks first.
+ * Queued changes may have been sent after the backup. The next push compares each with what the API has, under the key that it had:
+ * it cannot tell one that was applied, and set back to exactly the value from before, from one that was not sent.
  */
 export async function restore(
   setup: Setup,
@@ -77,7 +78,6 @@ export async function restore(
       'Restore into an empty directory (--data-dir), or pass --replace to move what is there aside.';
     throw new UsageError('The data directory is not empty.', [{ setting: 'dataDir', problem }], { hint });
   }
-  const { unsure } = found;
   const notes = [...found.notes];
   if (dryRun && !isFresh)
     notes.push(`${dataDir} is not empty: restoring needs --replace, which moves what is there aside`);
@@ -94,7 +94,7 @@ export async function restore(
     rows: found.rows,
     ageMinutes: Math.max(0, (clock.now() - Date.parse(found.asOf)) / 60_000),
     changes: countBy(found.changes, ({ status }) => status),
-    mayHaveBeenSent: unsure.length,
+    mayHaveBeenSent: found.changes.filter(({ status }) => status === 'queued').length,
     forgotten: found.forgotten,
     files: found.files,
     notes,
@@ -115,7 +115,6 @@ export async function restore(
     // A directory that has it was empty before: a restore that was killed starts over.
     copyFile(found.snapshot, restoring);
     for (const name of found.files) copyFile(join(from, name), join(dataDir, name));
-    new ChangeJournal(config, log).append(unsure);
     moveFile(restoring, recovery);
   } catch (error) {
     throw whenFull(error, dataDir);
@@ -127,7 +126,7 @@ export async function restore(
 
 type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
 
-/** A snapshot of a backup with what its journals add; null for one that is not full. `unsure` are changes as they have to be stored. */
+/** A snapshot of a backup with what its journals add; null for one that is not full. */
 function readBackup({ config, log }: Setup, from: string, snapshot: string, scratch: string) {
   return withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
     if (!facts.isFull) return null;
@@ -135,10 +134,20 @@ function readBackup({ config, log }: Setup, from: string, snapshot: string, scra
     const { missing } = await openForgotten(session, from);
     const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
     const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
-    const unsure = await mayHaveBeenSent(session, changes, asOf);
+    await refuseForeignQueue(session, changes);
     const files = filesIn(from);
-    return { ...facts, snapshot, asOf, changes, unsure, forgotten: missing.length, files, notes };
+    return { ...facts, snapshot, asOf, changes, forgotten: missing.length, files, notes };
   });
+}
+
+/** Throws where the queue is of another warehouse: the snapshot has none of the topics, companies and people of its changes. */
+async function refuseForeignQueue(snapshot: Store, changes: readonly Change[]): Promise<void> {
+  const storedOf = await storedEntitiesOf(snapshot, changes);
+  if (changes.length === 0 || changes.some((change) => storedOf(change) !== undefined)) return;
+  throw new StorageError(
+    'the queue belongs to another warehouse: its changes are about topics and companies that the snapshot does not have',
+    { hint: 'Restore the snapshot and the changes.journal of one backup of one data directory.' },
+  );
 }
 
 const withoutJournal =

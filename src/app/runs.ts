@@ -93,6 +93,17 @@ export async function push(
   });
 }
 
+/**
+ * Sends what was confirmed on the page, at once: it publishes nothing, and what follows a publication (`publish.after`, the lake)
+ * waits for that. Throws only when there is nothing to report.
+ */
+export async function pushConfirmed(access: Access, options: ObservedOptions): Promise<PushReport> {
+  return withWorker(access, options, async (parts, display) => {
+    const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
+    return runPush({ ...parts, queue, isPublishedLater: true }, options, display);
+  });
+}
+
 /** `signalhouse push --dry-run`: reads the published file and the API. It takes no lock and changes nothing. */
 export async function pushPreview(
   access: Access,
@@ -237,7 +248,9 @@ async function runAfterPublication<R extends Pick<RunReport, 'published' | 'note
     display.phase(name, null);
     const started = performance.now();
     const { problem, isStopped } = await runCommand(command, {
-      ...{ env: environmentOf(config), stop: stopping, limitMs },
+      env: environmentOf(config),
+      stop: stopping,
+      limitMs,
       onLine: (line) => log.info({ command: name }, line),
     });
     const seconds = (performance.now() - started) / 1000;

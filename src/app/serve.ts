@@ -30,8 +30,9 @@ import { factsReader, LiveSpending, readFacts, runReader } from './facts.js';
 import { jobRunner } from './jobs.js';
 import { lakeProblems } from './lake.js';
 import { reportSource } from './report.js';
+import { sendNow } from './send-now.js';
 import type { Access, RunSignals, Setup } from './setup.js';
-import { sheetsOf } from './sheets.js';
+import { type SendNow, sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
 import { refuseTooLittleMemory } from './worker.js';
 
@@ -77,10 +78,16 @@ export async function serve(
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
-        ...{ organization, metrics, facts, schedule: scheduler, run: runReader(member) },
+        organization,
+        metrics,
+        facts,
+        schedule: scheduler,
+        run: runReader(member),
         report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-        ...(access && { sheets: sheetsOf(member, scheduler, signals.stop) }),
+        ...(access && {
+          sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
+        }),
       };
     });
     const about = { host, port, allowedHosts, token, version, log };
@@ -195,7 +202,9 @@ function assemble(
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.shutdownSeconds,
-    ...{ log, clock, turns },
+    log,
+    clock,
+    turns,
     onEnd: (record) => {
       metrics.run(record);
       for (const notifier of notifiers) notifier.run(record);
@@ -240,7 +249,12 @@ function notifiersOf(access: ServeAccess, facts: FactsCache): Notifier[] {
   return notifying(access).map(
     ({ name, deliver }) =>
       new Notifier({
-        ...{ name, deliver, facts, log, clock, organization: config.organization ?? undefined },
+        name,
+        deliver,
+        facts,
+        log,
+        clock,
+        organization: config.organization ?? undefined,
         jobs: config.serve.jobs.map(({ name: job }) => job),
         store: fileStore(join(config.dataDir, sentFiles[name]), notifyState, log),
       }),
@@ -284,4 +298,9 @@ async function nameOf(setup: Setup): Promise<string> {
   const facts = await readFacts(setup).catch(() => null);
   const organization = facts?.contents?.organization;
   return organization?.name ?? organization?.id ?? 'Signalhouse';
+}
+
+/** What sends what is confirmed on the page; null where it waits for a job. */
+function senderOf(member: ServeAccess, scheduler: Scheduler, stop: AbortSignal): SendNow | null {
+  return member.config.serve.sendAfterConfirm ? sendNow(member, scheduler, stop) : null;
 }

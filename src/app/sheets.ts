@@ -1,70 +1,90 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { extname, join, parse } from 'node:path';
+import { basename, extname, join, parse } from 'node:path';
 import { makeFolder } from '../base/atomic-file.js';
 import { iso, systemClock } from '../base/clock.js';
 import { StoppedError, sentencesOf, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import { valueText } from '../base/units.js';
+import { firstOf, valueText } from '../base/units.js';
 import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
-import { type ImportOptions, prepareImport } from '../push/import/import.js';
-import type { ImportProblem, ImportRow, PreviewChange } from '../push/import/preview.js';
-import { hasImportCopy, readImportCopy } from '../push/import/source.js';
+import type { ImportOptions } from '../push/import/import.js';
+import type { ImportReport, ImportRow, PreviewChange, ProblemGroup } from '../push/import/preview.js';
+import { fromSheet } from '../push/import/source.js';
+import type { Preview } from '../push/previews.js';
 import { readQueue } from '../push/queue.js';
 import { plainSheets, writeResults } from '../push/result.js';
-import { prepareUndo, type UndoReport, undoneBy } from '../push/undo.js';
-import { type Upload, Uploads } from '../push/uploads.js';
+import { type UndoReport, undoneBy } from '../push/undo.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
 import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
 import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../warehouse/sql.js';
-import { cancelChanges, importChanges, makeSheet, retryChanges, undoChanges } from './changes.js';
+import {
+  cancelChanges,
+  confirmImport,
+  confirmUndo,
+  makeSheet,
+  previewsOf,
+  retryChanges,
+  withImportParts,
+} from './changes.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
-/** The page for sheets: previews without the lock, and imports and undos that are carried out once they are confirmed. */
+/**
+ * The page for sheets: previews that are made and shown without the lock, and what is confirmed and decided there, which is
+ * carried out as soon as nothing else holds the warehouse.
+ */
 
 /** How many sheets the history lists. */
 const mostLines = 100;
 
-/** After an import that failed for another reason than its file, such as a full disk. */
+/** After something that failed for another reason than its file, such as a full disk. */
 const retryMs = 60_000;
+
+/** Sends what is queued, and publishes it some time later (`serve.sendAfterConfirm`). */
+export interface SendNow {
+  /** Called while nothing else holds the warehouse. Never rejects. */
+  send(): Promise<void>;
+}
 
 /**
  * Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. `stop` ends
- * waiting; what was confirmed is carried out after the next start.
+ * waiting; what was confirmed is carried out after the next start. Without `sender`, what is queued waits for the next push.
  */
 export function sheetsOf(
   setup: Setup,
-  schedule: Pick<Scheduler, 'exclusively' | 'ask'>,
+  schedule: Pick<Scheduler, 'exclusively'>,
   stop: AbortSignal,
+  sender: SendNow | null = null,
 ): Sheets {
   const { config, log, clock = systemClock } = setup;
-  const uploads = new Uploads(config, clock);
+  const previews = previewsOf(setup);
   // A preview takes the memory of an import.
   const inTurn = oneAtATime();
 
-  /** Queues what was confirmed, as soon as nothing else holds the warehouse, and asks for a push. Never rejects. */
-  async function carryOut(upload: Upload): Promise<void> {
-    const { id, name, by } = upload;
+  /** Carries out what was confirmed, as soon as nothing else holds the warehouse, and sends it. Never rejects. */
+  async function carryOut(preview: Preview): Promise<void> {
+    const { id, name, by } = preview;
     while (!stop.aborted) {
       try {
         await schedule.exclusively(
           `the import of ${name}`,
           async () => {
-            uploads.set(id, { ...(await queued(upload)), state: 'done', problem: null });
+            const done = await carriedOut(preview);
+            previews.set(id, { ...done, state: 'done', problem: null });
+            await sender?.send();
           },
-          { wait: true },
+          { wait: true, preempt: sender !== null },
         );
-        return askForPush();
+        return;
       } catch (error) {
         if (stop.aborted || error instanceof StoppedError) return;
-        log.error({ err: error, upload: id }, `${name} of ${by} was confirmed and cannot be queued`);
+        log.error({ err: error, preview: id }, `${name} of ${by} was confirmed and cannot be queued`);
         try {
           if (error instanceof UsageError)
-            return uploads.set(id, { state: 'failed', problem: sentencesOf(error) });
-          uploads.set(id, { problem: sentencesOf(error) });
+            return previews.set(id, { state: 'failed', problem: sentencesOf(error) });
+          previews.set(id, { problem: sentencesOf(error) });
         } catch {
           // The disk that cannot store the reason: it is in the log.
         }
@@ -73,30 +93,29 @@ export function sheetsOf(
     }
   }
 
-  function askForPush(): void {
-    const push = config.serve.jobs.find(({ run }) => run === 'push');
-    if (push) void schedule.ask(push.name);
+  /** Queues exactly what a preview shows, or makes a decision. After a kill in the middle, nothing is done twice. */
+  async function carriedOut(preview: Preview): Promise<Partial<Preview>> {
+    const options = { wait: true, stop, publish: sender === null };
+    if (preview.kind === 'decision') return decided(preview, options);
+    const found =
+      preview.kind === 'undo'
+        ? undoLeftOut(await confirmUndo(setup, preview, options))
+        : importLeftOut(await confirmImport(setup, preview, options));
+    return { leftOut: found, leftOutCount: found.length };
   }
 
-  /** Queues the changes of a sheet or an undo, and returns what was left out. After a kill in the middle, none is queued twice. */
-  async function queued(upload: Upload): Promise<Pick<Upload, 'leftOut' | 'leftOutCount'>> {
-    const options = { requestedBy: upload.by, importId: upload.id, dryRun: false, wait: true, stop };
-    const before = new Set((await queue()).flatMap((one) => (one.importId === upload.id ? [one.id] : [])));
-    if (upload.undoes !== null) {
-      if (before.size > 0) return { leftOut: [], leftOutCount: 0 };
-      const leftOut = undoLeftOut(await undoChanges(setup, [upload.undoes], options));
-      return { leftOut, leftOutCount: leftOut.length };
-    }
-    const source = await uploads.source(upload);
-    const report = await importChanges(setup, { source }, { ...options, ...importOptions(upload) });
-    if (report.refusal !== null) throw new UsageError(report.refusal);
-    const own = new Set([...before, ...report.queued, ...report.conflicts]);
-    const others = report.rows
-      .filter(({ outcome }) => outcome === 'conflict' || outcome === 'imported_before')
-      .filter(({ changeId }) => !own.has(changeId ?? ''))
-      .map(shownRow);
-    const leftOut = [...report.problems.map(shownProblem), ...others];
-    return { leftOut, leftOutCount: report.preview.rows.invalid + others.length };
+  async function decided(
+    { name, about }: Preview,
+    options: { readonly wait: boolean; readonly stop: AbortSignal; readonly publish: boolean },
+  ): Promise<Partial<Preview>> {
+    const seen = new Map(about.map((one) => [idIn(one), Number(one.split('@')[1])]));
+    const selection = { ids: [...seen.keys()], filter: {}, seen };
+    const made =
+      name === 'retry'
+        ? await retryChanges(setup, selection, { ...options, overwrite: true })
+        : await cancelChanges(setup, selection, options);
+    const refused = made.flatMap(({ id, reason }) => (reason === null ? [] : [{ what: id, why: reason }]));
+    return { leftOut: refused, leftOutCount: refused.length };
   }
 
   const queue = () => withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
@@ -107,60 +126,71 @@ export function sheetsOf(
     throw new UsageError('There are no data yet.', [], { hint: 'Wait for the first sync, and try again.' });
   }
 
-  async function previewOf(upload: Upload): Promise<Partial<SheetDetails>> {
-    return withFullSnapshot(setup, async (store) => {
-      const all = await readQueue(store, config, log);
-      const parts = { store, queue: { all: () => all }, settings: config };
-      if (upload.undoes !== null) {
-        const prepared = await prepareUndo(parts, [upload.undoes], { requestedBy: upload.by });
-        const { changes, notes } = prepared;
-        const leftOut = undoLeftOut(prepared);
-        return { changes: changes.map(shownChange), leftOut, leftOutCount: leftOut.length, notes };
-      }
-      const { rows, changes, problems, preview, notes, refusal } = await prepareImport(
-        parts,
-        await uploads.source(upload),
-        importOptions(upload),
-      );
-      const { unchanged, duplicate, imported_before } = preview.rows;
-      const leftOut = problems.map(shownProblem);
-      return {
-        ...{ changes: changes.map(shownChange), notes, refusal, leftOut },
-        leftOutCount: preview.rows.invalid,
-        conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
-        quiet: { unchanged, duplicate, imported_before },
-        canFollowMerges: !upload.followMerges && problems.some(({ mergedInto }) => mergedInto),
-      };
-    });
+  /** What a preview shows that is not confirmed yet: as it was stored, whatever has changed since. */
+  function shownPreview(preview: Preview): Partial<SheetDetails> {
+    const plan = previews.plan(preview);
+    if (plan.kind === 'undo') {
+      const leftOut = undoLeftOut(plan.prepared);
+      return { changes: plan.prepared.changes.map(shownChange), leftOut, leftOutCount: leftOut.length };
+    }
+    const { rows, changes, problemGroups, preview: totals, notes, refusal } = plan.prepared;
+    const { unchanged, duplicate, imported_before } = totals.rows;
+    return {
+      changes: changes.map(shownChange),
+      notes,
+      refusal,
+      leftOut: problemGroups.map(shownProblem),
+      leftOutCount: totals.rows.invalid,
+      conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
+      quiet: { unchanged, duplicate, imported_before },
+    };
   }
 
   /** The changes of an import, as far as they are queued. */
   async function progressOf(id: string, all: readonly Change[]): Promise<Partial<SheetDetails>> {
     const own = all.filter(({ importId }) => importId === id);
     const undone = undoneBy(all);
+    const waiting = new Set(
+      previews.all().flatMap((one) => (one.state === 'confirmed' ? one.about.map(idIn) : [])),
+    );
     const changes = await withSnapshotIfAny(setup, (snapshot) => withFacts(snapshot, own));
     return {
       changes: changes.map((change): SheetChange => {
-        const { id: changeId, status, error, note } = change;
-        const why = [error, note].filter((one) => one !== null).join('; ') || null;
+        const { id: changeId, status, error, note, replaced } = change;
+        const unseen = replaced.map(
+          ({ field, value }) => `it replaced ${field} ${valueText(value)}, which nobody had seen`,
+        );
+        const decision = waiting.has(changeId) ? 'a decision about it will be carried out in a moment' : null;
+        const why = [error, note, ...unseen, decision].filter((one) => one !== null).join('; ') || null;
         const isUndone = undone(changeId) !== null;
-        return { ...shownChange(change), id: changeId, status, isUndone, note: why };
+        const { revision } = change;
+        return {
+          ...shownChange(change),
+          id: changeId,
+          revision,
+          status,
+          isUndone,
+          isDecided: decision !== null,
+          note: why,
+        };
       }),
-      hasResult: own.length > 0 || hasImportCopy(config, id),
+      hasResult: own.length > 0 || previews.hasCopy(id),
     };
   }
 
   function linesOf(all: readonly Change[]): SheetLine[] {
     const changes = groupBy(all, ({ importId }) => importId);
-    const known = uploads.all();
+    const known = previews.all();
     const ids = new Set(known.map(({ id }) => id));
     const others = [...changes].flatMap(([id, own]) => (ids.has(id) ? [] : [lineOfChanges(id, own)]));
-    const own = known.map((upload) => lineOf(upload, changes.get(upload.id) ?? []));
+    const own = known
+      .filter(({ kind }) => kind !== 'decision')
+      .map((one) => lineOf(one, changes.get(one.id) ?? []));
     return [...own, ...others].sort((a, b) => (a.at < b.at ? 1 : -1));
   }
 
   removeLeftovers(config.dataDir);
-  for (const upload of uploads.all()) if (upload.state === 'confirmed') void carryOut(upload);
+  for (const preview of previews.all()) if (preview.state === 'confirmed') void carryOut(preview);
 
   return {
     async download(filter, by) {
@@ -173,7 +203,7 @@ export function sheetsOf(
         await makeSheet(setup, { out, entityType, where }, by.name).catch((error: unknown) => {
           if (!(error instanceof UsageError)) throw error;
           throw new UsageError(`No ${about} match.`, [], {
-            hint: 'Choose less, and download again.',
+            hint: 'Use fewer filters, and download again.',
             cause: error,
           });
         });
@@ -182,57 +212,65 @@ export function sheetsOf(
 
     async upload({ name, bytes }, by) {
       refuseWithoutData();
-      return (await inTurn(() => uploads.addSheet(name, bytes, by.name))).id;
+      const added = await inTurn(async () => {
+        const source = await fromSheet({ bytes, name });
+        return withImportParts(setup, (parts) => previews.addImport(parts, source, importOptions(by.name)));
+      });
+      return added.preview.id;
     },
 
     async undo(id, by) {
       const line = linesOf(await queue()).find((one) => one.id === id);
       if (!line) throw new UsageError('There is no sheet with this address.');
-      return uploads.addUndo(line, by.name).id;
+      const options = { requestedBy: by.name };
+      const { preview } = await withImportParts(setup, (parts) =>
+        previews.addUndo(parts, [id], options, line.name),
+      );
+      return preview.id;
     },
 
     async decide(id, decision, by) {
-      const upload = uploads.get(id);
-      if (upload?.state !== 'new') return;
-      if (upload.by !== by.name) throw new UsageError(`Only ${upload.by}, who sent it, decides about it.`);
-      if (decision === 'follow') return uploads.set(id, { followMerges: true });
-      uploads.set(id, { state: decision === 'confirm' ? 'confirmed' : 'cancelled' });
-      if (decision === 'confirm') void carryOut(upload);
+      const preview = previews.get(id);
+      if (preview?.state !== 'new') return;
+      if (preview.by !== by.name) throw new UsageError(`Only ${preview.by}, who sent it, decides about it.`);
+      previews.set(id, { state: decision === 'confirm' ? 'confirmed' : 'cancelled' });
+      if (decision === 'confirm') void carryOut({ ...preview, state: 'confirmed' });
     },
 
-    async settle(changeId, decision, by) {
-      const selection = { ids: [changeId], filter: {} };
-      const [made] = await schedule.exclusively(`a decision of ${by.name}`, () =>
-        decision === 'retry'
-          ? retryChanges(setup, selection, { overwrite: true })
-          : cancelChanges(setup, selection, {}),
-      );
-      if (made?.reason) throw new UsageError(`This is not possible: ${made.reason}.`);
-      log.info({ change: changeId, decision, by: by.name }, 'decided on the page for sheets');
-      askForPush();
+    async settle(changeIds, decision, by) {
+      const known = new Set((await queue()).map(({ id }) => id));
+      const ids = changeIds.filter((one) => known.has(idIn(one)));
+      if (ids.length === 0) throw new UsageError('Choose the changes to decide about.');
+      log.info({ changes: ids, decision, by: by.name }, 'decided on the page for sheets');
+      void carryOut(previews.addDecision(decision, ids, by.name));
     },
 
     async look(id) {
       const all = await queue();
       const line = linesOf(all).find((one) => one.id === id);
       if (!line) return null;
-      const upload = uploads.get(id);
+      const preview = previews.get(id);
       const nothing = {
-        ...{ changes: [], conflicts: [], leftOut: upload?.leftOut ?? [], quiet: {}, notes: [] },
-        ...{ refusal: null, canFollowMerges: false, hasResult: false },
+        changes: [],
+        conflicts: [],
+        leftOut: preview?.leftOut ?? [],
+        quiet: {},
+        notes: [],
+        refusal: null,
+        hasResult: false,
+        isSentAtOnce: sender !== null,
       };
-      const found =
-        upload?.state === 'new' ? await inTurn(() => previewOf(upload)) : await progressOf(id, all);
+      const found = preview?.state === 'new' ? shownPreview(preview) : await progressOf(id, all);
       return { ...line, ...nothing, ...found };
     },
 
     async result(id) {
-      const copy = await readImportCopy(config, id);
+      const copy = await previews.copy(id);
       const all = await queue();
       const own = all.filter(({ importId }) => importId === id);
       const named = copy?.name ?? own[0]?.source;
       if (named === undefined) return null;
-      const { name: from, ext } = parse(named);
+      const { name: from, ext } = parse(basename(named));
       const isText = copy !== null && ['.csv', '.tsv'].includes(ext.toLowerCase());
       const name = `${from}.result${isText ? ext.toLowerCase() : '.xlsx'}`;
       return written(config.dataDir, name, (out) =>
@@ -246,16 +284,24 @@ export function sheetsOf(
   };
 }
 
+/** The id of a change in `id@revision`, as the page names what somebody has seen. */
+function idIn(seen: string): string {
+  return seen.split('@')[0] ?? '';
+}
+
 /** Rows that are wrong do not hold the others back: the preview has shown them. */
-function importOptions({ by, id, followMerges }: Upload): ImportOptions {
-  const howToFollow = 'press the button for merged topics';
-  return {
-    requestedBy: by,
-    importId: id,
-    skipInvalid: true,
-    howToFollow,
-    ...(followMerges && { followMerges }),
-  };
+function importOptions(requestedBy: string): ImportOptions {
+  return { requestedBy, skipInvalid: true };
+}
+
+/** What of an import was not queued as a change of its own, and why. */
+function importLeftOut({ problemGroups, rows, queued, conflicts }: ImportReport): LeftOut[] {
+  const own = new Set([...queued, ...conflicts]);
+  const others = rows.filter(({ outcome, changeId }) => {
+    const isOther = outcome === 'conflict' || outcome === 'imported_before' || outcome === 'duplicate';
+    return isOther && !own.has(changeId ?? '');
+  });
+  return [...problemGroups.map(shownProblem), ...others.map(shownRow)];
 }
 
 function undoLeftOut({ kept, notUndone }: Pick<UndoReport, 'kept' | 'notUndone'>): LeftOut[] {
@@ -269,10 +315,11 @@ function shownRow({ row, text }: ImportRow): LeftOut {
   return { what: `Row ${row}`, why: text ?? '' };
 }
 
-function shownProblem({ row, column, value, problem, allowed }: ImportProblem): LeftOut {
+function shownProblem({ rows, column, value, problem, allowed }: ProblemGroup): LeftOut {
   const cell = value === null ? '' : `"${value}" `;
   const choices = allowed ? ` Allowed: ${allowed.join(', ')}.` : '';
-  return { what: `Row ${row}${column === null ? '' : `, ${column}`}`, why: `${cell}${problem}.${choices}` };
+  const where = `${rows.length === 1 ? 'Row' : 'Rows'} ${firstOf(rows, 10)}`;
+  return { what: `${where}${column === null ? '' : `, ${column}`}`, why: `${cell}${problem}.${choices}` };
 }
 
 /** A change as the page shows it before it is queued. */
@@ -283,26 +330,31 @@ function shownChange(
   const fields = Object.entries(wanted).map(([name, value]) => {
     return { name, from: valueText(base[name]), to: valueText(value) };
   });
-  return { id: null, title: title ?? entityId, fields, status: null, isUndone: false, note };
+  return { id: null, revision: 0, title: title ?? entityId, fields, status: null, isUndone: false, note };
 }
 
 function lineOf(
-  { id, name, by, at, undoes, state, leftOutCount, problem }: Upload,
+  { id, name, by, at, kind, state, leftOutCount, problem }: Preview,
   own: readonly Change[],
 ): SheetLine {
   // It is queued a moment before that is stored.
   const now = state === 'confirmed' && own.length > 0 ? 'done' : state;
-  return {
-    ...{ id, name, by, at, isUndo: undoes !== null, state: now, leftOutCount, problem },
-    statuses: countBy(own, ({ status }) => status),
-  };
+  const statuses = countBy(own, ({ status }) => status);
+  return { id, name, by, at, isUndo: kind === 'undo', state: now, leftOutCount, problem, statuses };
 }
 
-/** An import of the command line or of the drop folder. */
+/** An import whose preview is not kept any more. */
 function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
   const [{ source: name, requestedBy: by, queuedAt: at, undoes }] = own as [Change];
   return {
-    ...{ id, name, by, at, isUndo: undoes.length > 0, state: 'done', leftOutCount: 0, problem: null },
+    id,
+    name,
+    by,
+    at,
+    isUndo: undoes.length > 0,
+    state: 'done',
+    leftOutCount: 0,
+    problem: null,
     statuses: countBy(own, ({ status }) => status),
   };
 }

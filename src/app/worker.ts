@@ -12,7 +12,7 @@ import { createDataDir, filesOf } from '../warehouse/store/engine.js';
 import { storageFault } from '../warehouse/store/faults.js';
 import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { moveRecords, recordMerges } from './audit.js';
+import { moveRecords } from './audit.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
 import {
@@ -120,7 +120,6 @@ async function writing<T>(
   // A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal.
   if (warehouse.restored) await Queue.open(warehouse, config, clock, log);
   await moveRecords(warehouse, config.dataDir, log);
-  await recordMerges(warehouse, config);
   await finishForgetting(warehouse, { config, clock, log });
   return work(warehouse);
 }

@@ -60,7 +60,7 @@ const amount = z.number('must be a number above 0').positive('must be a number a
 export const text = z.string('must be given once').trim().min(1, 'must not be empty');
 
 /** A flag without a value that may be left open. */
-export const given = z.boolean('must be given once, without a value');
+const given = z.boolean('must be given once, without a value');
 
 export const toggle = given.default(false);
 

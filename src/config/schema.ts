@@ -267,12 +267,6 @@ const push = section({
     .describe(
       'What to do when somebody else changed the same field: report it (exit 3), overwrite it, or skip the change.',
     ),
-  followMerges: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether every import, also of the drop folder, changes what a topic or company was merged into (--follow-merges).',
-    ),
 });
 
 const mailAddress = z
@@ -457,6 +451,12 @@ const serve = section({
       'Header in which these proxies send the name of the user, instead of a login here; who is to write is in serve.users, without a password.',
     )
     .meta({ example: 'X-Forwarded-User' }),
+  sendAfterConfirm: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether what is confirmed on a page is sent at once: a running sync ends at its next batch, and goes on after it. Otherwise it is queued, and waits for a job that sends changes.',
+    ),
   jobs: z
     .array(job)
     .prefault([nightly])

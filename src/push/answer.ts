@@ -1,9 +1,9 @@
 import type { Answer } from '../api/attempt.js';
 import { isObject } from '../base/json.js';
-import type { EntityType, Values } from './change.js';
-import { isSame } from './compare.js';
+import { mergedInto, type Reference, type Values } from './change.js';
+import { isAlike } from './compare.js';
 
-/** What the answer to a PATCH says about one topic or company. */
+/** What the answer to the request of a change says about its entity. */
 export type ItemAnswer =
   /** It returns the entity as it is after the request, or some of its fields. */
   | { readonly kind: 'entity'; readonly body: Readonly<Record<string, unknown>> }
@@ -12,13 +12,22 @@ export type ItemAnswer =
   /** It proves nothing: the entity must be read. */
   | { readonly kind: 'unclear'; readonly answered: string; readonly error: string | null };
 
-/** What the answer to `PATCH /topics/{topicId}` or to `PATCH /companies/bulk` says about one of what was asked for. */
+/** What the answer to the request that sets `wanted` says. */
 export function answerAbout(
-  entityType: EntityType,
-  id: string,
+  { entityType, entityId }: Reference,
+  wanted: Values,
   answer: Pick<Answer, 'status' | 'body'>,
 ): ItemAnswer {
-  return entityType === 'topic' ? topicAnswer(id, answer) : companyAnswer(id, answer);
+  if (entityType === 'topic') return topicAnswer(entityId, answer);
+  return entityType === 'company' ? companyAnswer(entityId, answer) : mergeAnswer(wanted, answer);
+}
+
+/** The answer to a merge says only how many people it merged. */
+function mergeAnswer(wanted: Values, { status, body }: Pick<Answer, 'status' | 'body'>): ItemAnswer {
+  const count = isObject(body) ? body.mergedCount : undefined;
+  if (typeof count !== 'number') return unclear(`${status} without a number of merged people`);
+  if (count === 0) return { kind: 'refused', error: 'The API answered that it merged nobody.' };
+  return { kind: 'entity', body: { mergedIntoId: wanted[mergedInto] } };
 }
 
 function topicAnswer(id: string, { status, body }: Pick<Answer, 'status' | 'body'>): ItemAnswer {
@@ -71,7 +80,10 @@ function errorText(error: unknown): string | null {
   return text.length > 300 ? `${text.slice(0, 299)}…` : text;
 }
 
-/** Whether an answer shows every wanted value. A field that it leaves out proves nothing, not even that it is empty. */
+/**
+ * Whether an answer shows every wanted value, maybe in the form in which the API stores it. A field that it leaves out proves
+ * nothing, not even that it is empty.
+ */
 export function shows(wanted: Values, answer: Values): boolean {
-  return Object.keys(wanted).every((name) => name in answer && isSame(wanted[name], answer[name]));
+  return Object.keys(wanted).every((name) => name in answer && isAlike(wanted[name], answer[name]));
 }

@@ -14,7 +14,7 @@ const transitions = {
   unchanged: [],
   /** Somebody else changed the same field meanwhile, or wants another value (`contested`); a person decides. */
   conflict: ['queued', 'superseded', 'cancelled'],
-  /** The API refused it; a person decides. */
+  /** The API refused it, or did not make it; a person decides. */
   failed: ['queued', 'superseded', 'cancelled'],
   /** A later change replaces it. */
   superseded: [],
@@ -43,14 +43,17 @@ export function isOpen({ status }: Pick<Change, 'status'>): boolean {
 /** The `errorCode` of a conflict between people: each wants another value, and neither was sent. */
 export const contested = 'contested';
 
-/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
-export const entityTypes = ['topic', 'company'] as const;
+/**
+ * What the documented API can change: `PATCH /topics/{topicId}`, `PATCH /companies/bulk`, and `POST /people/merge`, which is a
+ * change of the person who goes. Each request is about one of them.
+ */
+export const entityTypes = ['topic', 'company', 'person'] as const;
 export type EntityType = (typeof entityTypes)[number];
 
 const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
 const textOrNull = z.string().nullable();
 
-/** A change that a person wants for one topic or company: a row of `ops.changes`, and a line of the journal. */
+/** A change that a person wants for one topic, company or person: a row of `ops.changes`, and a line of the journal. */
 export const changeSchema = z.object({
   id: z.string(),
   /** Grows with each update; the largest one is valid. */
@@ -84,7 +87,7 @@ export const changeSchema = z.object({
   importId: z.string(),
   /** The body of the request, the same bytes each time it is sent; null until then. */
   body: textOrNull,
-  /** By the API's clock, as its answers say. Of a queued change from a backup: the time after which it may have been sent. */
+  /** By the API's clock, as its answers say. */
   firstSentAt: textOrNull,
   sentAt: textOrNull,
   /** Requests that were made for it. */
@@ -157,7 +160,7 @@ export function shareGroup(one: Values, other: Values): boolean {
   return Object.keys(other).some((name) => groups.has(groupOf(name)));
 }
 
-/** The topic or company that something is about. */
+/** The topic, company or person that something is about. */
 export type Reference = Pick<Change, 'entityType' | 'entityId'>;
 
 export function entityKey({ entityType, entityId }: Reference): string {
@@ -171,25 +174,89 @@ const topic: readonly Field[] = [
   { name: archivedReason, path: ['archivedReason'], kind: 'text' },
 ];
 
-const connection = (name: string, format?: Field['format']): Field => ({
-  ...{ name: `connections_${name}`, path: ['connections', name], kind: 'text', ...(format && { format }) },
-});
+/** The connections of a company that the document names: `connections_email` is `connections.email`. */
+export const connectionNames = ['email', 'github', 'linkedin', 'phone', 'twitter'] as const;
 
 const company: readonly Field[] = [
   { name: 'name', path: ['name'], kind: 'text' },
   { name: 'primary_domain', path: ['primaryDomain'], kind: 'text', format: 'domain' },
   { name: 'logo_url', path: ['logoUrl'], kind: 'text', format: 'web address' },
   { name: 'is_vip', path: ['isVip'], kind: 'boolean' },
-  connection('email', 'e-mail address'),
-  ...['github', 'linkedin', 'phone', 'twitter'].map((name) => connection(name)),
+  ...connectionNames.map((name): Field => {
+    const field = { name: `connections_${name}`, path: ['connections', name], kind: 'text' } as const;
+    return name === 'email' ? { ...field, format: 'e-mail address' } : field;
+  }),
 ];
 
-export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };
+/** The one field of a merge: the person who stays. */
+export const mergedInto = 'merged_into_id';
 
-/** The body of a PATCH that sets these values, with the API's names and nesting. */
-export function bodyOf(entity: EntityType, values: Values): Record<string, unknown> {
+const person: readonly Field[] = [{ name: mergedInto, path: ['mergedIntoId'], kind: 'text' }];
+
+/** How one kind of entity is read and written. Endpoints have the names of the contract; one that reads has that of its type. */
+interface Kind {
+  readonly fields: readonly Field[];
+  /** The list of it in the API, and its table. */
+  readonly list: 'topics' | 'companies' | 'people';
+  /** The name of its id in a path, and in a sheet. */
+  readonly parameter: 'topicId' | 'companyId' | 'personId';
+  readonly column: 'topic_id' | 'company_id' | 'person_id';
+  /** The fields that its list shows, where its items have the time of the last change: reading a page is enough for these. */
+  readonly listed: readonly string[];
+  readonly write: {
+    readonly endpoint: 'update_topic' | 'update_companies' | 'merge_people';
+    readonly method: 'PATCH' | 'POST';
+    path(id: string): string;
+    body(id: string, values: Values): unknown;
+  };
+}
+
+export const kinds: Readonly<Record<EntityType, Kind>> = {
+  topic: {
+    fields: topic,
+    list: 'topics',
+    parameter: 'topicId',
+    column: 'topic_id',
+    listed: ['priority', 'lifecycle_state'],
+    write: {
+      endpoint: 'update_topic',
+      method: 'PATCH',
+      path: (id) => `/topics/${encodeURIComponent(id)}`,
+      body: (_, values) => nestedValues(topic, values),
+    },
+  },
+  company: {
+    fields: company,
+    list: 'companies',
+    parameter: 'companyId',
+    column: 'company_id',
+    listed: [],
+    write: {
+      endpoint: 'update_companies',
+      method: 'PATCH',
+      path: () => '/companies/bulk',
+      body: (companyId, values) => ({ companies: [{ companyId, ...nestedValues(company, values) }] }),
+    },
+  },
+  person: {
+    fields: person,
+    list: 'people',
+    parameter: 'personId',
+    column: 'person_id',
+    listed: [],
+    write: {
+      endpoint: 'merge_people',
+      method: 'POST',
+      path: () => '/people/merge',
+      body: (id, values) => ({ sourcePersonIds: [id], targetPersonId: values[mergedInto] }),
+    },
+  },
+};
+
+/** Values with the API's names and nesting. */
+function nestedValues(fields: readonly Field[], values: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { name, path } of fieldsOf[entity]) {
+  for (const { name, path } of fields) {
     if (values[name] === undefined) continue;
     const [first = name, second] = path;
     if (second === undefined) body[first] = values[name];
@@ -201,7 +268,7 @@ export function bodyOf(entity: EntityType, values: Values): Record<string, unkno
 /** The values of an entity in an answer of the API; a field that the answer does not have is left out. */
 export function valuesIn(entity: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
-  for (const { name, path, kind } of fieldsOf[entity]) {
+  for (const { name, path, kind } of kinds[entity].fields) {
     const value = name === 'archived' ? archivedIn(body) : path.reduce<unknown>(partOf, body);
     if (value === undefined) continue;
     values[name] = kind === 'boolean' ? value === true : typeof value === 'string' ? value : null;

@@ -71,6 +71,12 @@ export function contestedText(
   return `${others.join('; ')}: ${state}. Decide between you, then retry the change that counts`;
 }
 
+/** What a change says after somebody decided for another one. */
+export function decidedText(chosen: Pick<Change, 'id' | 'requestedBy' | 'wanted'>): string {
+  const names = Object.keys(chosen.wanted);
+  return `${nameOf(chosen)} was preferred (change ${chosen.id}: ${valuesOf(chosen.wanted, names)}). Retry this change to set it after that, or cancel it`;
+}
+
 function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRow'>): string {
   return sourceRow === null ? source : `${source} row ${sourceRow}`;
 }

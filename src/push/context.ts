@@ -1,29 +1,26 @@
 import { isAboutOneRequest, RejectedError } from '../base/errors.js';
+import type { Settings } from '../config/schema.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
-import type { EntityType } from './change.js';
+import { type EntityType, kinds, type Reference } from './change.js';
 import type { OnConflict } from './compare.js';
+import type { LatestTimes } from './latest-times.js';
 import type { Queue } from './queue.js';
 import type { Store } from './stored.js';
 
-/** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */
-export interface PushSettings extends RunSettings {
-  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly push: { readonly onConflict: OnConflict };
-}
-
-/** What one request changes. The document states no limit for companies; where they are refused, each half is sent by itself. */
-export const perRequest = { topic: 1, company: 50 } as const;
+/** The settings that a push uses. */
+export type PushSettings = RunSettings & Pick<Settings, 'rateLimit' | 'push'>;
 
 export interface PushContext extends RunContext<PushSettings> {
   readonly queue: Queue;
   readonly onConflict: OnConflict;
   readonly storedCounts: StoredCounts;
   readonly circuitBreaker: CircuitBreaker;
+  readonly latest: LatestTimes;
 }
 
 /** How many topics and companies the warehouse has: what reading their lists costs. */
-export type StoredCounts = Readonly<Record<EntityType, number>>;
+export type StoredCounts = Readonly<Record<Exclude<EntityType, 'person'>, number>>;
 
 const storedCountsSql = sqlFile('push/stored_counts');
 
@@ -32,14 +29,13 @@ export async function storedCounts(store: Store): Promise<StoredCounts> {
   return counts ?? { topic: 0, company: 0 };
 }
 
-export const updateEndpoint = { topic: 'update_topic', company: 'update_companies' } as const;
-
-export function idParameter(entityType: EntityType, id: string): Readonly<Record<string, string>> {
-  return { [entityType === 'topic' ? 'topicId' : 'companyId']: id };
+/** The parameters of the path of one entity. */
+export function idParameter({ entityType, entityId }: Reference): Readonly<Record<string, string>> {
+  return { [kinds[entityType].parameter]: entityId };
 }
 
 /** The endpoints of a push: those that read one entity have the name of its type. */
-type PushEndpoint = EntityType | (typeof updateEndpoint)[EntityType];
+type PushEndpoint = EntityType | (typeof kinds)[EntityType]['write']['endpoint'];
 
 /** After this many failed requests in a row, an endpoint is broken and not one entity. */
 const maxFailures = 10;

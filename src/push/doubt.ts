@@ -1,72 +1,43 @@
 import { randomUUID } from 'node:crypto';
 import { Priority } from '../api/client.js';
-import { iso } from '../base/clock.js';
-import { isAboutOneRequest, StorageError } from '../base/errors.js';
-import { groupBy } from '../base/group-by.js';
+import { isAboutOneRequest } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { millisecondsOf } from '../contract/fields.js';
-import { sqlFile } from '../warehouse/sql.js';
-import {
-  type Change,
-  entityKey,
-  fieldsOf,
-  type Patch,
-  type Status,
-  updatedAt,
-  type Values,
-  valuesIn,
-} from './change.js';
-import {
-  conflictPatch,
-  type Delivery,
-  isSame,
-  type NotFound,
-  type Outcome,
-  pick,
-  unlike,
-} from './compare.js';
+import { type Change, kinds, type Patch, updatedAt, type Values, valuesIn } from './change.js';
+import { conflictPatch, type Delivery, isAlike, isSame, type NotFound, pick, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
-import { tryToRead } from './remote.js';
-import type { Store } from './stored.js';
+import { readEntity } from './remote.js';
 
 /**
- * What becomes of a change whose request may have been applied. Whatever left it in doubt (a lost answer, a 5xx, a 409, an
- * unclear answer, a kill), its entity is read (`readSent`), and what the read shows decides (`outcomeOf`).
+ * What becomes of a change whose request may have been applied: a lost answer, a 202, a 5xx, a kill. What is read decides. While
+ * nothing shows it, the change stays `sending` until the API has forgotten its key: until then the same request may still be
+ * applied, and is sent again under the same key, which applies it once; nothing of its entity is sent under another one.
  */
 
-/** How what a read returns compares with a change whose request was sent. */
-type AfterSending =
-  | 'not found'
-  /** Every field has its wanted value. */
-  | 'wanted'
-  /** Fields that do not have their wanted value have the value from before the request, or are not shown. */
-  | 'before'
-  /** A field has a third value: somebody else changed it. */
-  | 'other';
-
-/** Whether something happened to an entity since a request was sent that it does not show: `unknown` where nothing says so. */
-type Since = 'nothing since' | 'changed since' | 'unknown';
-
-/** A change, and what a read shows after its request; `withSince` tells more about `before`. */
+/** A change, and what a read shows after its request. */
 export interface Found {
   readonly change: Change;
   /** Empty where the API does not have the entity. */
   readonly values: Values;
   readonly notFound: NotFound | undefined;
-  readonly state: AfterSending | Since;
+  /**
+   * Every field has its wanted value; fields that do not have it have the value from before the request, or are not shown; or a
+   * field has a third value.
+   */
+  readonly state: 'not found' | 'wanted' | 'before' | 'other';
 }
 
-const noAnswer = 'It was sent and got no answer';
-
 /** Compares what the API has after a request with what the change wants and with what was there before. */
-function afterSending(
-  { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
-  values: Values,
-): AfterSending {
-  const open = unlike(wanted, values);
+function stateOf({ wanted, remoteBefore }: Change, values: Values): Found['state'] {
+  const before = remoteBefore ?? {};
+  // In another form than asked for it was made, unless it was like that before.
+  const isMade = (name: string) =>
+    isSame(wanted[name], values[name]) ||
+    (isAlike(wanted[name], values[name]) && !isSame(before[name], values[name]));
+  const open = Object.keys(wanted).filter((name) => !isMade(name));
   if (open.length === 0) return 'wanted';
   const isBefore = (name: string) =>
-    remoteBefore === null || !(name in values) || isSame(remoteBefore[name], values[name]);
+    remoteBefore === null || !(name in values) || isAlike(before[name], values[name]);
   return open.every(isBefore) ? 'before' : 'other';
 }
 
@@ -78,255 +49,163 @@ export async function readSent(
 ): Promise<Found[]> {
   const [first] = changes;
   if (!first) return [];
-  const remote = await tryToRead(context, first.entityType, first.entityId);
-  if ('problem' in remote) {
-    const error = `${why}, and what the API has could not be read: ${remote.problem}`;
-    context.queue.update(changes, { errorCode: 'not_read', error });
+  const remote = await readEntity(context, first);
+  const problem =
+    'problem' in remote
+      ? remote.problem
+      : remote.notFound && remote.notFound.status !== 404
+        ? { code: 'not_read', text: remote.notFound.message }
+        : null;
+  if ('problem' in remote || problem !== null) {
+    const error = `${why}, and what the API has could not be read: ${problem?.text}`;
+    context.queue.update(changes, { errorCode: problem?.code ?? 'not_read', error });
     return [];
   }
   const { values = {}, notFound } = remote;
-  return changes.map((change) => {
-    return { change, values, notFound, state: notFound ? 'not found' : afterSending(change, values) };
+  return changes.map((change): Found => {
+    return { change, values, notFound, state: notFound ? 'not found' : stateOf(change, values) };
   });
 }
 
-/** Finds out about changes that are not shown whether they were applied, and then changed back. */
-export async function withSince(context: PushContext, found: readonly Found[]): Promise<Found[]> {
-  const all: Found[] = [];
-  for (const one of found) {
-    const isOpen = one.state === 'before';
-    all.push(isOpen ? { ...one, state: await sinceSending(context, one.change, one.values) } : one);
-  }
-  return all;
+/** Settles changes that a read shows as applied, or whose entity is gone; returns the others. `said`: what became of the request. */
+export function settleSeen({ queue }: PushContext, found: readonly Found[], said: string): Found[] {
+  return found.filter(({ change, values, notFound, state }) => {
+    if (notFound) {
+      const { code, message } = notFound;
+      const error = `${said}; it may have been applied before the ${change.entityType} was gone: ${message}`;
+      queue.move([change], 'failed', { errorCode: code, error });
+    } else if (state === 'wanted') queue.move([change], 'applied', appliedPatch(change, values));
+    return state !== 'wanted' && !notFound;
+  });
 }
 
-/**
- * What becomes of a change by what a read shows; null when it was not applied, and with `isUnknownFine` also where nothing shows
- * whether it was. `said`: what became of its request, as the start of a sentence.
- */
-function outcomeOf(
-  { change, values, notFound, state }: Found,
-  said: string,
-  isUnknownFine: boolean,
-): { readonly status: Status; readonly patch: Patch } | null {
-  if (notFound) {
-    const { code, message } = notFound;
-    const text = `${said}; it may have been applied before the ${change.entityType} was gone: ${message}`;
-    return { status: 'failed', patch: { errorCode: code, error: text } };
-  }
-  if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, values) };
-  if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
+/** A conflict that is found after sending: somebody has changed what was applied, or the API has a third value. */
+export function settleAsConflict({ queue }: PushContext, { change, values }: Found, said: string): void {
   const patch = conflictPatch(change, unlike(change.wanted, values), values);
-  const end = isHidden(change, values) ? 'and the API does not show it' : 'and somebody changed it back';
-  const why = {
-    'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, ${end}`,
-    unknown: `, and nothing shows whether it was applied, ${end}`,
-  };
-  const text = why[state as keyof typeof why] ?? '';
-  return { status: 'conflict', patch: { ...patch, error: `${said}${text}; ${patch.error}` } };
-}
-
-/** Settles what is decided; returns what was not applied. */
-export function resolve(
-  { queue }: PushContext,
-  found: readonly Found[],
-  said: string,
-  isUnknownFine: boolean,
-): Found[] {
-  return found.filter((one) => {
-    const outcome = outcomeOf(one, said, isUnknownFine);
-    if (outcome) queue.move([one.change], outcome.status, outcome.patch);
-    return outcome === null;
-  });
+  queue.move([change], 'conflict', { ...patch, error: `${said}; ${patch.error}` });
 }
 
 export function appliedPatch({ wanted }: Pick<Change, 'wanted'>, values: Values): Patch {
-  return { remoteAfter: pick(values, wanted), error: null, errorCode: null };
+  const other = Object.keys(wanted).filter((name) => name in values && !isSame(wanted[name], values[name]));
+  const error = other.length > 0 ? `The API stores ${other.join(' and ')} in another form` : null;
+  const errorCode = other.length > 0 ? 'other_form' : null;
+  return { remoteAfter: pick(values, wanted), error, errorCode };
 }
 
 /** Whether nothing but fields that the API need not show keep a change from being seen. */
 export function isHidden({ entityType, wanted }: Change, values: Values): boolean {
-  const optional = (fieldsOf[entityType] ?? []).filter((field) => field.optional).map(({ name }) => name);
+  const optional = kinds[entityType].fields.filter((field) => field.optional).map(({ name }) => name);
   return unlike(wanted, values).every((name) => optional.includes(name) && !(name in values));
 }
 
-/** Makes a change as it was before it was sent, with a new key. */
+/** Makes a change as it was before it was sent, with a new key. Only for a request that was surely not applied. */
 export function unsentPatch(): Patch {
   return { idempotencyKey: randomUUID(), ...neverSent, errorCode: null, error: null };
 }
 
 export const neverSent = { body: null, firstSentAt: null, sentAt: null } as const satisfies Patch;
 
+/** Why a request is in doubt, as the start of a sentence. */
+const noAnswer = 'It was sent and got no answer';
+
 /**
- * Reads each entity of a request that may have been applied, and settles its changes unless the whole request must be
- * sent again, under the same key. A change whose entity cannot be read stays `sending`; the others do not wait for it.
- * `why` says what became of the request.
+ * Reads the entity of a request in doubt, settles what that shows, and says whether the same request has to be sent again,
+ * under the same key. What stays in doubt says `why`.
  */
 export async function mustSendAgain(
   context: PushContext,
   delivery: Delivery,
   why = noAnswer,
 ): Promise<boolean> {
-  const found = await readAll(context, delivery, why);
-  const firstSentAt = Math.min(...delivery.changes.map((one) => Date.parse(one.firstSentAt ?? '')));
-  const isRemembered = isKeyRemembered(context, { firstSentAt, again: delivery.again });
-  const canRepeat = ({ state }: Found) =>
-    ['wanted', 'nothing since', 'unknown'].includes(state) ||
-    // Under a remembered key the API applies it at most once, so a decision to overwrite can still be carried out.
-    (state === 'other' && context.onConflict === 'overwrite');
+  const found = await readSent(context, delivery.changes, why);
+  if (found.length === 0) return false;
+  const open = found.filter(({ state }) => state === 'before' || state === 'other');
+  const since = open.length > 0 ? await sinceSending(context, delivery, open) : 'nothing since';
+  const age = keyAge(context, delivery);
+  const canOverwrite = context.onConflict === 'overwrite';
   const isRepeatable =
-    isRemembered &&
-    isWhole(delivery, new Set(found.map(({ change }) => change.entityId))) &&
-    found.every(canRepeat);
-  if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
-  // In the push that sent it, a request that left no trace counts as not applied.
-  const isUnknownFine = isRemembered && !delivery.again;
-  const left = resolve(context, found, noAnswer, isUnknownFine);
-  context.queue.move(changesIn(left), 'queued', unsentPatch);
+    open.every(({ state }) => state === 'before' || canOverwrite) &&
+    (since === 'nothing since' || since === 'unknown' || canOverwrite);
+  if (open.length > 0 && age === 'remembered' && isRepeatable) return true;
+  for (const one of settleSeen(context, found, why)) {
+    if (since === 'applied')
+      settleAsConflict(context, one, `${why}. Its history shows that it was applied, and changed after that`);
+    else if (age !== 'forgotten') stayInDoubt(context, one, why, age);
+    else if (one.state === 'before') failUnapplied(context, one, why, since);
+    else settleAsConflict(context, one, `${why}, and nothing shows whether it was applied`);
+  }
   return false;
 }
 
-/** Reads the entities of a request that was refused and may have been applied before; returns the changes that were not. */
-export async function resolveDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
-  const found = await readAll(context, delivery, why);
-  return changesIn(resolve(context, found, noAnswer, !delivery.again));
+function stayInDoubt({ queue }: PushContext, one: Found, why: string, age: KeyAge): void {
+  const { change, values, state } = one;
+  const now = unlike(change.wanted, values).map(
+    (name) => `${name} is ${JSON.stringify(values[name] ?? null)}`,
+  );
+  const next =
+    state === 'before' && age === 'remembered'
+      ? 'The next push asks again'
+      : 'It may still be applied until the API has forgotten its key, 24 hours after it was sent; a push after that settles it';
+  const error = `${why}, and a read does not show it: ${now.join(', ')}. ${next}`;
+  queue.update([change], { errorCode: 'no_answer', error });
 }
 
-export function changesIn(found: readonly Found[]): Change[] {
-  return found.map(({ change }) => change);
-}
-
-async function readAll(context: PushContext, { changes }: Delivery, why: string): Promise<Found[]> {
-  const found: Found[] = [];
-  for (const ofEntity of groupBy(changes, ({ entityId }) => entityId).values())
-    found.push(...(await withSince(context, await readSent(context, ofEntity, why))));
-  return found;
+function failUnapplied({ queue }: PushContext, { change, values }: Found, why: string, since: Since): void {
+  const changed = since === 'changed since' ? `, although the ${change.entityType} was changed since` : '';
+  const error = `${why}, and after 24 hours the API still has the values from before${changed}. Retry the change to send it again`;
+  queue.move([change], 'failed', { remoteAfter: pick(values, change.wanted), errorCode: 'not_seen', error });
 }
 
 /** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
-const keyLifetimeMs = 24 * 3_600_000 - 10 * 60_000;
+const keyLifetimeMs = 24 * 3_600_000;
+const keyMarginMs = 10 * 60_000;
+
+/** Whether the API still has a key: surely, surely not any more, or not known because it is nearly 24 hours old. */
+type KeyAge = 'remembered' | 'ending' | 'forgotten';
 
 /** By the API's clock and, for a request of an earlier push, also by this machine's: a clock may be wrong. */
-export function isKeyRemembered(
-  { clock }: Pick<PushContext, 'clock'>,
-  { firstSentAt, again }: { readonly firstSentAt: number; readonly again: boolean },
-): boolean {
-  const latest = again ? clock.bounds?.()?.latest.getTime() : undefined;
-  return (latest ?? clock.now()) - firstSentAt < keyLifetimeMs;
+function keyAge({ clock }: Pick<PushContext, 'clock'>, { changes, again }: Delivery): KeyAge {
+  const sentAt = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
+  const bounds = again ? clock.bounds?.() : undefined;
+  const [earliest, latest] = [bounds?.earliest.getTime(), bounds?.latest.getTime()];
+  if ((latest ?? clock.now()) - sentAt < keyLifetimeMs - keyMarginMs) return 'remembered';
+  return (earliest ?? clock.now()) - sentAt > keyLifetimeMs + keyMarginMs ? 'forgotten' : 'ending';
 }
 
-/** Whether these ids are all that the request would change: a company that is settled must not be changed once more. */
-function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
-  if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
-  if (entityType === 'topic') return true;
-  const { companies } = JSON.parse(body) as { companies: { companyId: string }[] };
-  return companies.every(({ companyId }) => ids.has(companyId));
-}
+/**
+ * Whether something happened to an entity since a request was sent: `applied` where its history shows that it had the wanted
+ * values since, `unknown` where nothing tells.
+ */
+type Since = 'nothing since' | 'changed since' | 'applied' | 'unknown';
 
 /** How exactly the time of sending is known by the API's clock, whose `Date` has whole seconds. */
 const clockErrorMs = 2_000;
 
-/**
- * Whether something happened to the entity of a change since its request was sent, although it shows the values from
- * before: then the change may have been applied, and somebody changed it back. Only times of the API are compared: its
- * `updatedAt` with what it was before, and its history with that and with the time of sending. Without an `updatedAt` a
- * history counts, whatever its times, in which the value was the wanted one before it became what it is.
- */
-async function sinceSending(context: PushContext, change: Change, remote: Values): Promise<Since> {
-  const sentAt = Date.parse(change.firstSentAt ?? '');
-  const before = timeOf(change.remoteBefore?.[updatedAt]);
-  const now = timeOf(remote[updatedAt]);
-  const isMoved = before === null ? (now ?? 0) > sentAt - clockErrorMs : now !== null && now !== before;
-  if (isMoved) return 'changed since';
-  const { records, isTelling } = await historyOf(context, change);
+/** Only times of the API are compared: its `updatedAt` with what it was before, and its history with that and the time of sending. */
+async function sinceSending(
+  context: PushContext,
+  { changes }: Delivery,
+  open: readonly Found[],
+): Promise<Since> {
+  const [{ change: first, values } = { change: undefined, values: {} }] = open;
+  if (!first || first.entityType === 'person') return 'unknown';
+  const sentAt = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
+  const before = timeOf(first.remoteBefore?.[updatedAt]);
+  const now = timeOf(values[updatedAt]);
+  if (now !== null && before !== null && now === before) return 'nothing since';
+  const { records, isTelling } = await historyOf(context, first);
   const from = Math.max(sentAt - clockErrorMs, before ?? 0);
-  if (records.some(({ at }) => at > from)) return 'changed since';
-  if (now !== null) return 'nothing since';
-  if (Object.keys(change.wanted).some((name) => leftWanted(change, name, records))) return 'changed since';
-  return isTelling ? 'nothing since' : 'unknown';
-}
-
-/** What reading a history needs, and judging its times. */
-type HistoryContext = Pick<PushContext, 'api' | 'stop' | 'clock'>;
-
-/**
- * The conflicts of queued changes of one entity that may have been sent already: those of a queue that was restored from a
- * backup, of which nobody knows what happened after it (`firstSentAt`, see `mayHaveBeenSent`). What the API has as wanted, or
- * with a third value, is for the comparison of every change. One that it has as before is sent only where nothing was done to
- * its fields since: otherwise it was perhaps applied, and changed back by a colleague, and a person decides.
- */
-export async function restoredConflicts(
-  context: HistoryContext,
-  changes: readonly Change[],
-  values: Values,
-): Promise<Outcome[]> {
-  const conflicts: Outcome[] = [];
-  for (const change of changes.filter(({ firstSentAt }) => firstSentAt !== null)) {
-    const state = afterSending({ wanted: change.wanted, remoteBefore: change.base }, values);
-    const since = state === 'before' ? await sinceBackup(context, change, values) : 'nothing since';
-    const isSafe =
-      since === 'nothing since' ||
-      (since === 'unknown' &&
-        isKeyRemembered(context, { firstSentAt: Date.parse(change.firstSentAt ?? ''), again: true }));
-    if (isSafe) continue;
-    const fields = unlike(change.wanted, values);
-    const patch = conflictPatch(change, fields, values);
-    const why =
-      since === 'unknown'
-        ? 'nothing shows whether it was'
-        : `the ${change.entityType} was changed since, so it may have been applied and changed back`;
-    const error = `It comes from a backup, and may have been sent after that: ${why}; ${patch.error}`;
-    conflicts.push({ change, status: 'conflict', patch: { ...patch, error } });
-  }
-  return conflicts;
-}
-
-/**
- * Whether anything was done to the fields of a change since the backup that it comes from. Only times of the API are compared,
- * where the backup has one: that of the entity in it (`remoteBefore`) with those of its history, and where that does not tell,
- * with its time now.
- */
-async function sinceBackup(context: HistoryContext, change: Change, remote: Values): Promise<Since> {
-  const before = timeOf(change.remoteBefore?.[updatedAt]);
-  const from = before ?? Date.parse(change.firstSentAt ?? '') - clockErrorMs;
-  const { records, isTelling } = await historyOf(context, change);
-  const names = Object.keys(change.wanted);
-  if (records.some(({ at, changes }) => at > from && names.some((name) => name in changes)))
-    return 'changed since';
+  const later = records.filter(({ at }) => at > from);
+  const wasSet = open.some(({ change: { wanted } }) =>
+    Object.keys(wanted).every((name) => later.some((one) => isAlike(one.changes[name], wanted[name]))),
+  );
+  if (wasSet) return 'applied';
+  // A company has no time of its last change, and the times of its history may be of another clock.
+  if (before === null && open.some(({ change }) => leftWanted(change, records))) return 'applied';
+  const names = new Set(open.flatMap(({ change }) => Object.keys(change.wanted)));
+  if (later.some((one) => [...names].some((name) => name in one.changes))) return 'changed since';
   if (isTelling) return 'nothing since';
-  const now = timeOf(remote[updatedAt]);
-  if (now === null) return 'unknown';
-  return now > from ? 'changed since' : 'nothing since';
-}
-
-const lastUpdatedSql = sqlFile('push/last_updated');
-
-/**
- * What a backup has queued, as it has to be stored where the backup is restored: it may have been sent after the last moment
- * that the backup knows, `since`. The key stays. `store` is the snapshot of the backup. Throws StorageError where that has
- * none of the topics and companies of the changes: then it is of another warehouse.
- */
-export async function mayHaveBeenSent(
-  store: Store,
-  changes: readonly Change[],
-  since: string,
-): Promise<Change[]> {
-  const ids = [...new Set(changes.map(({ entityId }) => entityId))];
-  const rows = await store.all<{ type: string; id: string; updated: number | null }>(lastUpdatedSql, { ids });
-  if (rows.length === 0 && ids.length > 0) {
-    throw new StorageError(
-      'the queue belongs to another warehouse: its changes are about topics and companies that the snapshot does not have',
-      { hint: 'Restore the snapshot and the changes.journal of one backup of one data directory.' },
-    );
-  }
-  const updated = new Map(rows.map((row) => [`${row.type} ${row.id}`, row.updated]));
-  return changes
-    .filter(({ status }) => status === 'queued')
-    .map((change) => {
-      const at = updated.get(entityKey(change)) ?? null;
-      const remoteBefore = at === null ? null : { [updatedAt]: iso(Number(at)) };
-      return { ...change, firstSentAt: since, remoteBefore, revision: change.revision + 1 };
-    });
+  return now !== null && now > from ? 'changed since' : 'unknown';
 }
 
 interface HistoryRecord {
@@ -336,22 +215,24 @@ interface HistoryRecord {
 }
 
 /** Whether the latest change of a field took the wanted value away. */
-function leftWanted({ wanted }: Change, name: string, records: readonly HistoryRecord[]): boolean {
-  const [last, earlier] = records.filter(({ changes }) => name in changes).sort((a, b) => b.at - a.at);
-  if (!last || isSame(last.changes[name], wanted[name])) return false;
-  const value = name in last.previous ? last.previous[name] : earlier?.changes[name];
-  return value !== undefined && isSame(value, wanted[name]);
+function leftWanted({ wanted }: Change, records: readonly HistoryRecord[]): boolean {
+  return Object.keys(wanted).some((name) => {
+    const [last, earlier] = records.filter(({ changes }) => name in changes).sort((a, b) => b.at - a.at);
+    if (!last || isAlike(last.changes[name], wanted[name])) return false;
+    const value = name in last.previous ? last.previous[name] : earlier?.changes[name];
+    return value !== undefined && isAlike(value, wanted[name]);
+  });
 }
 
 /** The history of an entity; it tells about the latest changes when it has all of them, or the latest first. */
 async function historyOf(
-  { api, stop }: HistoryContext,
-  { entityType, entityId }: Change,
+  { api, stop }: PushContext,
+  change: Change,
 ): Promise<{ records: HistoryRecord[]; isTelling: boolean }> {
+  const { entityType } = change;
   const options = { priority: Priority.push, signal: stop };
   try {
-    const params = idParameter(entityType, entityId);
-    const { body } = await api.call(`${entityType}_history`, { params }, options);
+    const { body } = await api.call(`${entityType}_history`, { params: idParameter(change) }, options);
     const all = isObject(body) && Array.isArray(body.history) ? (body.history as unknown[]) : [];
     const valuesOf = (part: unknown) => (isObject(part) ? valuesIn(entityType, part) : {});
     const records = all.flatMap((one): HistoryRecord[] => {

@@ -4,11 +4,14 @@ import type { Cell, SheetColumn } from '../sheet/grid.js';
 import { writeSheet } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { identifier, sqlFile } from '../warehouse/sql.js';
-import { archivedReason, type EntityType, type Field, fieldsOf } from './change.js';
+import { archivedReason, type EntityType, type Field, kinds } from './change.js';
+
+/** What a sheet can be about. */
+export type SheetType = Exclude<EntityType, 'person'>;
 
 export interface EditSheetOptions {
   readonly out: string;
-  readonly entityType: EntityType;
+  readonly entityType: SheetType;
   /** A condition on the table topics (or companies), which may name columns of attributes/companies.csv. */
   readonly where?: string | undefined;
   /** Instead of a condition, a query with a column topic_id (or company_id), in the order of the rows. */
@@ -20,7 +23,7 @@ export interface EditSheetOptions {
 
 export interface EditSheet {
   readonly path: string;
-  readonly entityType: EntityType;
+  readonly entityType: SheetType;
   readonly rows: number;
   /** How many selected ids are not in the sheet: unknown, deleted or merged ones, which cannot be changed. */
   readonly leftOut: number;
@@ -31,7 +34,7 @@ export interface EditSheet {
   readonly measured?: string | null;
 }
 
-const queries: Readonly<Record<EntityType, string>> = {
+const queries: Readonly<Record<SheetType, string>> = {
   topic: sqlFile('push/topic_sheet'),
   company: sqlFile('push/company_sheet'),
 };
@@ -80,7 +83,7 @@ async function columnsOf(
   added: readonly QueryColumn[],
   wanted: readonly string[] | undefined,
 ): Promise<QueryColumn[]> {
-  const fields = fieldsOf[sheetTable.entityType];
+  const fields = kinds[sheetTable.entityType].fields;
   const own = new Set([...sheetTable.context.map(({ key }) => key), ...fields.map(({ name }) => name)]);
   // A column that the sheet has anyway is not added again: it shows the warehouse's value.
   const extra = added.filter(({ key }) => !own.has(key.toLowerCase()));
@@ -127,7 +130,10 @@ async function columnsIn(
 ): Promise<QueryColumn[]> {
   const found = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${what}`);
   return found.map(({ column_name: key, column_type: type }) => ({
-    ...{ key, type: columnTypeOf(type), ...look, sql: `${alias}.${identifier(key)}` },
+    key,
+    type: columnTypeOf(type),
+    ...look,
+    sql: `${alias}.${identifier(key)}`,
   }));
 }
 
@@ -169,7 +175,7 @@ export async function* cellsOf(
 
 /** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
 export function howTo({ entityType, name, table: plural }: SheetTable): string[] {
-  const fields = fieldsOf[entityType].map((field) => field.name);
+  const fields = kinds[entityType].fields.map((field) => field.name);
   const which =
     entityType === 'topic'
       ? `priority, lifecycle_state, archived (TRUE or FALSE), and archived_reason for what you archive`
@@ -227,7 +233,7 @@ async function selectByQuery(
     return [select, await columnsIn(snapshot, `(${select}\n)`, 'chosen', look)] as const;
   });
   const id = columns.find(({ key }) => key.toLowerCase() === sheetTable.id);
-  const bases = fieldsOf[sheetTable.entityType].map(({ name }) => `base_${name}`);
+  const bases = kinds[sheetTable.entityType].fields.map(({ name }) => `base_${name}`);
   const reserved = new Set(['topic_id', 'company_id', 'id', ...bases, 'base_updated_at']);
   reserved.delete(sheetTable.id);
   const problems: Problem[] = columns.flatMap(({ key }) =>
@@ -268,7 +274,7 @@ interface QueryColumn extends SheetColumn {
 }
 
 export interface SheetTable {
-  readonly entityType: EntityType;
+  readonly entityType: SheetType;
   readonly table: 'topics' | 'companies';
   readonly id: 'topic_id' | 'company_id';
   /** The view with what people know of them besides. */
@@ -284,7 +290,7 @@ export interface SheetTable {
 
 const count = (key: string): SheetColumn => ({ key, type: 'count', width: 10 });
 
-export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
+export const sheetTables: Readonly<Record<SheetType, SheetTable>> = {
   topic: {
     entityType: 'topic',
     table: 'topics',
@@ -313,7 +319,11 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
     ],
     first: ['name', 'is_vip', 'our_company'],
     rest: [
-      ...['people', 'messages', 'last_seen_at', 'primary_domain', 'logo_url'],
+      'people',
+      'messages',
+      'last_seen_at',
+      'primary_domain',
+      'logo_url',
       ...['email', 'github', 'linkedin', 'phone', 'twitter'].map((name) => `connections_${name}`),
     ],
   },

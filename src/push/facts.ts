@@ -6,10 +6,12 @@ import {
   entityKey,
   type Reference,
   type Status,
+  updatedAt,
+  type Value,
   type Values,
   valuesIn,
 } from './change.js';
-import { isSame } from './compare.js';
+import { isAlike, isSame } from './compare.js';
 import { noteFor, rowsAbout, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
 
 const affectedSql = sqlFile('push/affected_companies');
@@ -46,7 +48,7 @@ export async function affectedCompanies(
   return { of: (topicId) => found.get(topicId) ?? nobody, total: total ? affectedOf(total) : nobody };
 }
 
-/** Who set the value that a change met in its conflict, according to the history of its topic or company. */
+/** Who set a value that a change met, according to the history of its topic or company. */
 interface ChangedBy {
   readonly field: string;
   /** The user's name; null when it was not a user, or has no name. */
@@ -56,39 +58,83 @@ interface ChangedBy {
   readonly at: string;
 }
 
+/** A value that somebody set after it was read and before ours replaced it: nobody has seen it. */
+export interface Replaced extends ChangedBy {
+  readonly value: Value;
+}
+
 interface HistoryRow extends Reference, Omit<ChangedBy, 'field'> {
   readonly changes: string | null;
+  readonly previous: string | null;
+  /** Whether no user made it: what is made with a key has none. */
+  readonly isKeys: boolean;
 }
 
-/** Finds who made the other change of a conflict. Only a record counts that set the value found: history may be older. */
-async function whoChanged(
-  store: Store | null,
-  changes: readonly Change[],
-): Promise<(change: Change) => ChangedBy | null> {
-  const conflicts = changes.filter(({ status }) => status === 'conflict');
-  if (store === null || conflicts.length === 0) return () => null;
-  const ids = [...new Set(conflicts.map(({ entityId }) => entityId))];
-  const rows = await store.all<HistoryRow>(historySql, { ids });
-  const records = groupBy(rows, entityKey);
-  return (change) =>
-    change.status === 'conflict' ? changedBy(change, records.get(entityKey(change)) ?? []) : null;
+/** The records of the entities of some changes, latest first, by entity. */
+async function recordsOf(store: Store | null, changes: readonly Change[]) {
+  const ids = new Set(
+    changes.flatMap(({ status, entityId }) =>
+      status === 'conflict' || status === 'applied' ? [entityId] : [],
+    ),
+  );
+  const rows = store && ids.size > 0 ? await rowsAbout<HistoryRow>(store, historySql, [...ids]) : [];
+  return groupBy(rows, entityKey);
 }
 
-/** `records` are those of the change's entity, latest first. Only fields with neither the base nor the wanted value count. */
-function changedBy(
-  { entityType, wanted, base, remoteBefore }: Change,
-  records: readonly HistoryRow[],
-): ChangedBy | null {
+function valuesOf(entityType: EntityType, json: string | null): Values {
+  return valuesIn(entityType, JSON.parse(json ?? '{}') as Values);
+}
+
+/** Who made the other change of a conflict. Only fields with neither the base nor the wanted value count. */
+function changedBy(change: Change, records: readonly HistoryRow[]): ChangedBy | null {
+  const { status, entityType, wanted, base, remoteBefore } = change;
+  if (status !== 'conflict') return null;
   for (const [field, found] of Object.entries(remoteBefore ?? {})) {
     if (!(field in wanted) || isSame(found, wanted[field]) || isSame(found, base[field])) continue;
     for (const { changes, name, by, at } of records) {
-      const values = valuesIn(entityType, JSON.parse(changes ?? '{}') as Values);
+      const values = valuesOf(entityType, changes);
       if (!(field in values)) continue;
+      // Only a record counts that set the value found: history may be older.
       if (!isSame(values[field], found)) break;
       return { field, name, by, at };
     }
   }
   return null;
+}
+
+/**
+ * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it: a record
+ * between what was read before sending and our own, which no user made.
+ */
+function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
+  const { status, entityType, wanted, remoteBefore, firstSentAt } = change;
+  if (status !== 'applied' || remoteBefore === null || firstSentAt === null) return [];
+  const before = remoteBefore[updatedAt];
+  const from = typeof before === 'string' ? Date.parse(before) : Date.parse(firstSentAt) - sentErrorMs;
+  const since = records.filter(({ at }) => Date.parse(at) > from).reverse();
+  return Object.keys(wanted).flatMap((field): Replaced[] => {
+    const ofField = since.flatMap((row) => {
+      const values = valuesOf(entityType, row.changes);
+      return field in values ? [{ row, value: values[field] as Value }] : [];
+    });
+    const own = ofField.findIndex(({ row, value }) => row.isKeys && isAlike(value, wanted[field]));
+    const [last] = ofField.slice(0, Math.max(0, own)).reverse();
+    if (!last || isAlike(last.value, remoteBefore[field]) || isAlike(last.value, wanted[field])) return [];
+    const { name, by, at } = last.row;
+    return [{ field, value: last.value, name, by, at }];
+  });
+}
+
+/** How exactly the time of sending is known by the API's clock. */
+const sentErrorMs = 2_000;
+
+/** What some applied changes replaced without anybody having seen it: an undo puts that back. */
+export async function replacedValues(
+  store: Store | null,
+  changes: readonly Change[],
+): Promise<(change: Change) => readonly Replaced[]> {
+  const records = await recordsOf(store, changes);
+  return (change) => replacedBy(change, records.get(entityKey(change)) ?? []);
 }
 
 /** What a report says about a change besides the change itself. */
@@ -100,6 +146,8 @@ export interface ChangeFacts {
   readonly note: string | null;
   /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
   readonly changedBy: ChangedBy | null;
+  /** What it replaced that nobody had seen; empty before a sync has fetched the history. */
+  readonly replaced: readonly Replaced[];
 }
 
 /** Adds to changes what the warehouse knows about them. Without a store nothing is known. */
@@ -108,11 +156,19 @@ export async function withFacts<T extends Change>(
   changes: readonly T[],
 ): Promise<(T & ChangeFacts)[]> {
   const storedOf = await storedEntitiesOf(store, changes);
-  const who = await whoChanged(store, changes);
+  const records = await recordsOf(store, changes);
   return changes.map((change) => {
     const stored = storedOf(change);
-    const { title = null, survivor: mergedInto = null } = stored ?? {};
-    return { ...change, title, mergedInto, note: noteFor(stored, change.wanted), changedBy: who(change) };
+    const own = records.get(entityKey(change)) ?? [];
+    const isMerge = change.entityType === 'person';
+    return {
+      ...change,
+      title: stored?.title ?? null,
+      mergedInto: stored?.survivor ?? null,
+      note: isMerge ? null : noteFor(stored, change.wanted),
+      changedBy: changedBy(change, own),
+      replaced: replacedBy(change, own),
+    };
   });
 }
 

@@ -1,26 +1,16 @@
-import {
-  chmodSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, extname, join, parse, relative, resolve } from 'node:path';
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, extname, join, parse, relative } from 'node:path';
 import { makeFolder, moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
-import { shellWord } from '../base/command-line.js';
 import { messageOf, StoppedError, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { isOpen } from './change.js';
-import { enqueue, prepareImport } from './import/import.js';
 import type { CostSettings, ImportReport } from './import/preview.js';
-import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
+import { fromSheet, type ImportSource } from './import/source.js';
+import { Previews } from './previews.js';
 import type { Queue } from './queue.js';
 import { writeResults } from './result.js';
 
@@ -45,8 +35,6 @@ export interface InboxFile {
   /** Why the file as a whole was rejected or failed; null when that is not so. */
   readonly reason: string | null;
   readonly path: string;
-  /** The command that imports a rejected file with what its topics were merged into; null unless one was merged. */
-  readonly next: string | null;
 }
 
 interface ImportedFile {
@@ -54,6 +42,11 @@ interface ImportedFile {
   readonly source: ImportSource;
   readonly report: ImportReport;
 }
+
+type Folder = 'done' | 'rejected';
+
+/** How long the folder is watched: longer than network file systems show old sizes and times of a file (3 s with NFS). */
+const watchMs = 5_000;
 
 /**
  * The drop folder: `importAll` imports its files before a push, and `returnFiles` writes the results beside each file
@@ -64,11 +57,12 @@ export class Inbox {
   readonly #imported: ImportedFile[] = [];
   /** By path; what is reported last counts. */
   readonly #files = new Map<string, InboxFile>();
-
   readonly #inbox: string;
+  readonly #previews: Previews;
 
   constructor(private readonly parts: InboxParts) {
     this.#inbox = join(parts.dataDir, 'inbox');
+    this.#previews = new Previews(parts.dataDir, parts.clock);
   }
 
   /** The ids of the changes that the imported files put into conflict: different people want different values. */
@@ -76,25 +70,33 @@ export class Inbox {
     return this.#imported.flatMap(({ report }) => report.conflicts);
   }
 
-  /** Imports every spreadsheet that is written to its end. One with a wrong row goes to `rejected/` with every reason. */
+  /**
+   * Imports every spreadsheet whose size and time are the same in two looks some seconds apart. One with a wrong row goes to
+   * `rejected/` with every reason.
+   */
   async importAll(): Promise<void> {
     const inbox = this.#inbox;
     await this.#guard(inbox, async () => {
       // So that people find them. Where a file has the name of one, that file is what is wrong.
       makeFolder(inbox);
       for (const name of ['done', 'rejected']) attempt(() => makeFolder(join(inbox, name)));
-      const paths: string[] = [];
-      for (const folder of [inbox, ...personFolders(inbox)])
-        await this.#guard(folder, async () => void paths.push(...filesIn(folder)));
       const before = new Map<string, FileState | null>();
-      for (const path of paths.sort())
-        await this.#guard(path, async () => void before.set(path, listedState(path)));
-      const found = await watchFiles(before, this.parts.clock);
+      for (const folder of [inbox, ...personFolders(inbox)])
+        await this.#guard(folder, async () => {
+          for (const path of filesIn(folder))
+            await this.#guard(path, async () => void before.set(path, listedState(path)));
+        });
+      if (before.size > 0) await this.parts.clock.sleep(watchMs);
+      const found = [...before].flatMap(([path, state]) => {
+        const now = attempt(() => stateOf(path)) ?? null;
+        return now === null
+          ? []
+          : [{ path, state: now, isSame: now.text === state?.text && !isNewAndEmpty(now) }];
+      });
       // Of two files of one person the newer one counts: the one that was saved later, whatever its name.
-      for (const { path, state, isComplete } of found.sort(
-        (a, b) => a.state.modifiedAt - b.state.modifiedAt,
-      )) {
-        if (isComplete) await this.#guard(path, () => this.#import(path, state));
+      found.sort((a, b) => a.state.modifiedAt - b.state.modifiedAt || (a.path < b.path ? -1 : 1));
+      for (const { path, isSame } of found) {
+        if (isSame) await this.#guard(path, () => this.#import(path));
         else this.#report(path, 'being_written');
       }
     });
@@ -106,8 +108,7 @@ export class Inbox {
       await work();
     } catch (error) {
       if (error instanceof StoppedError) throw error;
-      const { log } = this.parts;
-      log.error({ file: this.#nameOf(path), err: error }, 'failed in the drop folder');
+      this.parts.log.error({ file: this.#nameOf(path), err: error }, 'failed in the drop folder');
       // Somebody has taken it away in the meantime.
       if (attempt(() => listedState(path)) === null) return;
       const reason = `${messageOf(error)}; it stays there, and the next run tries again`;
@@ -115,32 +116,31 @@ export class Inbox {
     }
   }
 
-  async #import(path: string, state: FileState): Promise<void> {
+  async #import(path: string): Promise<void> {
     try {
       refuseOtherFiles(path);
-      const source = await fromSheet({ path });
-      // Reading the files before it may have taken a while.
-      if (stateOf(path)?.text !== state.text) return this.#report(path, 'being_written');
-      await this.#enqueue(path, source);
+      await this.#queue(path, await fromSheet({ path }));
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       await this.#rejectFile(path, error);
     }
   }
 
-  async #enqueue(path: string, source: ImportSource): Promise<void> {
+  /** Makes a preview and confirms it at once: nobody sees it before. */
+  async #queue(path: string, source: ImportSource): Promise<void> {
     const { queue, warehouse, settings, log } = this.parts;
-    const [rejected] = attempt(() => this.#freePaths('rejected', path, resultBeside)) ?? [path];
-    const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
     const folder = dirname(path);
     const requestedBy = folder === this.#inbox ? null : basename(folder);
-    const options = { requestedBy, howToFollow: `run ${command}`, exactTitles: true };
-    const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
-    const report = enqueue(queue, prepared);
+    const options = { requestedBy };
+    const { preview } = await this.#previews.addImport(
+      { store: warehouse, queue, settings },
+      source,
+      options,
+    );
+    const report = this.#previews.queueImport(queue, preview);
     const imported = { path, source, report };
-    if (report.outcome === 'refused') return this.#rejectRows(imported, command);
+    if (report.outcome === 'refused') return this.#rejectRows(imported);
     this.#imported.push(imported);
-    saveImportCopy(this.parts, source, report);
     log.info({ file: this.#nameOf(path), queued: report.queued.length }, 'imported from the drop folder');
   }
 
@@ -163,7 +163,7 @@ export class Inbox {
 
   #report(path: string, outcome: InboxFile['outcome'], facts: Partial<InboxFile> = {}): void {
     const name = this.#nameOf(path);
-    const nothing = { queued: 0, problems: 0, reason: null, next: null };
+    const nothing = { queued: 0, problems: 0, reason: null };
     this.#files.set(path, { name, outcome, ...nothing, path, ...facts });
   }
 
@@ -188,15 +188,14 @@ export class Inbox {
     return to;
   }
 
-  /** Rejects a file with wrong rows, with the reasons in a copy; `command` imports it from there and follows merges. */
-  async #rejectRows(imported: ImportedFile, command: string): Promise<void> {
+  /** Rejects a file with wrong rows, with the reasons in a copy. */
+  async #rejectRows(imported: ImportedFile): Promise<void> {
     const { path, report } = imported;
     const to = await this.#handBack('rejected', imported);
     const problems = report.problems.length;
-    const next = report.problems.some(({ mergedInto }) => mergedInto) ? command : null;
-    this.#report(path, 'rejected', { problems, reason: report.refusal, path: to, next });
+    this.#report(path, 'rejected', { problems, reason: report.refusal, path: to });
     this.parts.log.warn(
-      { file: this.#nameOf(path), problems, ...(next && { next }) },
+      { file: this.#nameOf(path), problems },
       report.refusal ?? 'rejected from the drop folder: rows are wrong',
     );
   }
@@ -230,23 +229,12 @@ export class Inbox {
   }
 }
 
-type Folder = 'done' | 'rejected';
-
 /** The endings of files that are imported; other files in the folder are rejected. */
 const sheetEndings: ReadonlySet<string> = new Set(['.xlsx', '.ods', '.csv', '.tsv']);
 
 /** Hidden files, and those that programs keep beside a file for a while: locks, backups, downloads that are not complete. */
 const notForUs =
   /^[.~]|~$|^#.*#$|\.(tmp|temp|part|partial|filepart|crdownload|download|swp)$|^(thumbs\.db|desktop\.ini)$/i;
-
-/**
- * How long the folder is watched: longer than network file systems show old sizes and times of a file (3 s with the
- * defaults of NFS). Only a difference counts, not the age of a file: its clock may be another one, and copies keep times.
- */
-const watchMs = 5_000;
-
-/** A file that is empty for so long will not be filled any more. */
-const emptyMs = 3_600_000;
 
 /** Does the work that a file was written for, or removes that file again. */
 async function orRemove(path: string, work: () => Promise<void>): Promise<void> {
@@ -292,6 +280,13 @@ function isSheetName(name: string): boolean {
   return sheetEndings.has(extname(name).toLowerCase());
 }
 
+interface FileState {
+  readonly size: number;
+  readonly modifiedAt: number;
+  /** What a write changes, and what a file is that takes the place of another. */
+  readonly text: string;
+}
+
 /** The state of a file that was just listed; null when it is gone. */
 function listedState(path: string): FileState | null {
   const state = stateOf(path);
@@ -299,6 +294,22 @@ function listedState(path: string): FileState | null {
   if (state === null && path.includes('\uFFFD'))
     throw new StorageError('its name is not valid UTF-8: rename the file');
   return state;
+}
+
+function stateOf(path: string): FileState | null {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return null;
+  const { size, mtimeMs, ctimeMs, ino } = found;
+  return {
+    size: found.isFile() ? size : -1,
+    modifiedAt: mtimeMs,
+    text: [size, mtimeMs, ctimeMs, ino].join(' '),
+  };
+}
+
+/** A program has made the file and not written to it yet: for a minute, it is left alone. */
+function isNewAndEmpty({ size, modifiedAt }: FileState): boolean {
+  return size === 0 && Date.now() - modifiedAt < 60_000;
 }
 
 /** Raises UsageError for a file whose ending is not that of a spreadsheet, and for a link, which may point anywhere. */
@@ -311,53 +322,7 @@ function refuseOtherFiles(path: string): void {
   throw sheetError(name, `${has}: only ${[...sheetEndings].join(', ')} are imported`, saveAsHint);
 }
 
-interface FileState {
-  readonly size: number;
-  readonly isFile: boolean;
-  readonly modifiedAt: number;
-  /** Everything that a write changes. No program can set the time of the last change of a file (ctime). */
-  readonly text: string;
-}
-
-/** Watches the files for a while. Those that do not change, and that no program has open for writing, are complete. */
-async function watchFiles(before: ReadonlyMap<string, FileState | null>, clock: Clock) {
-  const paths = [...before.keys()];
-  if (paths.length > 0) await clock.sleep(watchMs);
-  const open = openForWriting(paths);
-  return paths.flatMap((path) => {
-    const state = attempt(() => stateOf(path));
-    if (!state) return [];
-    const isEmpty = state.isFile && state.size === 0 && clock.now() - state.modifiedAt < emptyMs;
-    const isComplete = state.text === before.get(path)?.text && !isEmpty && !open.has(path);
-    return [{ path, state, isComplete }];
-  });
-}
-
-function stateOf(path: string): FileState | null {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found) return null;
-  const { size, mtimeMs, ctimeMs, ino } = found;
-  return { size, isFile: found.isFile(), modifiedAt: mtimeMs, text: [size, mtimeMs, ctimeMs, ino].join(' ') };
-}
-
-/** The files that a program has open for writing, as far as Linux shows it: the output of a query may pause for minutes. */
-function openForWriting(paths: readonly string[]): Set<string> {
-  const open = new Set<string>();
-  if (process.platform !== 'linux' || paths.length === 0) return open;
-  const byRealPath = new Map(paths.map((path) => [attempt(() => realpathSync(path)) ?? path, path]));
-  for (const pid of (attempt(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name))) {
-    for (const handle of attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
-      const path = byRealPath.get(attempt(() => readlinkSync(`/proc/${pid}/fd/${handle}`)) ?? '');
-      if (path === undefined) continue;
-      const info = attempt(() => readFileSync(`/proc/${pid}/fdinfo/${handle}`, 'utf8')) ?? '';
-      // The two lowest bits of the octal flags are 0 when it is open only for reading.
-      if (/^flags:\s*[0-7]*[1-3567]$/m.test(info)) open.add(path);
-    }
-  }
-  return open;
-}
-
-/** Undefined when the file system refuses: processes end, and those of other users do not show their files. */
+/** Undefined when the file system refuses. */
 function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

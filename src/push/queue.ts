@@ -107,14 +107,29 @@ export class Queue {
     const added = newChanges.map(({ conflict, supersedes: _, ...newChange }): Change => {
       this.#serial += 1;
       return {
-        ...{ id: changeId(now, this.#serial), revision: 1, status: 'queued', idempotencyKey: randomUUID() },
-        ...{ overwrite: false, queuedAt: now, undoes: [] },
+        id: changeId(now, this.#serial),
+        revision: 1,
+        status: 'queued',
+        idempotencyKey: randomUUID(),
+        overwrite: false,
+        queuedAt: now,
+        undoes: [],
         ...newChange,
-        ...{ body: null, firstSentAt: null, sentAt: null, attempts: 0 },
-        ...{ remoteBefore: null, remoteAfter: null },
-        ...{ errorCode: null, error: null, settledAt: null, supersededBy: null },
+        body: null,
+        firstSentAt: null,
+        sentAt: null,
+        attempts: 0,
+        remoteBefore: null,
+        remoteAfter: null,
+        errorCode: null,
+        error: null,
+        settledAt: null,
+        supersededBy: null,
         ...(conflict !== undefined && {
-          ...{ status: 'conflict', errorCode: contested, error: conflict, settledAt: now },
+          status: 'conflict',
+          errorCode: contested,
+          error: conflict,
+          settledAt: now,
         }),
       };
     });

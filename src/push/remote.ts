@@ -5,15 +5,16 @@ import { usualPageSize } from '../api/page.js';
 import { pagesOf } from '../api/paging.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
 import { type Document, storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
 import {
   type Change,
+  connectionNames,
   type EntityType,
-  fieldsOf,
+  kinds,
+  type Reference,
   updatedAt,
   type Value,
   type Values,
@@ -21,147 +22,145 @@ import {
 } from './change.js';
 import type { NotFound, Remote } from './compare.js';
 import { brokenText, idParameter, type PushContext } from './context.js';
-
-/** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
-const sources = {
-  topic: { list: 'topics', listed: ['priority', 'lifecycle_state'], schema: topic },
-  company: { list: 'companies', listed: ['name', 'primary_domain', 'logo_url', 'is_vip'], schema: company },
-};
-
-/** Whether the list returns this field, so that one request reads it for many entities. */
-export function isListed(entityType: EntityType, name: string): boolean {
-  return sources[entityType].listed.includes(name);
-}
+import { readMerge } from './merges.js';
 
 /** What reading needs; a preview, which stores nothing, has it as well. */
-export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'config' | 'storedCounts' | 'circuitBreaker'> & {
+export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'storedCounts' | 'circuitBreaker' | 'latest'> & {
   readonly batcher: Pick<PushContext['batcher'], 'add'>;
 };
 
-/**
- * Reads what the API has now for these entities in the cheaper way: one request for each, or the pages of the list when
- * they are fewer. An entity whose changes (`queued`, by its id) set a field that the list does not return is read by itself,
- * and so is every one when the list cannot be read. `unread` says why some could not be read.
- */
-export async function readRemotes(
-  context: ReadContext,
-  entityType: EntityType,
-  queued: ReadonlyMap<string, readonly Change[]>,
-): Promise<{ readonly remotes: ReadonlyMap<string, Remote>; readonly unread: ReadonlyMap<string, string> }> {
-  const fieldsById = new Map(
-    [...queued].map(([id, changes]) => [id, changes.flatMap(({ wanted }) => Object.keys(wanted))]),
-  );
-  const listable = [...fieldsById].filter(([, names]) => names.every((name) => isListed(entityType, name)));
-  const remotes = await readListed(context, entityType, new Map(listable));
-  const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
-  const unread = new Map<string, string>();
-  await pool(rest, context.api.concurrency, async (id) => {
-    if (context.circuitBreaker.isOpen(entityType)) {
-      unread.set(id, brokenText(entityType));
-      return;
-    }
-    const read = await tryToRead(context, entityType, id);
-    if (!('problem' in read)) remotes.set(id, read);
-    // The API would refuse it again: its changes fail, as those of an entity that is gone.
-    else if (read.refusal) remotes.set(id, { notFound: read.refusal });
-    else unread.set(id, read.problem);
-  });
-  return { remotes, unread };
+/** What the API has for an entity, or why that could not be read. */
+export type Read = Remote | { readonly problem: Problem };
+
+export interface Problem {
+  readonly code: 'not_read' | 'older_answer';
+  readonly text: string;
 }
 
 /** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */
 function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
-  for (const { name, path } of fieldsOf[entityType])
+  for (const { name, path } of kinds[entityType].fields)
     if (path.length > 1 && isObject(body[path[0] ?? ''])) values[name] = null;
   if (typeof body.updatedAt === 'string') values[updatedAt] = body.updatedAt;
   return { ...values, ...valuesIn(entityType, body) };
 }
 
+/** The connections of a company that the document does not name. */
+function unknownConnections({ connections }: Readonly<Record<string, unknown>>): string[] {
+  if (!isObject(connections)) return [];
+  const known: readonly string[] = connectionNames;
+  return Object.keys(connections).filter((name) => !known.includes(name) && (connections[name] ?? '') !== '');
+}
+
 /**
- * Reads one entity by its id and stores its document: what the API has, or why it could not be read. Throws an error that is
- * not about this one request.
+ * Reads one entity by its id and stores its document. `change` is one of its changes: a merge is read for both of its people.
+ * An answer that is older than what was seen before is a problem, as is anything that another reading may show. Throws an
+ * error that is not about this one request.
  */
-export async function tryToRead(
+export async function readEntity(
   context: ReadContext,
-  entityType: EntityType,
-  id: string,
-): Promise<Remote | { readonly problem: string; readonly refusal: NotFound | null }> {
-  const { api, circuitBreaker, stop } = context;
+  change: Pick<Change, 'entityType' | 'entityId' | 'wanted'>,
+): Promise<Read> {
+  const { api, circuitBreaker, latest, stop } = context;
+  const { entityType, entityId: id } = change;
+  if (circuitBreaker.isOpen(entityType)) return unread(brokenText(entityType));
   try {
+    if (entityType === 'person') return await readMerge(context, change);
     const options = { priority: Priority.push, signal: stop };
-    const answer = await api.call(entityType, { params: idParameter(entityType, id) }, options);
-    const { body } = answer;
+    const answer = await api.call(entityType, { params: idParameter(change) }, options);
+    const { body, arrivedAt } = answer;
     if (!isObject(body) || idText(body.id) !== id) {
-      const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
+      const where = { endpoint: entityType, method: 'GET', path: `/${kinds[entityType].list}/${id}` };
       const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
       throw new ContractError(text, where);
     }
-    await storeDocument(context, entityType, id, answer);
     circuitBreaker.recordSuccess(entityType);
-    return { values: remoteValues(entityType, body), listed: false };
+    if (latest.compare(change, body, arrivedAt) === 'older') {
+      const text = `the API returned an older state of the ${entityType} (updated ${body.updatedAt}) than it has shown before`;
+      return { problem: { code: 'older_answer', text } };
+    }
+    await storeDocument(context, change, answer);
+    return {
+      values: remoteValues(entityType, body),
+      unknownConnections: entityType === 'company' ? unknownConnections(body) : [],
+      document: body,
+    };
   } catch (error) {
     circuitBreaker.recordFailure(entityType, error);
-    if (!(error instanceof RejectedError)) return { problem: messageOf(error), refusal: null };
-    const refusal = { code: codeOf(error), message: error.message };
-    return error.status === 404 ? { notFound: refusal } : { problem: error.message, refusal };
+    if (!(error instanceof RejectedError)) return unread(messageOf(error));
+    return { notFound: { code: codeOf(error), message: error.message, status: error.status } };
   }
+}
+
+function unread(text: string): { readonly problem: Problem } {
+  return { problem: { code: 'not_read', text } };
 }
 
 /** Why the API refused a request, as a change stores it: its reason or code where it gives one. */
-export function codeOf({ reason, code, status }: RejectedError): string {
+export function codeOf({ reason, code, status }: RejectedError): NotFound['code'] {
   return reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`);
-}
-
-/** Reads entities so that the warehouse has their current state; one that cannot be read is left to the next sync. */
-export async function refresh(
-  context: ReadContext,
-  entityType: EntityType,
-  ids: readonly string[],
-): Promise<void> {
-  for (const id of ids) {
-    if (!context.circuitBreaker.isOpen(entityType)) await tryToRead(context, entityType, id);
-  }
 }
 
 /** Stores an answer that is a whole topic or company as its document. False when it is not: a write may answer with less. */
 export async function storeDocument(
   { batcher }: Pick<ReadContext, 'batcher'>,
-  entityType: EntityType,
-  id: string,
+  { entityType, entityId: id }: Reference,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,
 ): Promise<boolean> {
+  if (entityType === 'person') return true;
   // Only a body of the documented form: the next sync rejects another with its reason.
-  const { success } = sources[entityType].schema.safeParse(body);
+  const { success } = { topic, company }[entityType].safeParse(body);
   const isWhole = success && isObject(body) && body.id === id;
   const document = (): Document => ({
-    ...{ endpoint: entityType, id, parentId: null, body: storable(sentText(body).text).text },
-    ...{ fetchedAt: arrivedAt.at, answerNo: arrivedAt.no },
+    endpoint: entityType,
+    id,
+    parentId: null,
+    body: storable(sentText(body).text).text,
+    fetchedAt: arrivedAt.at,
+    answerNo: arrivedAt.no,
   });
   await batcher.add(isWhole ? { documents: [document()] } : {});
   return isWhole;
 }
 
-async function readListed(
-  { api, stop, storedCounts }: ReadContext,
+/**
+ * Reads the pages of a list where they are fewer than the entities to read, which by id cost one request each: what the API has
+ * for those whose changes set nothing but fields that the list returns. What is missing is read by id, as is an item that is
+ * older than what was seen before.
+ */
+export async function readListed(
+  { api, stop, storedCounts, latest }: ReadContext,
   entityType: EntityType,
-  fieldsById: ReadonlyMap<string, readonly string[]>,
+  queued: ReadonlyMap<string, readonly Change[]>,
 ): Promise<Map<string, Remote>> {
   const found = new Map<string, Remote>();
-  const expectedPages = Math.max(1, Math.ceil(storedCounts[entityType] / usualPageSize));
+  const { list, listed } = kinds[entityType];
+  const fieldsById = new Map(
+    [...queued].flatMap(([id, changes]) => {
+      const names = changes.flatMap(({ wanted }) => Object.keys(wanted));
+      return names.every((name) => listed.includes(name)) ? [[id, names] as const] : [];
+    }),
+  );
+  const stored = entityType === 'person' ? 0 : storedCounts[entityType];
+  const expectedPages = Math.max(1, Math.ceil(stored / usualPageSize));
   if (fieldsById.size <= expectedPages) return found;
   const options = { priority: Priority.push, signal: stop };
   let read = 0;
   try {
-    for await (const page of pagesOf(api, sources[entityType].list, {}, options)) {
+    for await (const page of pagesOf(api, list, {}, options)) {
       read += 1;
       for (const item of page.items) {
         if (!isObject(item) || typeof item.id !== 'string') continue;
         const names = fieldsById.get(item.id);
-        const values = names && remoteValues(entityType, item);
+        if (!names) continue;
+        const about = { entityType, entityId: item.id };
+        // It has to prove that it is as new as what was seen before.
+        if (latest.compare(about, item, page.arrivedAt) !== 'as new' && latest.has(about)) continue;
+        const values = remoteValues(entityType, item);
         // An item without one of the fields proves nothing about it.
-        if (values && names.every((name) => values[name] !== undefined))
-          found.set(item.id, { values, listed: true });
+        if (names.every((name) => values[name] !== undefined))
+          found.set(item.id, { values, unknownConnections: [] });
       }
       const left = fieldsById.size - found.size;
       const size = page.limit ?? usualPageSize;

@@ -1,19 +1,20 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, extname, join, parse, resolve } from 'node:path';
+import { systemClock } from '../base/clock.js';
 import { messageOf, UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { valueText } from '../base/units.js';
 import type { Cell, Grid, GridRow, SheetColumn, Tone, WrittenCell } from '../sheet/grid.js';
 import { type GridSheet, measuredColumns, writeGrid, writeGrids } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, type EntityType, fieldsOf, type Status } from './change.js';
+import { type Change, kinds, type Status } from './change.js';
 import { settersOf } from './contested.js';
 import { duplicatesName, howToDecide } from './duplicates-sheet.js';
-import { editedColumns, howTo, sheetTables } from './edit-sheet.js';
-import { textOf } from './import/cells.js';
+import { editedColumns, howTo, type SheetType, sheetTables } from './edit-sheet.js';
+import { idOf } from './import/cells.js';
 import { type EditedColumn, type Header, parseHeader, resultNames } from './import/header.js';
 import type { ImportRow, RowOutcome } from './import/preview.js';
-import { type ImportCopy, readImportCopy } from './import/source.js';
+import { type ImportCopy, Previews } from './previews.js';
 import { noteFor, type Store, type StoredOf, storedEntitiesOf } from './stored.js';
 
 type ImportedSheet = Pick<ImportCopy, 'grid' | 'rows'>;
@@ -60,7 +61,8 @@ export async function writeResult(
 ): Promise<void> {
   const own = changes.filter(({ id }) => touched.has(id));
   const [only, second] = new Set((own.length > 0 ? own : changes.slice(-1)).map(({ importId }) => importId));
-  const kept = only !== undefined && second === undefined ? await readImportCopy(warehouse, only) : null;
+  const previews = new Previews(warehouse.dataDir, systemClock);
+  const kept = only !== undefined && second === undefined ? await previews.copy(only) : null;
   await writeResults(out, warehouse, kept ? [kept] : plainSheets(own), changes);
 }
 
@@ -102,8 +104,8 @@ async function resultSheet(
   const header = parseHeader(grid.columns, '');
   const { entityType } = header;
   const byId = new Map(changes.map((change) => [change.id, change]));
-  const idOf = ({ cells }: GridRow) => textOf(cells[header.id.at]) ?? '';
-  const references = [...grid.rows.map(idOf), ...rows.map((row) => byId.get(row.changeId ?? '')?.entityId)];
+  const cellId = ({ cells }: GridRow) => idOf(cells[header.id.at]) ?? '';
+  const references = [...grid.rows.map(cellId), ...rows.map((row) => byId.get(row.changeId ?? '')?.entityId)];
   // A warehouse that fails must not cost the results: they have no titles then.
   const find = (from: Store | null) =>
     storedEntitiesOf(
@@ -112,12 +114,14 @@ async function resultSheet(
     );
   const storedOf = await find(store).catch(() => find(null));
   const resultOf = rowResults(rows, changes, storedOf);
-  const titleOf = (row: GridRow) => storedOf({ entityType, entityId: idOf(row) })?.title ?? null;
+  const titleOf = (row: GridRow) => storedOf({ entityType, entityId: cellId(row) })?.title ?? null;
   const columns = resultColumns(header, grid, titleOf);
   const table = sheetTables[entityType];
   const at = columns.findIndex(({ column }) => /^(push_)?result$/.test(column.key));
   return {
-    ...{ name: header.pair ? duplicatesName : table.name, grid, hasNotes: true },
+    name: header.pair ? duplicatesName : table.name,
+    grid,
+    hasNotes: true,
     columns: columns.map(({ column }) => column),
     cells: (row) => {
       const result = resultOf(row);
@@ -165,7 +169,7 @@ function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => st
   ]);
 }
 
-const titleNameOf: Readonly<Record<EntityType, string>> = { topic: 'title', company: 'company' };
+const titleNameOf: Readonly<Record<SheetType, string>> = { topic: 'title', company: 'company' };
 
 const toneOf: Readonly<Partial<Record<RowResult['result'], Tone>>> = {
   applied: 'done',
@@ -236,21 +240,18 @@ function rowResults(
   return ({ number }) => {
     const row = byNumber.get(number);
     if (!row) return undefined;
-    const first = byId.get(row.changeId ?? '');
-    if (!first) return { result: row.outcome, reason: row.text, change: null };
-    const successor = survivorChange(first, byId);
-    const change = successor ?? first;
-    const merged = successor && `was merged into ${successor.entityId}, which is changed instead`;
-    const note = [merged, noteFor(storedOf(change), change.wanted)].filter(Boolean).join(' and ');
+    const change = byId.get(row.changeId ?? '');
+    if (!change) return { result: row.outcome, reason: row.text, change: null };
     const { outcome } = row;
     const { status } = change;
     const superseded = `A later change replaces it${change.supersededBy === null ? '' : ` (${change.supersededBy})`}.`;
     const error = status === 'superseded' ? superseded : change.error;
-    // The change itself does not say that it follows a merge, or what to do about a conflict that an earlier import met.
+    // The change itself does not say that it follows a merge.
     const more = outcome === 'queued' || (outcome === 'conflict' && status === 'conflict') ? row.text : null;
+    const note = noteFor(storedOf(change), change.wanted);
     const all = [
       error,
-      successor ? null : setterOf(change),
+      setterOf(change),
       more === error ? null : more,
       note && `the ${change.entityType} ${note}`,
     ];
@@ -259,26 +260,19 @@ function rowResults(
   };
 }
 
-/** The change of a survivor that replaces one of what was merged into it (`changes retry --follow-merges`). */
-function survivorChange(
-  { status, supersededBy, importId, entityId }: Change,
-  byId: ReadonlyMap<string, Change>,
-): Change | undefined {
-  const next = status === 'superseded' ? byId.get(supersededBy ?? '') : undefined;
-  if (!next || next.importId !== importId || next.entityId === entityId) return undefined;
-  return survivorChange(next, byId) ?? next;
-}
-
 /** Changes as sheets, one for topics and one for companies: the wanted values, and where each change came from. */
 export function plainSheets(changes: readonly Change[]): ImportedSheet[] {
-  return [...groupBy(changes, ({ entityType }) => entityType)]
-    .sort(([one]) => (one === 'topic' ? -1 : 1))
+  const types: readonly SheetType[] = ['topic', 'company'];
+  const ofSheets = groupBy(changes, ({ entityType }) => entityType);
+  return types
+    .flatMap((entityType) => [[entityType, ofSheets.get(entityType) ?? []] as const])
+    .filter(([, ofType]) => ofType.length > 0)
     .map(([entityType, ofType]) => {
-      const names = fieldsOf[entityType].map(({ name }) => name);
+      const names = kinds[entityType].fields.map(({ name }) => name);
       const used = names.filter((name) => ofType.some(({ wanted }) => wanted[name] !== undefined));
       return {
         grid: {
-          columns: [sheetTables[entityType].id, ...used, 'source', 'source_row', 'requested_by'],
+          columns: [kinds[entityType].column, ...used, 'source', 'source_row', 'requested_by'],
           headerRow: 1,
           notes: [],
           rows: ofType.map(({ entityId, wanted, source, sourceRow, requestedBy }, index) => {

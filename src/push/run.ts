@@ -1,15 +1,17 @@
 import { minutesFor } from '../api/budget.js';
-import { countBy, portions } from '../base/group-by.js';
+import { countBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
-import { type Change, type EntityType, entityTypes, type Status } from './change.js';
-import { deliveryOf, type OnConflict, pathOf } from './compare.js';
-import { CircuitBreaker, type PushContext, type PushSettings, perRequest, storedCounts } from './context.js';
+import { type Change, entityKey, entityTypes, kinds, type Status } from './change.js';
+import { deliveryOf, type OnConflict } from './compare.js';
+import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
 import { type ChangeFacts, withFacts } from './facts.js';
+import { LatestTimes } from './latest-times.js';
 import type { Queue } from './queue.js';
+import { readListed } from './remote.js';
 import { writeResult } from './result.js';
-import { AttemptLog, compareQueued, queuedById, Sender, unansweredDeliveries } from './send.js';
+import { AttemptLog, queuedById, readAndCompare, Sender, unansweredDeliveries } from './send.js';
 import type { Store } from './stored.js';
 
 export interface PushOptions extends RunOptions {
@@ -41,7 +43,7 @@ export interface PushReport extends RunReport {
 
 /** A request that a push would send (`--dry-run`). */
 interface PlannedRequest {
-  readonly method: 'PATCH';
+  readonly method: 'PATCH' | 'POST';
   readonly path: string;
   readonly idempotencyKey: string;
   readonly body: unknown;
@@ -62,19 +64,32 @@ export interface PushPreview {
 }
 
 function changeResult(change: Change & ChangeFacts) {
-  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
-  const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
+  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter, errorCode, error } =
     change;
-  return {
-    ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
-    ...{ errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy },
+  const { source, sourceRow, importId, undoes, title, note, mergedInto, changedBy, replaced } = change;
+  const sent = {
+    id,
+    entityType,
+    entityId,
+    status,
+    wanted,
+    base,
+    remoteBefore,
+    remoteAfter,
+    errorCode,
+    error,
   };
+  return { ...sent, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy, replaced };
 }
 
 export type PushParts = RunParts<PushSettings> & {
   readonly queue: Queue;
   /** The ids of changes that the drop folder put into conflict right before: the report has them. */
   readonly conflicts?: readonly string[];
+  /** Whether somebody else publishes what it changes, some time later. */
+  readonly isPublishedLater?: boolean;
+  /** Only these changes are sent, and settled where they are in doubt. */
+  readonly only?: (change: Change) => boolean;
 };
 
 /**
@@ -90,12 +105,13 @@ export async function runPush(
   const { warehouse, queue, config } = parts;
   const onConflict = options.onConflict ?? config.push.onConflict;
   const counts = await storedCounts(warehouse);
+  const latest = await LatestTimes.read(warehouse, queue.withStatus('queued', 'sending'));
   const revisions = new Map(queue.all().map(({ id, revision }) => [id, revision]));
   for (const id of parts.conflicts ?? []) revisions.delete(id);
   const touched = () => queue.all().filter(({ id, revision }) => revision !== revisions.get(id));
   const kind = {
     command: 'push',
-    publishes: (tally: RunTally) => queue.hasWritten || tally.hasNews,
+    publishes: (tally: RunTally) => parts.isPublishedLater !== true && (queue.hasWritten || tally.hasNews),
   } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context: PushContext = {
@@ -104,11 +120,12 @@ export async function runPush(
       onConflict,
       storedCounts: counts,
       circuitBreaker: new CircuitBreaker(),
+      latest,
     };
     const attempts = new AttemptLog();
     return {
       async work() {
-        const sender = new Sender(context, attempts);
+        const sender = new Sender(context, attempts, parts.only);
         await sender.resume();
         for (const entityType of entityTypes) await sender.sendQueued(entityType);
       },
@@ -142,6 +159,7 @@ export async function runPush(
       },
     };
   });
+  // What the snapshot does not have yet has to stay in the journal.
   if (published !== null) queue.compact();
   if (options.result !== undefined) {
     const ids = new Set(report.changes.map(({ id }) => id));
@@ -165,15 +183,11 @@ function countsOf(
   return { applied, unchanged, conflict, failed: { total: failed.length, byReason } };
 }
 
-/** The requests that change what is open; the few requests for reading are left out. */
+/** The requests that change what is open: one for each entity; those for reading are left out. */
 function leftOf({ queue, config }: PushContext): PushReport['left'] {
   const open = queue.withStatus('queued', 'sending');
   const { queued = 0, sending = 0 } = countBy(open, ({ status }) => status);
-  const requestsFor = (type: EntityType) => {
-    const ids = open.flatMap(({ entityType, entityId }) => (entityType === type ? [entityId] : []));
-    return Math.ceil(new Set(ids).size / perRequest[type]);
-  };
-  const requests = requestsFor('topic') + requestsFor('company');
+  const requests = new Set(open.map(entityKey)).size;
   return { queued, sending, requests, minutes: minutesFor(requests, config) };
 }
 
@@ -187,57 +201,75 @@ interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
 
 /** What a push would send now. Reads the API as a push does, and changes nothing. Throws what the client throws. */
 export async function previewPush(
-  parts: PreviewParts,
+  { config, api, store, stop, changes, organization }: PreviewParts,
   options: Pick<PushOptions, 'onConflict'>,
   observer: RunObserver,
 ): Promise<PushPreview> {
-  const { config, api, store } = parts;
   const reading = {
-    ...{ config, api, clock: api.clock, stop: parts.stop, storedCounts: await storedCounts(store) },
-    ...{ circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } },
+    api,
+    stop,
+    storedCounts: await storedCounts(store),
+    latest: await LatestTimes.read(store, changes),
+    circuitBreaker: new CircuitBreaker(),
+    batcher: { add: async () => undefined },
     onConflict: options.onConflict ?? config.push.onConflict,
   };
   let spent = 0;
   const count = () => {
     spent += 1;
   };
-  const deliveries = unansweredDeliveries(parts.changes);
+  const deliveries = unansweredDeliveries(changes);
   const decided: Change[] = [];
   api.events.on('attempt', count);
   try {
     for (const entityType of entityTypes) {
-      const queued = queuedById(parts.changes, entityType);
-      observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
-      const { comparisons, unread } = await compareQueued(reading, entityType, queued);
-      observer.phaseEnd(`${comparisons.length} of ${queued.size} in the queue`);
-      for (const [id, error] of unread)
-        for (const change of queued.get(id) ?? []) decided.push({ ...change, errorCode: 'not_read', error });
-      for (const { change, status, patch } of comparisons.flatMap((one) => one.decided))
-        decided.push({ ...change, ...patch, status });
-      const sending = comparisons.filter(({ send }) => send);
-      deliveries.push(...portions(sending, perRequest[entityType]).flatMap((part) => deliveryOf(part) ?? []));
+      const queued = queuedById(changes, entityType);
+      observer.phase(`reading ${kinds[entityType].list}`, null);
+      const listed = await readListed(reading, entityType, queued);
+      for (const [id, ofEntity] of queued) {
+        const comparison = await readAndCompare(reading, ofEntity, listed.get(id));
+        if ('problem' in comparison) {
+          const { code: errorCode, text: error } = comparison.problem;
+          decided.push(...ofEntity.map((change) => ({ ...change, errorCode, error })));
+          continue;
+        }
+        decided.push(
+          ...comparison.decided.map(({ change, status, patch }) => ({ ...change, ...patch, status })),
+        );
+        const delivery = deliveryOf(comparison);
+        if (delivery) deliveries.push(delivery);
+      }
+      observer.phaseEnd(`${queued.size} in the queue`);
     }
   } finally {
     api.events.off('attempt', count);
   }
-  const sent = deliveries.flatMap(({ changes }) => changes);
+  const sent = deliveries.flatMap((delivery) => delivery.changes);
   const results = (await withFacts(store, [...sent, ...decided])).map(changeResult);
   const byId = new Map(results.map((one) => [one.id, one]));
-  const requests = deliveries.map((delivery): PlannedRequest => {
-    const { key: idempotencyKey, body, again, changes } = delivery;
-    return {
-      ...{ method: 'PATCH', path: pathOf(delivery), idempotencyKey, body: JSON.parse(body), again },
-      changes: changes.flatMap(({ id }) => byId.get(id) ?? []),
-    };
-  });
+  const requests = deliveries.map(
+    ({ entityType, entityId, key, body, again, changes: of }): PlannedRequest => {
+      const { method, path } = kinds[entityType].write;
+      return {
+        method,
+        path: path(entityId),
+        idempotencyKey: key,
+        body: JSON.parse(body),
+        again,
+        changes: of.flatMap(({ id }) => byId.get(id) ?? []),
+      };
+    },
+  );
   const resultsOf = (...of: Status[]) =>
     results.slice(sent.length).filter(({ status }) => of.includes(status));
   return {
-    ...{ organization: parts.organization, requests },
+    organization,
+    requests,
     unchanged: resultsOf('unchanged').length,
     conflicts: resultsOf('conflict'),
     // What could not be read stays in the queue.
     failures: resultsOf('failed', 'queued'),
-    ...{ spent, minutes: minutesFor(requests.length, config) },
+    spent,
+    minutes: minutesFor(requests.length, config),
   };
 }

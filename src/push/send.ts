@@ -6,114 +6,167 @@ import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, type EntityType, entityKey, isOpen } from './change.js';
+import { type Change, type EntityType, entityKey, isOpen, kinds } from './change.js';
 import {
   beforeSending,
   type Comparison,
   compare,
   type Delivery,
   deliveryOf,
-  pathOf,
+  isAlike,
+  isSame,
   pick,
+  type Remote,
 } from './compare.js';
 import { isSamePerson } from './contested.js';
-import { brokenText, type PushContext, perRequest, updateEndpoint } from './context.js';
-import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { mustSendAgain, neverSent, restoredConflicts } from './doubt.js';
-import type { Queue } from './queue.js';
-import { type ReadContext, readRemotes, refresh } from './remote.js';
+import { brokenText, type PushContext } from './context.js';
+import { type Delivered, deliver, type Sent, untilOutage } from './deliver.js';
+import { mustSendAgain, neverSent, unsentPatch } from './doubt.js';
+import { type Problem, type ReadContext, readEntity, readListed } from './remote.js';
 
-/** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
+/**
+ * Sends changes. Nothing is sent before it is stored as `sending`. `isMeant` limits a push to some of the changes.
+ */
 export class Sender {
-  /** The ids of changes that were tried and wait for the next push. */
-  readonly #waiting = new Set<string>();
+  /** What was applied before, by entity. */
+  #applied: ReadonlyMap<string, readonly Change[]> = new Map();
 
   constructor(
     private readonly context: PushContext,
     private readonly attempts: AttemptLog,
+    private readonly isMeant: (change: Change) => boolean = () => true,
   ) {}
 
   /**
    * Settles the requests that an earlier push sent and that got no answer. It reads the entities first, because the
-   * request may have been applied, and the API forgets a key whose request failed:
-   * - the wanted values are there: the change is applied;
-   * - the values from before are there, and nothing happened since: the same body is sent again under the same key, which
-   *   the API applies at most once. A key that the API may have forgotten by its age is replaced, and the change goes back
-   *   into the queue;
-   * - other values are there, or the entity was changed since it was sent: somebody else changed it, a conflict.
+   * request may have been applied, and the API forgets a key whose request failed.
    */
   async resume(): Promise<void> {
-    const { context } = this;
-    const deliveries = unansweredDeliveries(context.queue.all());
+    const { queue, observer, stop, circuitBreaker, clock } = this.context;
+    const deliveries = unansweredDeliveries(queue.all().filter(this.isMeant));
     if (deliveries.length === 0) return;
-    context.observer.phase('sent earlier without an answer', deliveries.length);
-    let done = 0;
-    for (const delivery of deliveries) {
-      context.stop.throwIfAborted();
-      const { entityType, changes } = delivery;
-      const broken = [entityType, updateEndpoint[entityType]].find((one) =>
-        context.circuitBreaker.isOpen(one),
-      );
-      if (broken) {
-        context.queue.update(changes, { errorCode: 'no_answer', error: brokenText(broken) });
-        continue;
+    observer.phase('sent earlier without an answer', deliveries.length);
+    for (const [done, delivery] of deliveries.entries()) {
+      stop.throwIfAborted();
+      const { endpoint } = kinds[delivery.entityType].write;
+      const isCurrent = untilOutage(this.context);
+      if (circuitBreaker.isOpen(endpoint))
+        queue.update(delivery.changes, { errorCode: 'no_answer', error: brokenText(endpoint) });
+      else if (await mustSendAgain(this.context, delivery)) {
+        const sentAt = iso(clock.now());
+        const changes = queue.update(delivery.changes, { sentAt });
+        const delivered = await this.#send({ ...delivery, changes }, isCurrent);
+        if (delivered.kind === 'refused') await this.#afterRefusal(changes, delivered);
       }
-      const isCurrent = untilOutage(context);
-      if (await mustSendAgain(context, delivery)) {
-        const sentAt = iso(context.clock.now());
-        await this.#send({ ...delivery, changes: context.queue.update(changes, { sentAt }) }, isCurrent);
-      }
-      done += 1;
-      context.observer.progress(done, deliveries.length);
+      observer.progress(done + 1, deliveries.length);
     }
-    context.observer.phaseEnd(`${deliveries.length} checked, and sent again where necessary`);
+    observer.phaseEnd(`${deliveries.length} checked, and sent again where necessary`);
   }
 
   /** Reads what the API has, settles the changes that need no request, and sends the others. */
   async sendQueued(entityType: EntityType): Promise<void> {
-    const { observer } = this.context;
+    const { observer, api, config } = this.context;
+    this.#applied = groupBy(this.context.queue.withStatus('applied'), entityKey);
     this.#supersedeCovered(entityType);
     this.#baseOnOwn(entityType);
-    const queued = queuedById(this.context.queue.all(), entityType);
+    const queued = this.#queuedById(entityType);
     if (queued.size === 0) return;
-    observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
-    let done = 0;
-    const progress = (decided: number) => {
-      done = Math.min(done + decided, queued.size);
-      observer.progress(done, queued.size);
-    };
-    const { requests, windowMs } = this.context.config.rateLimit;
-    // As many as can be read while what is read is fresh, and then sent.
+    observer.phase(kinds[entityType].list, queued.size);
+    const { requests, windowMs } = config.rateLimit;
+    // As many as can be sent while what the list said is fresh.
     const size = Math.max(1, Math.floor((requests * remoteFreshMs) / windowMs));
+    // The requests of companies and of merges have one path each: they are sent one by one.
+    const concurrency = entityType === 'topic' ? api.concurrency : 1;
+    let done = 0;
+    let unread = 0;
     for (const some of portions([...queued], size)) {
-      // What is out of date before its turn is read once more, together: the list may be cheaper than each by its id.
-      for (let part = new Map(some); part.size > 0; ) {
-        const beforeOutage = untilOutage(this.context);
-        const comparisons = await this.#compareAll(entityType, part);
-        const isFresh = freshFromNow(this.context);
-        const isCurrent = () => beforeOutage() && isFresh();
-        const sending = comparisons.filter(({ send }) => send);
-        progress(part.size - sending.length);
-        await pool(
-          portions(sending, perRequest[entityType]),
-          entityType === 'topic' ? this.context.api.concurrency : 1,
-          (together) => this.#sendTogether(together, { isCurrent, progress, refusals: 0 }),
-        );
-        part = this.#unsent(entityType, sending);
-      }
+      const isFresh = freshFromNow(this.context);
+      const listed = await readListed(this.context, entityType, new Map(some));
+      await pool(some, concurrency, async ([id, changes]) => {
+        const [first = [], ...later] = roundsOf(changes);
+        if (!(await this.#sendEntity(first, listed.get(id), isFresh))) unread += 1;
+        for (const round of later) await this.#sendUnlessInDoubt(round);
+        done += 1;
+        observer.progress(done, queued.size);
+      });
     }
+    if (unread > 0) this.context.notes.push(`${unread} could not be read from the API and stay in the queue`);
     observer.phaseEnd(`${done} of ${queued.size}`);
+  }
+
+  /**
+   * Compares the queued changes of one entity with what the API has, and sends what differs in one request. `listed` is what
+   * its list said, and counts while it is fresh; otherwise it is read right before. False when it could not be read.
+   */
+  async #sendEntity(queued: readonly Change[], listed?: Remote, isFresh = () => false): Promise<boolean> {
+    const { queue, stop, circuitBreaker } = this.context;
+    let [known, changes] = [listed, queued];
+    while (changes.length > 0) {
+      stop.throwIfAborted();
+      const [first] = changes as [Change];
+      const { endpoint } = kinds[first.entityType].write;
+      if (circuitBreaker.isOpen(endpoint)) {
+        queue.update(changes, { errorCode: 'not_sent', error: `Not sent: ${brokenText(endpoint)}` });
+        return true;
+      }
+      const beforeOutage = untilOutage(this.context);
+      const isCurrentList = known !== undefined && isFresh();
+      const isStillFresh = isCurrentList ? isFresh : freshFromNow(this.context);
+      const applied = this.#applied.get(entityKey(first)) ?? [];
+      const comparison = await readAndCompare(
+        this.context,
+        changes,
+        isCurrentList ? known : undefined,
+        applied,
+      );
+      if ('problem' in comparison) {
+        const error = `It could not be compared with the API: ${comparison.problem.text}`;
+        queue.update(changes, { errorCode: comparison.problem.code, error });
+        return false;
+      }
+      for (const { change, status, patch } of comparison.decided) queue.move([change], status, patch);
+      // A new sheet, made to decide the conflict, needs the values of today.
+      const isInConflict = comparison.decided.some(({ status }) => status === 'conflict');
+      if (isInConflict && isCurrentList) await readEntity(this.context, first);
+      const delivered = await this.#storeAndSend(comparison, () => beforeOutage() && isStillFresh());
+      if (delivered?.kind === 'refused') await this.#afterRefusal(comparison.send?.changes ?? [], delivered);
+      if (delivered?.kind !== 'unsent') return true;
+      // Read again: too much time has passed since it was read.
+      known = undefined;
+      changes = queue.still(comparison.send?.changes ?? [], 'queued');
+    }
+    return true;
+  }
+
+  /** A refusal of several changes may be about one of them: each is sent by itself, under a new key. */
+  async #afterRefusal(
+    changes: readonly Change[],
+    { status, patch }: Extract<Delivered, { kind: 'refused' }>,
+  ): Promise<void> {
+    const { queue } = this.context;
+    const refused = queue.still(changes, 'sending');
+    if (refused.length <= 1) {
+      queue.move(refused, status, patch);
+      return;
+    }
+    // The API may not have released the old key.
+    for (const change of queue.move(refused, 'queued', unsentPatch)) await this.#sendUnlessInDoubt([change]);
+  }
+
+  /** Sends further changes of an entity, unless an earlier one of this push is in doubt: they wait for that. */
+  async #sendUnlessInDoubt(changes: readonly Change[]): Promise<void> {
+    const isOfSame = (one: Change) => changes.some((change) => entityKey(change) === entityKey(one));
+    if (!this.context.queue.withStatus('sending').some(isOfSame)) await this.#sendEntity(changes);
   }
 
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
-    const { queue } = this.context;
-    for (const changes of queuedById(queue.all(), entityType).values()) {
+    for (const changes of this.#queuedById(entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
           .find(({ wanted }) => Object.keys(change.wanted).every((name) => name in wanted));
-        if (later) queue.move([change], 'superseded', { supersededBy: later.id });
+        if (later) this.context.queue.move([change], 'superseded', { supersededBy: later.id });
       });
     }
   }
@@ -121,13 +174,9 @@ export class Sender {
   /** What was queued while an earlier change of the same person was being sent could not know what that one would set. */
   #baseOnOwn(entityType: EntityType): void {
     const { queue } = this.context;
-    const done = groupBy(
-      queue.all().filter(({ status }) => status === 'applied'),
-      entityKey,
-    );
-    for (const change of [...queuedById(queue.all(), entityType).values()].flat()) {
+    for (const change of [...this.#queuedById(entityType).values()].flat()) {
       if (change.baseFrom === 'file') continue;
-      const own = (done.get(entityKey(change)) ?? []).filter(
+      const own = (this.#applied.get(entityKey(change)) ?? []).filter(
         ({ requestedBy, settledAt }) =>
           isSamePerson(requestedBy, change.requestedBy) && (settledAt ?? '') >= change.queuedAt,
       );
@@ -138,79 +187,28 @@ export class Sender {
     }
   }
 
-  /** Changes that were to be sent and are back in the queue, unless they or their endpoint must wait for the next push. */
-  #unsent(entityType: EntityType, comparisons: readonly Comparison[]): Map<string, Change[]> {
-    const { queue, circuitBreaker } = this.context;
-    if (circuitBreaker.isOpen(updateEndpoint[entityType])) return new Map();
-    const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
-      const queued = queue.still(send?.changes ?? [], 'queued');
-      return [entityId, queued.filter(({ id }) => !this.#waiting.has(id))];
-    });
-    return new Map(left.filter(([, changes]) => changes.length > 0));
+  #queuedById(entityType: EntityType): Map<string, Change[]> {
+    const all = queuedById(this.context.queue.all(), entityType);
+    return new Map([...all].filter(([, changes]) => changes.some(this.isMeant)));
   }
 
-  async #compareAll(entityType: EntityType, queued: ReadonlyMap<string, Change[]>): Promise<Comparison[]> {
-    const { notes, queue } = this.context;
-    const { comparisons, remotes, unread } = await compareQueued(this.context, entityType, queued);
-    for (const [id, why] of unread) {
-      const error = `It could not be compared with the API: ${why}`;
-      queue.update(queued.get(id) ?? [], { errorCode: 'not_read', error });
-    }
-    for (const { entityId, decided } of comparisons) {
-      for (const { change, status, patch } of decided) queue.move([change], status, patch);
-      // A new sheet, made to decide the conflict, needs the values of today.
-      const isInConflict = decided.some(({ status }) => status === 'conflict');
-      if (isInConflict && remotes.get(entityId)?.listed) await refresh(this.context, entityType, [entityId]);
-    }
-    if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
-    return comparisons;
-  }
-
-  /**
-   * Sends one topic, or several companies in one request. The API may refuse it for one of them without saying which: then each
-   * half is sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
-   */
-  async #sendTogether(comparisons: readonly Comparison[], turn: Turn): Promise<void> {
-    const { queue, stop } = this.context;
-    const delivery = deliveryOf(comparisons);
-    if (!delivery) return;
-    stop.throwIfAborted();
+  /** Stores body, key and what the API had, then sends; undefined when there is nothing to send. */
+  async #storeAndSend(comparison: Comparison, isCurrent: () => boolean): Promise<Delivered | undefined> {
+    const { queue, clock } = this.context;
+    const delivery = deliveryOf(comparison);
+    if (!delivery) return undefined;
     // Sent with what is read after the outage instead.
-    if (!turn.isCurrent()) return;
-    const delivered = await this.#storeAndSend(delivery, comparisons, turn.isCurrent);
-    if (delivered.kind === 'unsent') return;
-    turn.refusals = delivered.kind === 'resolved' ? 0 : turn.refusals + 1;
-    if (delivered.kind !== 'split') return turn.progress(comparisons.length);
-    if (turn.refusals > maxRefusals) {
-      failRejected(this.context, queue.still(delivery.changes, 'queued'), delivered.error);
-      return turn.progress(comparisons.length);
-    }
-    // Under their new keys: the API may not have released the old one.
-    const requeued = comparisons.flatMap((one) => withQueuedChanges(one, queue));
-    turn.progress(comparisons.length - requeued.length);
-    for (const half of portions(requeued, Math.ceil(requeued.length / 2)))
-      await this.#sendTogether(half, turn);
-  }
-
-  /** Stores body, key and what the API had, then sends. Changes of an endpoint that is broken stay in the queue. */
-  async #storeAndSend(
-    delivery: Delivery,
-    comparisons: readonly Comparison[],
-    isCurrent: () => boolean,
-  ): Promise<Delivered> {
-    const { circuitBreaker, queue, clock } = this.context;
+    if (!isCurrent()) return { kind: 'unsent' };
     const { key: idempotencyKey, body } = delivery;
-    const endpoint = updateEndpoint[delivery.entityType];
-    if (circuitBreaker.isOpen(endpoint)) {
-      queue.update(delivery.changes, { errorCode: 'not_sent', error: `Not sent: ${brokenText(endpoint)}` });
-      return { kind: 'unsent' };
-    }
-    const remotes = new Map(comparisons.map(({ entityId, remote }) => [entityId, remote]));
     const sentAt = iso(clock.now());
-    const changes = queue.move(delivery.changes, 'sending', ({ wanted, entityId }) => ({
-      ...{ idempotencyKey, body, firstSentAt: sentAt, sentAt },
-      remoteBefore: beforeSending(remotes.get(entityId) ?? {}, wanted),
-      ...{ error: null, errorCode: null },
+    const changes = queue.move(delivery.changes, 'sending', ({ wanted }) => ({
+      idempotencyKey,
+      body,
+      firstSentAt: sentAt,
+      sentAt,
+      remoteBefore: beforeSending(comparison.remote, wanted),
+      error: null,
+      errorCode: null,
     }));
     return this.#send({ ...delivery, changes }, isCurrent);
   }
@@ -223,7 +221,6 @@ export class Sender {
       try {
         const delivered = await deliver(this.context, delivery, isCurrent, sent);
         if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
-        if (delivered.kind === 'waiting') for (const { id } of delivery.changes) this.#waiting.add(id);
         return delivered;
       } catch (error) {
         const isRefused = error instanceof RefusedError;
@@ -245,58 +242,64 @@ export class Sender {
   }
 }
 
-/** What requests have in common that are sent because of one reading. */
-interface Turn {
-  /** Whether what was read still counts. */
-  readonly isCurrent: () => boolean;
-  /** Told how many topics or companies are done. */
-  readonly progress: (decided: number) => void;
-  /** How many requests were refused one after the other. */
-  refusals: number;
-}
-
-/** After so many refused requests in a row, the API refuses whatever is in them; to halve 1,000 companies takes 10. */
-const maxRefusals = 12;
-
-/** The same comparison with its changes as the queue has them now; none when they are settled. */
-function withQueuedChanges(comparison: Comparison, queue: Queue): Comparison[] {
-  const { send } = comparison;
-  const changes = queue.still(send?.changes ?? [], 'queued');
-  if (!send || changes.length < send.changes.length) return [];
-  return [{ ...comparison, send: { ...send, changes } }];
-}
-
-/** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
+/** Queued changes by their entity, oldest first; those of an entity with a change in `sending` wait for that one. */
 export function queuedById(all: readonly Change[], entityType: EntityType): Map<string, Change[]> {
   const ofType = all.filter((one) => one.entityType === entityType);
   const byId = groupBy(ofType.filter(isOpen), ({ entityId }) => entityId);
   return new Map([...byId].filter(([, changes]) => changes.every(({ status }) => status === 'queued')));
 }
 
-/**
- * Compares queued changes, by their topic or company, with what the API has now; changes nothing. `unread` says why some
- * could not be compared.
- */
-export async function compareQueued(
-  context: ReadContext & Pick<PushContext, 'clock' | 'onConflict'>,
-  entityType: EntityType,
-  queued: ReadonlyMap<string, readonly Change[]>,
-) {
-  const { remotes, unread } = await readRemotes(context, entityType, queued);
-  const comparisons: Comparison[] = [];
-  for (const [id, changes] of queued) {
-    const remote = remotes.get(id);
-    if (!remote) continue;
-    const conflicts = remote.values ? await restoredConflicts(context, changes, remote.values) : [];
-    comparisons.push(compare({ entityType, entityId: id }, changes, remote, context.onConflict, conflicts));
+/** Changes in the order of the queue, in sets that can be sent in one request: in none, two want different values for a field. */
+function roundsOf(changes: readonly Change[]): Change[][] {
+  const rounds: Change[][] = [];
+  for (const change of changes) {
+    const isCompatible = (one: Change) =>
+      Object.keys(change.wanted).every(
+        (name) => !(name in one.wanted) || isSame(one.wanted[name], change.wanted[name]),
+      );
+    const last = rounds.at(-1);
+    if (last?.every(isCompatible)) last.push(change);
+    else rounds.push([change]);
   }
-  return { comparisons, remotes, unread };
+  return rounds;
 }
 
 /**
- * What was read is sent within this time after the last of it, or read again: a colleague's change in between would be
- * overwritten. Less would read every entity of a large sheet twice at 120 requests a minute.
+ * Compares queued changes of one entity with what the API has now; changes none of them. Reads it unless it is `known`. `applied`:
+ * earlier changes of it.
  */
+export async function readAndCompare(
+  context: ReadContext & Pick<PushContext, 'onConflict'>,
+  changes: readonly Change[],
+  known?: Remote,
+  applied: readonly Change[] = [],
+): Promise<Comparison | { readonly problem: Problem }> {
+  const [first] = changes as [Change, ...Change[]];
+  const read = known ?? (await readEntity(context, first));
+  if ('problem' in read) return read;
+  const { entityType, entityId } = first;
+  return compare({ entityType, entityId }, changes, read, context.onConflict, isContradictedBy(applied));
+}
+
+/** For so long after we set a value, a server may still answer with the one from before. */
+const maxLagMs = 3_600_000;
+
+/**
+ * Whether our own last change set another value than this one wants, although that seems to be there already. What is read of a
+ * company has no time of its last change: the server that answered may lag behind, or a colleague has set it. Sending it is right
+ * in both cases.
+ */
+function isContradictedBy(applied: readonly Change[]): (change: Change) => boolean {
+  return ({ entityType, wanted, queuedAt }) =>
+    entityType === 'company' &&
+    Object.keys(wanted).some((name) => {
+      const last = applied.findLast((one) => name in one.wanted);
+      const isRecent = Date.parse(queuedAt) - Date.parse(last?.settledAt ?? '') < maxLagMs;
+      return last !== undefined && isRecent && !isAlike(last.wanted[name], wanted[name]);
+    });
+}
+
+/** What was read is sent within this time, or read again: a colleague's change in between would be overwritten. */
 const remoteFreshMs = 150_000;
 
 /** Whether that time is not over. A slot of the budget comes free within a window: what waits for one may be sent. */
@@ -315,7 +318,7 @@ export class AttemptLog {
   /** Runs `work`; attempts at the delivery's path belong to the delivery meanwhile. `sent` says what became of them so far. */
   async during<T>(delivery: Delivery, work: (sent: Sent) => Promise<T>): Promise<T> {
     const entry = { delivery, made: 0, inDoubt: delivery.again, accepted: false };
-    const path = pathOf(delivery);
+    const path = kinds[delivery.entityType].write.path(delivery.entityId);
     this.#inFlight.set(path, entry);
     try {
       return await work(entry);
@@ -325,18 +328,23 @@ export class AttemptLog {
   }
 
   record(attempt: Attempt): void {
-    if (attempt.method !== 'PATCH') return;
-    const entry = this.#inFlight.get(attempt.path);
+    const entry = attempt.method === 'GET' ? undefined : this.#inFlight.get(attempt.path);
     if (!entry) return;
     entry.made += 1;
     if (attempt.errorKind === undefined) entry.accepted = true;
     else if (mayBeApplied(attempt.errorKind)) entry.inDoubt = true;
     for (const { id } of entry.delivery.changes) {
       this.#rows.push({
-        ...{ changeId: id, at: attempt.startedAt.toISOString(), attempt: entry.made },
-        ...{ idempotencyKey: entry.delivery.key, method: attempt.method, path: attempt.path },
-        ...{ status: attempt.status ?? null, errorCode: attempt.errorKind ?? null },
-        ...{ requestId: attempt.requestId ?? null, ms: attempt.ms },
+        changeId: id,
+        at: attempt.startedAt.toISOString(),
+        attempt: entry.made,
+        idempotencyKey: entry.delivery.key,
+        method: attempt.method,
+        path: attempt.path,
+        status: attempt.status ?? null,
+        errorCode: attempt.errorKind ?? null,
+        requestId: attempt.requestId ?? null,
+        ms: attempt.ms,
       });
     }
   }
@@ -356,7 +364,7 @@ export function unansweredDeliveries(all: readonly Change[]): Delivery[] {
   const sent = all.filter(({ status }) => status === 'sending');
   const byKey = groupBy(sent, ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
-    const [first] = changes;
-    return first?.body ? { entityType: first.entityType, key, body: first.body, changes, again: true } : [];
+    const [{ entityType, entityId, body }] = changes;
+    return body === null ? [] : [{ entityType, entityId, key, body, changes, again: true }];
   });
 }

@@ -6,7 +6,7 @@ import { archivedReason, type EntityType, type Reference, type Value, type Value
 /** The live warehouse or the published file. */
 export type Store = Pick<Warehouse, 'all'>;
 
-/** A topic or company as the warehouse has it: its values, and what happened to it. */
+/** A topic, company or person as the warehouse has it: its values, and what happened to it. */
 export interface StoredEntity {
   readonly id: string;
   /** The title of a topic or the name of a company; null when it is unknown. */
@@ -40,6 +40,7 @@ interface Row extends Pick<StoredEntity, 'id' | 'title' | 'syncedAt'> {
 const queries: Readonly<Record<EntityType, string>> = {
   topic: sqlFile('push/topics'),
   company: sqlFile('push/companies'),
+  person: sqlFile('push/people'),
 };
 
 /** More merges in a row than this are two that name each other. */
@@ -65,7 +66,7 @@ export async function storedEntities(
 /** What the warehouse has of those that were looked up. */
 export type StoredOf = (reference: Reference) => StoredEntity | undefined;
 
-/** The same for topics and companies. Without a store nothing is known. */
+/** The same for entities of every type. Without a store nothing is known. */
 export async function storedEntitiesOf(
   store: Store | null,
   references: readonly Reference[],

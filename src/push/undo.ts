@@ -1,24 +1,30 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
-import { valueText } from '../base/units.js';
 import {
   archivedReason,
   type Change,
   entityKey,
   type Field,
-  fieldsOf,
   groupOf,
   isOpen,
+  kinds,
   shareGroup,
   type Value,
   type Values,
 } from './change.js';
-import { isSame, unlike } from './compare.js';
+import { isSame } from './compare.js';
+import { replacedValues } from './facts.js';
 import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
 import { storedEntitiesOf } from './stored.js';
+
+/**
+ * An undo is a change like any other: its base is what was applied, and it wants what was there before. Where something else is
+ * there by now, comparing finds the conflict.
+ */
 
 export interface UndoOptions {
   /** The person who asks; null when nobody was named. */
@@ -38,19 +44,18 @@ export interface UndoReport extends Pick<Change, 'importId' | 'requestedBy' | 'r
   readonly kept: readonly KeptField[];
   readonly notUndone: readonly (NotUndone & { readonly title: string | null })[];
   readonly preview: Totals;
-  readonly notes: readonly string[];
   /** 3 when a change could not be undone or only in part, otherwise 0; also when it is undone already. */
   readonly exitCode: 0 | 3;
 }
 
 /** What an undo would do; nothing is queued yet. */
 export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
-  readonly newChanges: readonly Reversal[];
+  readonly newChanges: readonly NewChange[];
 }
 
 /**
- * Finds the changes that are named (each by its id, by its import or by its file) and plans their reverse. Writes
- * nothing. Throws a UsageError when a name fits nothing.
+ * Finds the changes that are named (each by its id, by its import, or by its file) and plans their reverse. Writes nothing.
+ * Throws a UsageError when a name fits nothing, or several imports.
  */
 export async function prepareUndo(
   { store, queue, settings }: ImportParts,
@@ -58,80 +63,91 @@ export async function prepareUndo(
   { requestedBy, requestedReason = null, importId = randomUUID() }: UndoOptions,
 ): Promise<PreparedUndo> {
   const all = queue.all();
-  const { selected, notes } = select(all, names);
+  const selected = select(all, names);
   const storedOf = await storedEntitiesOf(store, selected);
-  const plan = planUndo(all, selected, (change) => {
-    const { blockedReason = null, survivor = null, gone = null } = storedOf(change) ?? {};
-    // Not that the survivor should be changed instead.
-    return blockedReason && `the ${change.entityType} ${survivor ? gone : blockedReason}`;
+  const replaced = await replacedValues(store, selected);
+  const plan = planUndo(all, selected, {
+    blockedReason: (change) => {
+      const { blockedReason = null, survivor = null, gone = null } = storedOf(change) ?? {};
+      // Not that the survivor should be changed instead.
+      return blockedReason && `the ${change.entityType} ${survivor ? gone : blockedReason}`;
+    },
+    previous: (change, name) => {
+      const unseen = replaced(change).find(({ field }) => field === name);
+      return unseen ? unseen.value : previousIn(change, name);
+    },
   });
-  const { newChanges, kept } = plan;
+  const origin = { importId, requestedBy, requestedReason, sourceHash: null };
+  const newChanges = plan.reversals.map((reversal) => ({ ...reversal, ...origin }));
   const hasTopics = newChanges.some(({ entityType }) => entityType === 'topic');
   const { changes: shown, totals } = await previewOf({ store, settings }, newChanges, storedOf, hasTopics);
-  const changes = shown.map((change, at) => ({ ...change, undoes: newChanges[at]?.undoes ?? [] }));
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
-  const isPartial = kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
+  const isPartial = plan.kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
   return {
-    ...{ importId, requestedBy, requestedReason, changes, notes, newChanges, kept, notUndone },
-    ...{ exitCode: isPartial ? 3 : 0, preview: totals },
+    importId,
+    requestedBy,
+    requestedReason,
+    changes: shown.map((change, at) => ({ ...change, undoes: newChanges[at]?.undoes ?? [] })),
+    newChanges,
+    kept: plan.kept,
+    notUndone,
+    preview: totals,
+    exitCode: isPartial ? 3 : 0,
   };
 }
 
 /** Queues the reverse changes as one import of their own, which can be undone like any other. */
-export function enqueueUndo(queue: Pick<Queue, 'add'>, prepared: PreparedUndo): UndoReport {
-  const { importId, requestedBy, requestedReason, newChanges } = prepared;
-  const origin = { importId, requestedBy, requestedReason, sourceHash: null };
-  const added = queue.add(newChanges.map((reversal) => ({ ...reversal, ...origin })));
-  const report = reportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
+export function enqueueUndo(queue: Pick<Queue, 'add' | 'all'>, prepared: PreparedUndo): UndoReport {
+  // After a kill, it is confirmed again.
+  const done = new Set(
+    queue.all().flatMap((one) => (one.importId === prepared.importId ? [entityKey(one)] : [])),
+  );
+  const added = queue.add(prepared.newChanges.filter((one) => !done.has(entityKey(one))));
+  const report = undoReportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
   return { ...report, queued: added.map(({ id }) => id) };
 }
 
 /** The report of an undo that queues nothing: a dry run, or the user answered no. */
-export function reportOf(prepared: PreparedUndo, outcome: UndoReport['outcome']): UndoReport {
+export function undoReportOf(prepared: PreparedUndo, outcome: UndoReport['outcome']): UndoReport {
   const { newChanges: _, ...report } = prepared;
   return { ...report, outcome, queued: [] };
 }
 
-function select(
-  all: readonly Change[],
-  names: readonly string[],
-): { selected: readonly Change[]; notes: string[] } {
-  const selected = new Map<string, Change>();
-  const notes: string[] = [];
-  const unknown: string[] = [];
-  for (const name of names) {
+function select(all: readonly Change[], names: readonly string[]): Change[] {
+  const problems: { setting: string; problem: string }[] = [];
+  const selected = names.flatMap((name) => {
     const byId = all.filter(({ id, importId }) => id === name || importId === name);
-    const found = byId.length > 0 ? byId : lastImportOf(all, basename(name), notes);
-    if (found.length === 0) unknown.push(name);
-    for (const change of found) selected.set(change.id, change);
-  }
-  if (unknown.length > 0) {
-    const problems = unknown.map((name) => ({
-      setting: name,
-      problem: 'no change and no import has this id, and no change comes from a file of this name',
-    }));
-    throw new UsageError('Cannot tell what to undo.', problems, {
-      hint: 'signalhouse changes list shows every change with its id and its file.',
-    });
-  }
-  return { selected: [...selected.values()], notes };
+    const found = byId.length > 0 ? byId : changesOfFile(all, name);
+    if (typeof found !== 'string') return found;
+    problems.push({ setting: name, problem: found });
+    return [];
+  });
+  if (problems.length === 0) return [...new Set(selected)];
+  throw new UsageError('Cannot tell what to undo.', problems, {
+    hint: 'signalhouse changes list shows every change with its id and its file.',
+  });
 }
 
-/** A file that was imported several times means its last import: what an earlier one did may be wanted. */
-function lastImportOf(all: readonly Change[], source: string, notes: string[]): readonly Change[] {
-  const imports = groupBy(
-    all.filter((change) => change.source === source),
+/** The changes of a file, by its bytes; by its name where the file is not there, and one import alone has it. Otherwise why none. */
+function changesOfFile(all: readonly Change[], path: string): Change[] | string {
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const hash = isFile ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
+  const same = all.filter(({ sourceHash }) => hash !== null && sourceHash === hash);
+  if (same.length > 0) return same;
+  const named = groupBy(
+    all.filter(({ source, undoes }) => source === basename(path) && undoes.length === 0),
     ({ importId }) => importId,
   );
-  const last = [...imports.keys()].at(-1);
-  const earlier = [...imports].filter(([id]) => id !== last);
-  if (earlier.length > 0) {
-    const shown = earlier.slice(-3).map(([id, changes]) => `${id} of ${changes[0]?.queuedAt.slice(0, 10)}`);
-    notes.push(
-      `${source} was imported ${imports.size} times; this undoes the last import. To undo an earlier one, pass its id: ${shown.join(', ')}.`,
-    );
-  }
-  return imports.get(last ?? '') ?? [];
+  const [only] = named.values();
+  if (only && named.size === 1 && !isFile) return only;
+  const imports = [...named].slice(-5).map(([id, [change]]) => {
+    const by = change.requestedBy === null ? '' : ` by ${change.requestedBy}`;
+    return `${id} of ${change.queuedAt.slice(0, 16).replace('T', ' ')}${by}`;
+  });
+  if (imports.length === 0)
+    return 'no change and no import has this id, and no change comes from such a file';
+  const why = isFile ? 'no import had this content' : 'several imports had a file of this name';
+  return `${why}: pass the id of the import that you mean (${imports.join('; ')})`;
 }
 
 interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
@@ -148,170 +164,82 @@ interface KeptField {
 }
 
 /** What an undo queues; the caller adds who wants it and when. */
-type Reversal = Omit<NewChange, 'importId' | 'requestedBy' | 'requestedReason' | 'sourceHash'> &
-  Pick<Change, 'undoes'>;
+type Reversal = Omit<NewChange, 'importId' | 'requestedBy' | 'requestedReason' | 'sourceHash'>;
 
-interface UndoPlan {
-  readonly newChanges: readonly Reversal[];
-  readonly kept: readonly KeptField[];
-  readonly notUndone: readonly NotUndone[];
+interface Known {
+  /** Why an entity cannot be changed any more; null when it can. */
+  blockedReason(change: Change): string | null;
+  /** What the API had in a field before a change; undefined when that is not known. */
+  previous(change: Change, name: string): Value | undefined;
 }
 
-/**
- * Plans the reverse of the selected changes: `base` is what they applied, `wanted` what the API had before. A push
- * compares and delivers a reversal like any other change. An undo that was undone again (a redo) stands for the change
- * itself. `blockedReason` says why a topic or company cannot be changed any more; null when it can.
- */
-export function planUndo(
-  all: readonly Change[],
-  selected: readonly Change[],
-  blockedReason: (change: Change) => string | null,
-): UndoPlan {
-  const history = new History(all);
+/** Plans the reverse of the selected changes. Those of one entity that share fields are undone together. */
+export function planUndo(all: readonly Change[], selected: readonly Change[], known: Known) {
+  const undos = undosOf(all);
   const notUndone: NotUndone[] = [];
-  const refuse = (change: Change, kind: NotUndone['kind'], reason: string) => {
-    const { id, entityType, entityId, status } = change;
+  const refuse = ({ id, entityType, entityId, status }: Change, kind: NotUndone['kind'], reason: string) =>
     notUndone.push({ id, entityType, entityId, status, kind, reason });
-  };
-  const candidates = new Map<string, Change>();
-  for (const change of selected) {
-    const found = history.inEffect(change);
-    if ('reason' in found) refuse(change, found.kind, found.reason);
-    else candidates.set(found.id, found);
-  }
-  const newChanges: Reversal[] = [];
+  const ofEntity = groupBy(all, entityKey);
+  const together = new Set(selected);
+  const possible = selected.filter((change) => {
+    const others = (ofEntity.get(entityKey(change)) ?? []).filter(
+      (one) => one.id !== change.id && !together.has(one) && shareGroup(one.wanted, change.wanted),
+    );
+    const refusal = refusalOf(change, undos(change.id), known) ?? obstacleOf(change, others, undos);
+    if (refusal) refuse(change, refusal.kind, refusal.reason);
+    return refusal === null;
+  });
+  const reversals: Reversal[] = [];
   const kept: KeptField[] = [];
-  for (const ofEntity of groupBy(candidates.values(), entityKey).values()) {
-    const open = new Set(ofEntity);
-    // A change that cannot be undone may be what another one would have to wait for.
-    for (let isSettled = false; !isSettled; ) {
-      isSettled = true;
-      for (const change of [...open]) {
-        const reason = blockedReason(change) ?? history.obstacle(change, open);
-        if (reason === null) continue;
-        refuse(change, 'blocked', reason);
-        open.delete(change);
-        isSettled = false;
-      }
-    }
-    for (const together of connected([...open].sort(byApplication))) {
-      const reverse = reverseOf(together);
-      const [first] = together as [Change];
-      const last = together.at(-1) as Change;
-      const ids = together.map(({ id }) => id);
-      if (Object.keys(reverse.wanted).length === 0) {
-        const reasons = reverse.kept.map(({ field, reason }) => `${field} ${reason}`).join('; ');
-        for (const change of together)
-          refuse(change, reasons === '' ? 'nothing' : 'blocked', reasons || 'it changed nothing in the API');
-        continue;
-      }
+  for (const undone of groupBy(possible, entityKey).values()) {
+    const applied = [...undone].sort(byApplication);
+    const [first] = applied as [Change];
+    const last = applied.at(-1) as Change;
+    const reverse = reverseOf(applied, known);
+    const ids = applied.map(({ id }) => id);
+    if (Object.keys(reverse.wanted).length > 0) {
       kept.push(...reverse.kept.map((one) => ({ ids, ...one })));
-      const { entityType, entityId, sourceRow } = last;
-      newChanges.push({
-        ...{ entityType, entityId, wanted: reverse.wanted, base: reverse.base },
-        ...{ baseFrom: 'warehouse', baseAt: last.settledAt },
-        ...{ source: sourceOf(first.source), sourceRow, undoes: ids },
+      const { entityType, entityId, sourceRow, settledAt: baseAt } = last;
+      const { wanted, base } = reverse;
+      const source = sourceOf(first.source);
+      reversals.push({
+        entityType,
+        entityId,
+        wanted,
+        base,
+        baseFrom: 'warehouse',
+        baseAt,
+        source,
+        sourceRow,
+        undoes: ids,
       });
+      continue;
     }
+    const reasons = reverse.kept.map(({ field, reason }) => `${field} ${reason}`).join('; ');
+    for (const change of applied)
+      refuse(change, reasons === '' ? 'nothing' : 'blocked', reasons || 'it changed nothing in the API');
   }
-  return { newChanges, kept, notUndone };
+  return { reversals, kept, notUndone };
 }
 
 /** The latest undo of each change that is undone: the id of the one that is applied. */
 export function undoneBy(all: readonly Change[]): (id: string) => string | null {
-  const history = new History(all);
-  return (id) => history.undoOf(id)?.id ?? null;
+  const undos = undosOf(all);
+  return (id) => undos(id).find(isDone)?.id ?? null;
 }
 
-/** What became of changes: which are undone, and which came after which. */
-class History {
-  readonly #undos: ReadonlyMap<string, readonly Change[]>;
-  readonly #byEntity: ReadonlyMap<string, readonly Change[]>;
-
-  constructor(all: readonly Change[]) {
-    const pairs = all.flatMap((change) => change.undoes.map((undone) => ({ undone, change })));
-    const grouped = groupBy(pairs, ({ undone }) => undone);
-    this.#undos = new Map([...grouped].map(([id, found]) => [id, found.map(({ change }) => change)]));
-    this.#byEntity = groupBy(all, entityKey);
-  }
-
-  /** The applied change that undid this one and is not undone itself. */
-  undoOf(id: string): Change | undefined {
-    return this.#undos.get(id)?.findLast((undo) => isDone(undo) && this.undoOf(undo.id) === undefined);
-  }
-
-  /** The change whose values are in effect for a selected one: itself, or its redo. Otherwise why there is none. */
-  inEffect(change: Change): Change | Pick<NotUndone, 'kind' | 'reason'> {
-    const refusal = refusalOf(change);
-    if (refusal) return refusal;
-    const undo = this.#undos.get(change.id)?.findLast(({ status }) => !isDropped(status));
-    if (!undo) return change;
-    const { id, status } = undo;
-    if (isOpen(undo))
-      return { kind: 'undone', reason: `its undo ${id} is ${status}: signalhouse push sends it` };
-    if (!isDone(undo)) {
-      const next = `signalhouse changes retry ${id}${status === 'conflict' ? ' --overwrite' : ''}`;
-      return { kind: 'blocked', reason: `its undo ${id} is ${status}: run ${next}, or cancel it` };
-    }
-    const again = this.#undos.get(id)?.findLast((one) => !isDropped(one.status));
-    if (!again || again.status === 'conflict' || again.status === 'failed')
-      return { kind: 'undone', reason: `it is undone already (change ${id})` };
-    return this.inEffect(again);
-  }
-
-  /** Why a change cannot be undone now: another change of the same fields, which is not undone with it. */
-  obstacle(change: Change, together: ReadonlySet<Change>): string | null {
-    const others = (this.#byEntity.get(entityKey(change)) ?? []).filter(
-      (one) => one.id !== change.id && shareGroup(one.wanted, change.wanted),
-    );
-    const open = others.find(isOpen);
-    if (open) {
-      const next = open.status === 'queued' ? 'cancel it, or push it' : 'push it';
-      return `change ${open.id} of the same field is ${open.status}: ${next} first`;
-    }
-    const later = others.filter(
-      (one) =>
-        one.status === 'applied' && byApplication(change, one) < 0 && this.undoOf(one.id) === undefined,
-    );
-    // An undo that put the value of this change back decides nothing; another change to the same value is a later decision.
-    const isPutBack = (one: Change) =>
-      one.undoes.length > 0 && agrees(one, change, (name) => one.wanted[name]);
-    const stranger = later.find((one) => !together.has(one) && !isPutBack(one));
-    if (stranger)
-      return `change ${stranger.id} set the same field later: undo that one first, or both together`;
-    const [next] = later.filter((one) => together.has(one)).sort(byApplication);
-    // The later change has to find in the API what the earlier one had set.
-    if (next && !agrees(next, change, (name) => previous(next, name))) {
-      return `somebody else changed the same field between it and change ${next.id}: undo ${next.id} alone`;
-    }
-    return null;
-  }
-}
-
-function refusalOf(change: Change): Pick<NotUndone, 'kind' | 'reason'> | null {
-  const { status, base } = change;
-  if (status === 'applied') return null;
-  if (status === 'queued')
-    return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
-  if (status === 'sending') {
-    const reason = 'its request may have been sent: run signalhouse push to settle it, then undo it';
-    return { kind: 'blocked', reason };
-  }
-  const part = madePart(change).map((name) => `${name}, which was ${valueText(base[name])}`);
-  if (part.length > 0) {
-    const reason = `it ended as ${status}, and the API has a part of it (${part.join('; ')}): set that back in a new sheet`;
-    return { kind: 'blocked', reason };
-  }
-  const why = status === 'unchanged' ? 'the API already had its values' : `it was not applied (${status})`;
-  return { kind: 'nothing', reason: `${why}: there is nothing to undo` };
-}
-
-/** The fields that a read after the request showed as wanted, of a change that ended otherwise for the others. */
-function madePart({ status, wanted, base, remoteBefore, remoteAfter, firstSentAt }: Change): string[] {
-  // A conflict stores what was read then in the place of what was there before.
-  const [before, after] = status === 'conflict' ? [base, remoteBefore] : [remoteBefore, remoteAfter];
-  if (firstSentAt === null || before === null || after === null) return [];
-  return unlike(before, wanted).filter((name) => name in wanted && isSame(after[name], wanted[name]));
+/** The undos of a change that are open, or done and not undone themselves; the latest first. */
+function undosOf(all: readonly Change[]): (id: string) => Change[] {
+  const undos = groupBy(
+    all.flatMap((change) => change.undoes.map((undone) => ({ undone, change }))),
+    ({ undone }) => undone,
+  );
+  const inEffect = (id: string): Change[] =>
+    (undos.get(id) ?? [])
+      .map(({ change }) => change)
+      .filter((undo) => isOpen(undo) || (isDone(undo) && !inEffect(undo.id).some(isDone)))
+      .reverse();
+  return inEffect;
 }
 
 /** Whether the API has the values of an undo. */
@@ -319,9 +247,59 @@ function isDone({ status }: Change): boolean {
   return status === 'applied' || status === 'unchanged';
 }
 
-/** An undo that never happens: the change can be undone again. */
-function isDropped(status: Change['status']): boolean {
-  return status === 'cancelled' || status === 'superseded';
+function refusalOf(
+  change: Change,
+  [undo]: readonly Change[],
+  known: Known,
+): Pick<NotUndone, 'kind' | 'reason'> | null {
+  const { entityType, status, firstSentAt } = change;
+  if (entityType === 'person') return { kind: 'blocked', reason: 'merging people cannot be undone' };
+  if (status === 'queued')
+    return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
+  if (status === 'sending') {
+    const reason = 'its request may have been sent: run signalhouse push to settle it, then undo it';
+    return { kind: 'blocked', reason };
+  }
+  if (status !== 'applied' && firstSentAt !== null && (status === 'failed' || status === 'conflict')) {
+    const reason = `it ended as ${status} after it was sent: its error says what the API has; set that back in a new sheet`;
+    return { kind: 'blocked', reason };
+  }
+  if (status !== 'applied') {
+    const why = status === 'unchanged' ? 'the API already had its values' : `it was not applied (${status})`;
+    return { kind: 'nothing', reason: `${why}: there is nothing to undo` };
+  }
+  if (undo) {
+    const next = isOpen(undo) ? `its undo ${undo.id} is ${undo.status}: signalhouse push sends it` : null;
+    return { kind: 'undone', reason: next ?? `it is undone already (change ${undo.id})` };
+  }
+  const blocked = known.blockedReason(change);
+  return blocked === null ? null : { kind: 'blocked', reason: blocked };
+}
+
+/** Another change of the same fields that would be taken back as well, or has to be settled first; null when there is none. */
+function obstacleOf(
+  change: Change,
+  others: readonly Change[],
+  undos: (id: string) => readonly Change[],
+): Pick<NotUndone, 'kind' | 'reason'> | null {
+  const open = others.find(isOpen);
+  if (open) {
+    const next = open.status === 'queued' ? 'cancel it, or push it' : 'push it';
+    return {
+      kind: 'blocked',
+      reason: `change ${open.id} of the same field is ${open.status}: ${next} first`,
+    };
+  }
+  const later = others.find(
+    (one) =>
+      one.status === 'applied' &&
+      one.undoes.length === 0 &&
+      byApplication(change, one) < 0 &&
+      !undos(one.id).some(isDone),
+  );
+  if (!later) return null;
+  const reason = `change ${later.id} set the same field later: undo that one first, or both together`;
+  return { kind: 'blocked', reason };
 }
 
 /** In the order in which the API applied them. */
@@ -330,26 +308,8 @@ function byApplication(one: Change, other: Change): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Whether the values in the fields that both changes set, as `found` gives them in the later one, are those of the earlier. */
-function agrees(later: Change, earlier: Change, found: (name: string) => Value | undefined): boolean {
-  return Object.keys(later.wanted).every(
-    (name) => !(name in earlier.wanted) || isSame(found(name), earlier.wanted[name]),
-  );
-}
-
-/** Changes of one entity in sets that share fields, each in the order in which they were applied. */
-function connected(changes: readonly Change[]): Change[][] {
-  let sets: Change[][] = [];
-  for (const change of changes) {
-    const isTouching = (set: readonly Change[]) => set.some((one) => shareGroup(one.wanted, change.wanted));
-    const touching = [...sets.filter(isTouching).flat(), change];
-    sets = [...sets.filter((set) => !isTouching(set)), touching.sort(byApplication)];
-  }
-  return sets;
-}
-
-/** What the API had before a change; undefined when that is not known. */
-function previous({ remoteBefore, base }: Change, name: string): Value | undefined {
+/** What the API had before a change, as far as it was read. */
+export function previousIn({ remoteBefore, base }: Change, name: string): Value | undefined {
   return remoteBefore !== null && name in remoteBefore ? remoteBefore[name] : base[name];
 }
 
@@ -360,7 +320,7 @@ interface Reverse {
 }
 
 /** The reverse of changes of one entity that were applied one after the other. */
-function reverseOf(changes: readonly Change[]): Reverse {
+function reverseOf(changes: readonly Change[], known: Known): Reverse {
   const entityType = changes[0]?.entityType ?? 'topic';
   const after: Record<string, Value> = {};
   for (const { wanted } of changes) {
@@ -369,12 +329,12 @@ function reverseOf(changes: readonly Change[]): Reverse {
   }
   const before = (name: string): Value | undefined => {
     const first = changes.find(({ wanted }) => shareGroup(wanted, { [name]: null }));
-    return first && previous(first, name);
+    return first && known.previous(first, name);
   };
   const wanted: Record<string, Value> = {};
   const base: Record<string, Value> = {};
   const kept: Omit<KeptField, 'ids'>[] = [];
-  for (const field of fieldsOf[entityType]) {
+  for (const field of kinds[entityType].fields) {
     const { name } = field;
     const [now, then] = [after[name], before(name)];
     if (now === undefined || groupOf(name) === 'archived' || isSame(now, then)) continue;

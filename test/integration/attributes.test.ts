@@ -63,7 +63,10 @@ test('what a file says of companies is in the views, in sheets and their conditi
   // A company that is forgotten is unknown from then on, whatever the file says; the file is the user's to edit.
   const gone = known.find(({ isOrgCompany }) => !isOrgCompany)?.id ?? '';
   const forgot = await pulling.run(['forget', 'company', gone, '--yes', '--reason', 'asked']);
-  expect([forgot.code, forgot.stdout]).toEqual([0, expect.stringContaining('  attributes/companies.csv: ')]);
+  expect([forgot.code, forgot.stdout]).toEqual([
+    0,
+    expect.stringContaining('inbox/, attributes/ and views/'),
+  ]);
   await read(pulling.dataDir, async ({ rows: of }) => {
     expect(await of(`SELECT 1 FROM attributes.companies WHERE company_id = '${gone}'`)).toEqual([]);
     expect(await of('SELECT count(*)::INTEGER AS n FROM attributes.companies')).toEqual([

@@ -139,6 +139,7 @@ describe('doctor', () => {
     expect(checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([]);
     expect(checks.map(({ name }: { name: string }) => name)).toEqual([
       'settings',
+      'memory',
       'data directory',
       'disk',
       'permissions',

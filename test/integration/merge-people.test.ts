@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PeopleMerge } from '../../src/push/merge-journal.js';
-import type { MergeReport } from '../../src/push/merge-people.js';
+import type { Change } from '../../src/push/change.js';
+import type { MergeReport } from '../../src/push/merges.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { start } from '../support/signalhouse.js';
@@ -44,8 +44,8 @@ const applied = () =>
   Object.fromEntries(
     Object.entries(sandbox.applied()).map(([id, fields]) => [id.replace('person:', ''), fields.mergedInto]),
   );
-const journal = (): PeopleMerge[] => {
-  const path = join(pulling.dataDir, 'merges.journal');
+const journal = (): Change[] => {
+  const path = join(pulling.dataDir, 'changes.journal');
   if (!existsSync(path)) return [];
   return readFileSync(path, 'utf8')
     .trim()
@@ -63,10 +63,17 @@ it('merges one pair after --confirm, records who asked and why, and the next syn
   expect(sandbox.world.people.get(target)?.authorIds).toEqual(expect.arrayContaining(accounts));
   expect(
     await ask(
-      `SELECT action, requested_by, reason, outcome, details->>'sourceId' AS source, details->>'targetId' AS target FROM audit WHERE audit_id = '${done.report.id}'`,
+      `SELECT action, audit.requested_by, reason, outcome, entity_id, wanted->>'merged_into_id' AS target FROM audit JOIN ops.changes AS changes ON id = audit_id WHERE audit_id = '${done.report.id}'`,
     ),
   ).toEqual([
-    { action: 'merge', requested_by: 'kim', reason: 'one person', outcome: 'merged', source, target },
+    {
+      action: 'merge',
+      requested_by: 'kim',
+      reason: 'one person',
+      outcome: 'applied',
+      entity_id: source,
+      target,
+    },
   ]);
 
   expect((await pulling.sync()).code).toBe(0);
@@ -81,11 +88,11 @@ it('merges one pair after --confirm, records who asked and why, and the next syn
   expect(sandbox.stats().writesExecuted).toBe(1);
 
   const listed = await pulling.run(['changes', 'list']);
-  expect(listed.stdout).toMatch(/Merges of people, which cannot be undone[\s\S]*merged/);
+  expect(listed.stdout).toMatch(/applied[\s\S]*merged_into_id/);
   const undone = await pulling.run(['changes', 'undo', String(done.report.id)]);
-  expect([undone.code, undone.stderr]).toEqual([
-    2,
-    expect.stringContaining('merging people cannot be undone'),
+  expect([undone.code, undone.stdout]).toEqual([
+    3,
+    expect.stringMatching(/merging people cannot be\s+undone/),
   ]);
 });
 
@@ -163,12 +170,12 @@ describe('an answer that does not come', () => {
     const fault = { kind: 'status', status: 500, match: { route: 'merge_people' } } as const;
     sandbox.addFaults([fault]);
     const first = await merge();
-    expect([first.code, first.report.outcome]).toEqual([3, 'in_doubt']);
+    expect([first.code, first.report.outcome]).toEqual([3, 'waiting']);
     expect(last()).toMatchObject({ status: 'sending', idempotencyKey: expect.any(String) });
     const back = await merge([...of(target, other), '--confirm', `${target}:${other}`]);
     expect([back.report.outcome, back.report.problems[0]]).toEqual([
       'refused',
-      expect.stringContaining('got no answer yet'),
+      expect.stringContaining('is still open: run signalhouse push first'),
     ]);
     sandbox.clearFaults();
     const second = await merge();
@@ -182,18 +189,16 @@ describe('an answer that does not come', () => {
     const first = await merge();
     sandbox.clearFaults();
     const old = new Date(Date.now() - 25 * 3_600_000).toISOString();
-    writeFileSync(
-      join(pulling.dataDir, 'merges.journal'),
-      journal()
-        .map((line) => `${JSON.stringify({ ...line, firstSentAt: old })}\n`)
-        .join(''),
+    appendFileSync(
+      join(pulling.dataDir, 'changes.journal'),
+      `${JSON.stringify({ ...last(), firstSentAt: old, revision: (last()?.revision ?? 0) + 1 })}\n`,
     );
     const second = await merge();
     expect([second.code, second.report.outcome]).toEqual([0, 'merged']);
     expect(second.report.id).not.toBe(first.report.id);
     expect(await ask("SELECT outcome FROM audit WHERE action = 'merge' ORDER BY audit_id")).toEqual([
       { outcome: 'failed' },
-      { outcome: 'merged' },
+      { outcome: 'applied' },
     ]);
     expect(applied()).toEqual({ [source]: 1 });
   });
@@ -210,11 +215,11 @@ describe('an answer that does not come', () => {
     await ended;
     sandbox.clearFaults();
     const { code, report } = await merge();
-    expect([code, report.outcome]).toEqual([0, commit ? 'already_merged' : 'merged']);
-    expect(last()).toMatchObject({ id: report.id, status: 'merged', requestedBy: 'kim' });
+    expect([code, report.outcome]).toEqual([0, 'merged']);
+    expect(last()).toMatchObject({ id: report.id, status: 'applied', requestedBy: 'kim' });
     expect(applied()).toEqual({ [source]: 1 });
     expect(await ask(`SELECT outcome FROM audit WHERE audit_id = '${report.id}'`)).toEqual([
-      { outcome: 'merged' },
+      { outcome: 'applied' },
     ]);
   });
 });

@@ -162,7 +162,7 @@ describe('--all', () => {
 
   it('forgets somebody wherever that person is held, after one preview of all', async () => {
     await fleet.run('sync', '--organization', 'fine');
-    const [person, other] = [...fleet.fine.world.people.keys()];
+    const [person, other] = [...fleet.fine.world.people.keys()].slice(-2);
     const preview = await fleet.run('forget', 'person', String(person), '--all', '--dry-run');
     expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('1 person')]);
     const unasked = await fleet.run('forget', 'person', String(person), '--all', '--json');

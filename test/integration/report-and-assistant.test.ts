@@ -232,8 +232,8 @@ describe('the assistant', () => {
   });
 
   it('finds messages by their words, and hands them over as data', async () => {
-    const best = await rows("SELECT message_id AS id FROM message_search('workspace billing') LIMIT 5");
-    const { text } = await call('search_messages', { words: 'Workspace BILLING', max_rows: 5 });
+    const best = await rows("SELECT message_id AS id FROM message_search('error code') LIMIT 5");
+    const { text } = await call('search_messages', { words: 'Error CODE', max_rows: 5 });
     expect(text).toMatch(/^Data from the warehouse; .* no instructions/);
     expect([...text.matchAll(/^\| ([0-9a-f-]{36}) /gm)].map(([, id]) => id)).toEqual(
       best.map(({ id }) => id),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { afterEach, expect, it } from 'vitest';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import type { ScheduleView } from '../../src/serve/schedule/record.js';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
 import { townOfFile } from '../support/pulling.js';
@@ -237,7 +238,7 @@ it('leaves wrong rows out, says which, and refuses files that are not sheets', a
     ['<b>.csv', 'name\n', /<b>\.csv|&lt;b&gt;\.csv/],
     ['large.csv', randomBytes(20_000_001), /larger than 20 MB/],
   ];
-  const before = readdirSync(join(pulling.dataDir, 'reports', 'imports'));
+  const before = readdirSync(join(pulling.dataDir, 'imports'));
   for (const [name, bytes, says] of wrong) {
     await anna.upload(name, bytes);
     expect([name, anna.status < 500 && anna.status >= 400]).toEqual([name, true]);
@@ -247,12 +248,12 @@ it('leaves wrong rows out, says which, and refuses files that are not sheets', a
   await anna.get('/sheets');
   await anna.send('/sheets', {});
   expect(textOf(anna.page)).toContain('No file was chosen');
-  expect(readdirSync(join(pulling.dataDir, 'reports', 'imports'))).toEqual(before);
+  expect(readdirSync(join(pulling.dataDir, 'imports'))).toEqual(before);
   await terminate({ url, running });
 });
 
 it('two people at once are both told, and neither wins by being later', async () => {
-  const { url, running } = await served();
+  const { url, running } = await served({ sendAfterConfirm: false });
   const [anna, ben] = [await Visitor.of(url, 'anna'), await Visitor.of(url, 'ben')];
   const [topic] = topics.slice(5) as [StoredTopic];
   const before = priorityOf(topic);
@@ -280,19 +281,81 @@ it('two people at once are both told, and neither wins by being later', async ()
   expect(textOf(anna.page)).toContain('1 change to confirm');
   await anna.press('cancel');
 
-  // One of them decides, when no job runs.
+  // One of them decides, while a job runs; the other one stays in conflict.
   const { page, path } = ben;
   const change = /name="change" value="([^"]*)"/.exec(page)?.[1] ?? '';
-  await until(
-    async () => {
-      await ben.get(path);
-      return ben.send(path, { action: 'retry', change });
-    },
-    () => ben.status !== 503,
-  );
+  await holding(url, async () => {
+    await ben.send(path, { action: 'retry', change });
+    expect([ben.status, textOf(ben.page)]).toEqual([
+      200,
+      expect.stringContaining('a decision about it will be carried out in a moment'),
+    ]);
+  });
+  await shows(ben, path, 'queued 1');
+  await start(url, 'decisions');
   await shows(ben, path, 'applied 1');
   expect(priorityOf(topic)).toBe(wishes[1]);
-  expect(textOf(await anna.get(paths[0] ?? ''))).toContain('superseded 1');
+  expect(textOf(await anna.get(paths[0] ?? ''))).toContain('conflict 1');
+  expect(textOf(anna.page)).toContain('ben was preferred');
+  // A decision about what has moved on since it was shown is not carried out.
+  const stale = /name="change" value="([^"]*)@\d+"/.exec(anna.page)?.[1] ?? '';
+  await anna.send(paths[0] ?? '', { action: 'drop', change: `${stale}@1` });
+  await until(
+    async () =>
+      readdirSync(join(pulling.dataDir, 'imports')).map((name) =>
+        readFileSync(join(pulling.dataDir, 'imports', name), 'utf8'),
+      ),
+    (texts) => texts.some((text) => text.includes('it has changed since it was shown')),
+  );
+  expect(textOf(await anna.get(paths[0] ?? ''))).toContain('conflict 1');
+  await terminate({ url, running });
+});
+
+it('a confirmed preview sends what it showed, and nothing that a colleague has changed since', async () => {
+  const { url, running } = await served();
+  const anna = await Visitor.of(url, 'anna');
+  const [one, two] = topics.slice(11) as [StoredTopic, StoredTopic];
+  const [before, to] = [priorityOf(two), other(String(priorityOf(one)))];
+  await anna.upload('plain.csv', `topic_id,priority\n${one.id},${to}\n${two.id},${before}\n`);
+  expect(textOf(anna.page)).toContain('1 change to confirm');
+  expect(textOf(anna.page)).toContain('1 row without a change');
+  const { path } = anna;
+  const fields = { priority: 'very_low' } as const;
+  sandbox.change({ kind: 'patchTopic', topicId: two.id, fields });
+  await start(url, 'nightly');
+  await until(
+    () => pulling.rows(`SELECT priority FROM topics WHERE id = '${two.id}'`),
+    ([row]) => row?.priority === 'very_low',
+  );
+  await anna.press('confirm');
+  await shows(anna, path, 'applied 1');
+  expect([priorityOf(one), priorityOf(two)]).toEqual([to, 'very_low']);
+  await terminate({ url, running });
+});
+
+it('what is confirmed while a sync runs is sent at once, and the sync goes on after it', async () => {
+  const { url, running } = await served();
+  const anna = await Visitor.of(url, 'anna');
+  const [topic] = topics.slice(13) as [StoredTopic];
+  await anna.upload('now.csv', changed(topic));
+  const to = other(String(priorityOf(topic)));
+  const { path } = anna;
+  sandbox.addFaults([{ match: { route: 'companies' }, kind: 'slow', ms: 2000 }]);
+  await start(url, 'nightly');
+  const status = async () => (await (await anna.ask('/status.json')).json()) as { schedule: ScheduleView };
+  await until(status, ({ schedule }) => schedule.running?.job === 'nightly');
+  await anna.press('confirm');
+  await shows(anna, path, 'applied 1');
+  expect(priorityOf(topic)).toBe(to);
+  const { schedule } = await until(status, ({ schedule: { jobs } }) =>
+    jobs.some(({ name, last }) => name === 'nightly' && last?.outcome === 'done'),
+  );
+  sandbox.clearFaults();
+  expect(schedule.history.map(({ message }) => message).join()).toContain('made room for what was confirmed');
+  await until(
+    () => pulling.rows(`SELECT priority FROM topics WHERE id = '${topic.id}'`),
+    ([row]) => row?.priority === to,
+  );
   await terminate({ url, running });
 });
 
@@ -305,7 +368,7 @@ it('a restart and a kill lose nothing that was confirmed, and repeat nothing', a
   await terminate({ url, running });
 
   // The session is gone; the preview is not.
-  ({ url, running } = await served());
+  ({ url, running } = await served({ sendAfterConfirm: false }));
   let again = anna.at(url);
   await again.get(path);
   expect(again.path).toBe(`/login?next=${encodeURIComponent(path)}`);
@@ -325,7 +388,7 @@ it('a restart and a kill lose nothing that was confirmed, and repeat nothing', a
   await terminate({ url, running });
 
   // A kill right before it was stored that the changes are queued: the import is made again, and queues none of them.
-  const record = join(pulling.dataDir, 'reports', 'imports', `${path.split('/').at(-1)}.upload`);
+  const record = join(pulling.dataDir, 'imports', `${path.split('/').at(-1)}.json`);
   writeFileSync(record, readFileSync(record, 'utf8').replace('"state":"done"', '"state":"confirmed"'));
   ({ url, running } = await served());
   await until(

@@ -27,12 +27,16 @@ export class Failed extends Error {
  * has them, and the records of what was done and taken back before anybody looked.
  */
 const notShown = [
-  ...['history', 'merges.source_name'],
+  'history',
+  'merges.source_name',
   ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
   ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
   // Weeks pass by themselves.
-  ...['people.weekly_activity', 'companies.weekly_activity'],
-  ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
+  'people.weekly_activity',
+  'companies.weekly_activity',
+  'topic_people.title',
+  'topic_people.is_vip',
+  'topics.successor_topic_title',
 ];
 
 /**
@@ -46,6 +50,7 @@ export async function everyNight(
   judge(simulation, 'the budget is kept', budgetProblems(simulation));
   judge(simulation, 'each change is executed once', writeProblems(simulation));
   judge(simulation, 'files stay few and small', fileProblems(simulation));
+  judge(simulation, 'what is queued was shown', await queuedUnseen(simulation));
   await nothingLost(simulation);
   judge(simulation, 'an account is of one person', await accountsOfTwo(simulation));
   // A run that was cut short, or says that it is not complete, has not looked at everybody who came back and went again meanwhile.
@@ -357,6 +362,8 @@ interface StoredChange {
   readonly base: Readonly<Record<string, unknown>>;
   readonly requested_by: string | null;
   readonly superseded_by: string | null;
+  readonly first_sent_at: string | null;
+  readonly import_id: string;
   readonly undoes: string | null;
   readonly error_code: string | null;
   readonly error: string | null;
@@ -368,15 +375,37 @@ async function changesOf(dataDir: string): Promise<StoredChange[]> {
   return read(dataDir, ({ rows }) =>
     rows<StoredChange>(
       `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
-              requested_by, superseded_by, undoes, error_code, error
+              requested_by, superseded_by, undoes, error_code, error, import_id,
+              strftime(first_sent_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS first_sent_at
          FROM ops.changes`,
     ),
   );
 }
 
+/** Every change was shown in the preview of its import: the same values, of the same topic or company. */
+async function queuedUnseen({ dataDir }: Simulation): Promise<string[]> {
+  const folder = join(dataDir, 'imports');
+  const plans = new Map(
+    (existsSync(folder) ? readdirSync(folder) : [])
+      .filter((name) => name.endsWith('.plan'))
+      .map((name) => [name.slice(0, -'.plan'.length), readFileSync(join(folder, name), 'utf8')] as const),
+  );
+  type Shown = { readonly entityId: string; readonly wanted: Readonly<Record<string, unknown>> };
+  return (await changesOf(dataDir)).flatMap(({ id, import_id: importId, entity_id: entity, wanted }) => {
+    const plan = plans.get(importId);
+    if (plan === undefined) return [];
+    const { prepared } = JSON.parse(plan) as { prepared: { newChanges: (Shown | { change: Shown })[] } };
+    const shown = prepared.newChanges
+      .map((one) => ('change' in one ? one.change : one))
+      .find(({ entityId }) => entityId === entity);
+    const isShown = Object.keys(wanted).every((name) => shown?.wanted[name] === wanted[name]);
+    return isShown ? [] : [`${id} of ${importId} was queued, and not shown`];
+  });
+}
+
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
 async function toldOtherwise(simulation: Simulation): Promise<string[]> {
-  const { service, dataDir, before, writesBeforeRestore } = simulation;
+  const { service, dataDir, before, writesBeforeRestore, outpaced, meddler } = simulation;
   const keys = service.stats.writes.map(({ idempotencyKey }) => idempotencyKey);
   const executed = new Set(keys);
   const unknown = new Set(keys.slice(0, writesBeforeRestore));
@@ -391,7 +420,8 @@ async function toldOtherwise(simulation: Simulation): Promise<string[]> {
     if (!unknown.has(key) && ['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     const had = before.get(key);
-    if (had === undefined) continue;
+    // Nobody can see what a colleague sets between reading and writing, or before a write that was accepted is made.
+    if (had === undefined || outpaced.has(key) || meddler.lateKeys.has(key)) continue;
     for (const name of Object.keys(wanted)) {
       if (!(name in had) || had[name] === wanted[name]) continue;
       // Nobody has seen whether something is archived whose own page was not read yet.
@@ -406,10 +436,16 @@ async function toldOtherwise(simulation: Simulation): Promise<string[]> {
   return found;
 }
 
-/** A push that nothing disturbs leaves no change in doubt. */
-async function unsettled({ dataDir }: Simulation): Promise<string[]> {
+/** So long the API remembers a key, and a little longer: until then, a request may still be applied. */
+const doubtMs = 25 * 3_600_000;
+
+/** A push that nothing disturbs leaves no change in doubt whose key the API has forgotten. */
+async function unsettled({ dataDir, service }: Simulation): Promise<string[]> {
   const changes = await changesOf(dataDir);
-  return changes.flatMap(({ id, status }) => (status === 'sending' ? `${id} is still being sent` : []));
+  const isOld = (at: string | null) => service.clock.now() - Date.parse(at ?? '') > doubtMs;
+  return changes.flatMap(({ id, status, first_sent_at: at }) =>
+    status === 'sending' && isOld(at) ? `${id} is still being sent` : [],
+  );
 }
 
 /** A change that counts as done was executed. */

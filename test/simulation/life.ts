@@ -56,6 +56,9 @@ const meanWeights = {
     cancelled: 1,
     retried: 2,
     partly: 2,
+    lagging: 3,
+    late: 3,
+    among: 3,
     machineLost: 2,
     machineLostAgainst: 2,
     machineLostInDoubt: 2,
@@ -136,6 +139,10 @@ type ActKind =
   | 'pushKilled'
   /** Changes are made, and some of their answers are lost. */
   | 'pushInDoubt'
+  /** Servers answer that lag behind; writes are accepted and made later; colleagues work between two requests. */
+  | 'pushLagging'
+  | 'pushLate'
+  | 'pushAmong'
   | 'undo'
   | 'cancel'
   | 'retry'
@@ -158,6 +165,9 @@ const stories: Readonly<Record<keyof Weights['story'], readonly (ActKind | 'impo
   undoneAgainst: ['import', 'push', 'colleagueAgainst', 'undo', 'push'],
   killed: ['import', 'pushKilled', 'afterDoubt'],
   inDoubt: ['import', 'pushInDoubt', 'afterDoubt'],
+  lagging: ['import', 'colleagueAgainst', 'sync', 'pushLagging'],
+  late: ['import', 'pushLate'],
+  among: ['import', 'pushAmong'],
   dropped: ['dropSheet'],
   undoOfEarlier: ['undo'],
   cancelled: ['cancel'],
@@ -247,7 +257,8 @@ function nightOf(seed: number, no: number, nights: number): Night {
   if (random.chance(0.6)) changes.unshift(changeMove(random, random.pick(goings)));
   if (random.chance(0.8)) changes.unshift(changeMove(random, random.pick(returns)));
   const storm = {
-    ...{ quiet: () => [], calm: () => [] },
+    quiet: () => [],
+    calm: () => [],
     misled: () => misled(random),
     stormy: () => Array.from({ length: random.whole(2, 5) }, () => stormMove(random, weights)),
   }[kind]();
@@ -272,7 +283,10 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const meanwhile =
     run === 'killedPushing' && random.chance(0.5) ? actMove(random, 'colleagueAgainst') : undefined;
   return {
-    ...{ no, kind, moves: [...changes, ...acts], storm },
+    no,
+    kind,
+    moves: [...changes, ...acts],
+    storm,
     run: { run, after, pause, ...(meanwhile && { meanwhile }) },
   };
 }
@@ -423,7 +437,8 @@ function between(random: Random): StormMove {
   return {
     between: {
       change: random.pick(moving),
-      ...{ of: random.whole(0, 1e6), with: random.whole(0, 1e6) },
+      of: random.whole(0, 1e6),
+      with: random.whole(0, 1e6),
     },
     route: random.pick([
       'people',

@@ -9,7 +9,13 @@ export interface Weather {
   readonly fault: 'lost' | 'answer lost' | 'reset' | 'cut short' | 'twice' | null;
 }
 
-interface Sent {
+/** An answer, or what became of the connection. */
+export type Served =
+  | { readonly statusCode: number; readonly headers: Record<string, unknown>; readonly rawPayload: Buffer }
+  | 'hang'
+  | 'reset';
+
+export interface Sent {
   readonly path: string;
   readonly method: string;
   readonly headers: Record<string, string>;
@@ -28,6 +34,9 @@ export class Network {
   sending: (moment: 'out' | 'handled', method: string) => void = () => undefined;
   /** Told of each request that arrives. */
   arriving: (request: Pick<Sent, 'method' | 'path' | 'headers' | 'body'>) => void = () => undefined;
+  /** What stands between the network and the server: it may change requests and answers, or keep them. */
+  handling: (sent: Sent, serve: (sent: Sent) => Promise<Served>) => Promise<Served> = (sent, serve) =>
+    serve(sent);
   /** Whether the process that waits for an answer was killed. */
   isCut: () => boolean = () => false;
   /** When requests arrived that the program has sent, by the clock that measures durations. */
@@ -55,9 +64,10 @@ export class Network {
     if (fault === 'reset') throw resetError();
     this.arrivals.push(performance.now());
     this.arriving(sent);
-    const answer = await inject(this.app, sent);
+    const { app } = this;
+    const answer = await this.handling(sent, (one) => inject(app, one));
     // A proxy has sent it again.
-    if (fault === 'twice') await inject(this.app, sent);
+    if (fault === 'twice') await this.handling(sent, (one) => inject(app, one));
     this.sending('handled', sent.method);
     if (this.isCut()) return never(sent.signal);
     await wait(delays[1], sent.signal);
@@ -71,7 +81,7 @@ export class Network {
 }
 
 /** The answer of the sandbox, or what one of its faults did to the connection. */
-async function inject(app: FastifyInstance, { method, path, headers, body, signal }: Sent) {
+async function inject(app: FastifyInstance, { method, path, headers, body, signal }: Sent): Promise<Served> {
   const answered = app
     .inject({ method: method as 'GET', url: path, headers, ...(body && { payload: body }) })
     .catch(() => 'reset' as const);

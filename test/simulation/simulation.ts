@@ -27,6 +27,7 @@ import {
   waitingChanges,
 } from './judges.js';
 import { type ActMove, type ChangeMove, doubts, type Night, type StormMove } from './life.js';
+import { Meddler, type Meddling } from './meddling.js';
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -58,7 +59,7 @@ const values: Readonly<Record<Wish['type'], Readonly<Record<string, readonly str
     lifecycle_state: ['open', 'in_progress', 'completed', 'dismissed'],
     archived: ['TRUE', 'FALSE'],
   },
-  company: { is_vip: ['TRUE', 'FALSE'], name: ['One Ltd', 'Two Ltd', 'Three Ltd'] },
+  company: { is_vip: ['TRUE', 'FALSE'], name: ['One Ltd', 'Two  Ltd', 'Three Ltd'] },
 };
 
 /** What a colleague sets while a sheet asks for something else. */
@@ -129,6 +130,11 @@ export class Simulation {
   #backedUp = { night: 0, writes: 0 };
   /** Fields that somebody else set, by entity, and those of changes that a restored queue does not know. */
   readonly colleagueSet = new Set<string>();
+  readonly meddler = new Meddler();
+  /** What a colleague had set right before a change of ours was made, by the key of the request; null where it was so already. */
+  readonly outpaced = new Map<string, { readonly field: string; readonly value: unknown } | null>();
+  /** Those of which a quiet night has shown that they are told. */
+  readonly told = new Set<string>();
   #downFrom = Number.POSITIVE_INFINITY;
   #downMs = 0;
   #downUntil = 0;
@@ -184,6 +190,8 @@ export class Simulation {
     network.heard = (what) => this.#traced(`${time.now()} ${what}`);
     network.arrivals.length = 0;
     network.arriving = (request) => this.#remember(request);
+    network.handling = this.meddler.handle;
+    this.meddler.beforeWrite = (key, topicId, fields) => this.#outpace(key, topicId, fields);
     mkdirSync(join(this.folder, 'data-0'), { recursive: true });
     Object.assign(program.env, {
       SIGNALHOUSE_BASE_URL: 'http://127.0.0.1:9/v1',
@@ -412,6 +420,13 @@ export class Simulation {
       case 'pushKilled':
         await this.#command(['push', '--json'], { killPushing: 1 + (of % 2) });
         return;
+      case 'pushLagging':
+        return this.#meddled('lagging');
+      case 'pushLate':
+        return this.#meddled('late');
+      case 'pushAmong':
+        await this.#meddled('among');
+        return kind === 'quiet' ? this.#toldWhatWasReplaced() : undefined;
       case 'pushInDoubt':
         this.service.faults.add([
           {
@@ -434,7 +449,12 @@ export class Simulation {
       case 'retry':
         this.writesBeforeRetry = this.service.stats.writes.length;
         await this.#command([
-          ...['changes', 'retry', '--status', 'conflict', '--status', 'failed'],
+          'changes',
+          'retry',
+          '--status',
+          'conflict',
+          '--status',
+          'failed',
           ...(other % 2 ? ['--overwrite'] : []),
         ]);
         return;
@@ -543,9 +563,65 @@ export class Simulation {
     this.#contents.add(content);
     const by = `user ${other % 3}`;
     const { stdout } = await this.#command([
-      ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
+      'changes',
+      'import',
+      file,
+      '--yes',
+      '--skip-invalid',
+      '--by',
+      by,
+      '--json',
     ]);
     if (shown.size > 0) await noLostWishes(this, { wishes, isNew, waited }, shown, stdout, by);
+  }
+
+  async #meddled(how: Meddling): Promise<void> {
+    this.meddler.how = how;
+    try {
+      await this.#command(['push', '--json']);
+    } finally {
+      this.meddler.how = null;
+    }
+  }
+
+  /** A colleague sets a field right before a change of it is made. */
+  #outpace(key: string, topicId: string, fields: Readonly<Record<string, unknown>>): void {
+    if (this.outpaced.has(key)) return;
+    const column = 'priority' in fields ? 'priority' : 'lifecycleState' in fields ? 'lifecycle_state' : null;
+    if (column === null || !this.world.topics.has(topicId)) return;
+    const value = String(fields.priority ?? fields.lifecycleState);
+    const change = otherwise({ type: 'topic', id: topicId, column, value }, topicId.length + this.nights);
+    if (!change) return;
+    const had = this.valueOf({ type: 'topic', id: topicId, column });
+    this.service.change(change);
+    for (const field of setBy(change)) this.colleagueSet.add(field);
+    this.#say(`a colleague is faster: ${JSON.stringify(change)}`);
+    const set = this.valueOf({ type: 'topic', id: topicId, column });
+    this.outpaced.set(key, set === had ? null : { field: column, value: set });
+  }
+
+  /** Once a sync has fetched the histories, a change says what it replaced that nobody had seen. */
+  async #toldWhatWasReplaced(): Promise<void> {
+    const { code } = await this.#command(['sync', '--json']);
+    if (code !== 0 || this.outpaced.size === 0) return;
+    const { stdout } = await this.#command(['changes', 'list', '--limit', '10000', '--json']);
+    const { changes } = JSON.parse(stdout) as {
+      changes: {
+        id: string;
+        status: string;
+        idempotencyKey: string;
+        replaced: { field: string; value: unknown }[];
+      }[];
+    };
+    const untold = changes.filter(({ idempotencyKey: key, status, replaced }) => {
+      const unseen = this.outpaced.get(key);
+      const isTold = replaced.some(({ field, value }) => field === unseen?.field && value === unseen.value);
+      return status === 'applied' && unseen && !this.told.has(key) && !isTold;
+    });
+    for (const { idempotencyKey: key } of changes) if (this.outpaced.has(key)) this.told.add(key);
+    const [first] = untold;
+    if (first)
+      throw this.#failed('what was replaced unseen is told', `${first.id} does not say what it replaced`);
   }
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
@@ -590,6 +666,7 @@ export class Simulation {
   }
 
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
+    await this.meddler.makeLate();
     const ended = await this.platform.program.run(args, how);
     const { code, stdout, stderr } = ended;
     // Sizes and times of files, what the real clock measures, the port and where modules lie are not the program's doing.

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { ImportFrom } from '../../app/changes.js';
-import { shellWord } from '../../base/command-line.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
 import type { ImportReport } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
-import { type Context, command, given, text, toggle, wait } from '../command.js';
+import { type Context, command, text, toggle, wait } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUp } from '../setup.js';
 import { importHead, importText, undoOutcome, undoText } from '../text/queueing.js';
@@ -28,7 +27,6 @@ export const importChanges = command({
     ['signalhouse changes import list.csv --skip-invalid', 'Only the valid rows'],
     ['signalhouse changes import --sql "FROM wanted"', 'The rows of your own view'],
     ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One of several sheets'],
-    ['signalhouse changes import old.xlsx --follow-merges', 'Follow merges since then'],
     ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
   flags: {
@@ -48,12 +46,7 @@ export const importChanges = command({
     full,
     yes: toggle.describe('Do not ask; required where nobody can be asked'),
     skipInvalid: toggle.describe('Queue the valid rows even when others are wrong'),
-    ignoreTitles: toggle.describe(
-      'Take each row for that of its id, also where its title or name is that of another',
-    ),
-    followMerges: given
-      .optional()
-      .describe('If a topic was merged since the sheet was written, change what it was merged into'),
+    ignoreTitles: toggle.describe('Match rows by id even if the title or name belongs to another'),
     dryRun,
     wait,
   },
@@ -62,11 +55,7 @@ export const importChanges = command({
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
-    const source = sql === undefined ? [file || '-'] : ['--sql', sql];
-    const words = [...source, ...(sheet === undefined ? [] : ['--sheet', sheet])].map(shellWord);
-    // The import that follows merges.
-    const follow = ['signalhouse', 'changes', 'import', ...words, '--follow-merges'].join(' ');
-    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full, follow);
+    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full);
     return queueAfterPreview(context, yes, { whole, outcome: importHead }, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );
@@ -92,14 +81,14 @@ export const undo = command({
   usage: '<what..>',
   summary: 'Queue the reverse of changes that were applied, after a preview',
   examples: [
-    ['signalhouse changes undo topics.xlsx', 'All that its last import changed'],
+    ['signalhouse changes undo topics.xlsx', 'All that this file changed'],
     ['signalhouse changes undo 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse push', 'Send the reverse changes'],
   ],
   flags: {
     what: z
       .array(z.coerce.string().pipe(text))
-      .describe('A file (its last import), the id of an import, or ids from `changes list`'),
+      .describe('A file (by its content), the id of an import, or ids from `changes list`'),
     by: text.optional().describe('Who requests the undo (default: the user at the terminal)'),
     reason,
     full,

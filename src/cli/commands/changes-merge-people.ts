@@ -4,7 +4,7 @@ import { widthOf } from '../../base/display-width.js';
 import { UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { count, moment } from '../../base/units.js';
-import type { KnownPerson, MergeReport, Pair } from '../../push/merge-people.js';
+import type { KnownPerson, MergeReport, Pair } from '../../push/merges.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer, answerTo, print, refuseUnlessAsked, tableWidth } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
@@ -35,14 +35,18 @@ export const mergePeople = command({
       throw new UsageError('The confirmation is of another merge.', [{ setting: '--confirm', problem }]);
     }
     const options = {
-      ...{ requestedBy: by ?? osPerson() ?? commandLine, requestedReason: reason ?? null },
-      ...{ dryRun, wait },
+      requestedBy: by ?? osPerson() ?? commandLine,
+      requestedReason: reason ?? null,
+      dryRun,
+      wait,
     };
-    const ask: ConfirmMerge = async (pair, asked) => {
+    const ask: ConfirmMerge = async (pair, isNameEnough) => {
       const given = `--confirm ${shellWord(`${source}:${into}`)}`;
       const hint = `Nothing was sent. Pass ${given} to confirm it once more, or --dry-run to look only.`;
       refuseUnlessAsked(context, `merge ${source} into ${into}`, '--confirm', hint);
-      return answerTo(mergeQuestion(pair, asked));
+      const what = isNameEnough ? 'id or the name' : 'id';
+      const who = printable(nameOf(pair.target));
+      return answerTo(`Type the ${what} of the person who stays (${who}) to merge them for good: `);
     };
     const app = await import('../../app/changes.js');
     const show = (pair: Pair) => {
@@ -95,28 +99,13 @@ function whole(value: string | number | null, room: number): string[] {
   });
 }
 
-/** The second confirmation. */
-function mergeQuestion(
-  { target }: Pair,
-  { isAgain, isNameEnough }: { readonly isAgain: boolean; readonly isNameEnough: boolean },
-): string {
-  const again = isAgain
-    ? 'It was sent before and got no answer; the API shows that it is not done yet. It is sent again under the same key, and done once.\n'
-    : '';
-  return `${again}Type the ${isNameEnough ? 'id or the name' : 'id'} of the person who stays (${printable(nameOf(target))}) to merge them for good: `;
-}
-
 function mergeSummary(report: MergeReport): string {
   const { source, target, outcome, problems, error, id } = report;
   const pair = `${nameOf(source)} into ${nameOf(target)}`;
-  const same = `signalhouse changes merge-people ${shellWord(source.id)} --into ${shellWord(target.id)}`;
   const why = problems.length === 0 ? '' : `\n${list(problems)}`;
   const texts: Readonly<Record<MergeReport['outcome'], string>> = {
-    merged: `Merged ${pair}. The record of it is ${id ?? ''}; the next sync shows it.`,
-    already_merged:
-      id !== null
-        ? `Merged ${pair}, by the request that got no answer: nothing was sent again. The record of it is ${id}; the next sync shows it.`
-        : `Nothing was sent: the API shows that ${pair} was merged already. The next sync shows it.`,
+    merged: `Merged ${pair} (change ${id}). The next sync shows it.`,
+    already_merged: `Nothing was sent: the API shows that ${pair} was merged already. The next sync shows it.`,
     declined: 'Nothing was sent: what was typed does not name the person who stays.',
     dry_run:
       problems.length === 0
@@ -124,7 +113,7 @@ function mergeSummary(report: MergeReport): string {
         : `Nothing was sent: --dry-run. They would not be merged:${why}`,
     refused: `Nothing was sent: they must not be merged.${why}`,
     failed: `Not merged: ${error ?? ''}`,
-    in_doubt: `Sent, and nobody knows yet whether it was done: ${error ?? ''}\nRun the same command again, which asks the API first: ${same}`,
+    waiting: `Not merged yet, and it may have been sent: ${error ?? ''}\nIt is change ${id}: the next signalhouse push, or this command again, settles it.`,
   };
   return `\n${texts[outcome].split('\n').map(printable).join('\n')}`;
 }

@@ -119,15 +119,13 @@ const retry = command({
     ['signalhouse changes retry 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse changes retry --status conflict --overwrite', 'Replace their value'],
     ['signalhouse changes retry --status failed --source topics.xlsx', 'Of one file'],
-    ['signalhouse changes retry --status failed --follow-merges', 'Follow merges'],
   ],
   flags: {
     ...selection,
     overwrite: toggle.describe('Overwrite what somebody else changed'),
-    followMerges: toggle.describe('If a topic was merged since then, change what it was merged into'),
   },
-  async run({ wait, overwrite, followMerges, ...given }, context) {
-    const options = { wait, overwrite, followMerges };
+  async run({ wait, overwrite, ...given }, context) {
+    const options = { wait, overwrite };
     const { retryChanges } = await import('../../app/changes.js');
     const decisions = await retryChanges(await setUp(context), selectionOf(given), options);
     return decided(decisions, 'queued again', context);

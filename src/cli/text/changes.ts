@@ -22,9 +22,8 @@ import {
 } from './layout.js';
 
 /** Changes with what matters most about them, and how many more there are. */
-export function changesTable({ total, changes, merges }: ListedChanges): string {
-  const merged = sections([['Merges of people, which cannot be undone', mergesTable(merges)]]);
-  if (total === 0) return paragraphs(['no changes', merged]);
+export function changesTable({ total, changes }: ListedChanges): string {
+  if (total === 0) return 'no changes';
   const width = tableWidth();
   const more = total - changes.length;
   return paragraphs([
@@ -32,20 +31,7 @@ export function changesTable({ total, changes, merges }: ListedChanges): string 
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
     more > 0 ? `${count(more)} more (--limit)` : '',
     sections(decisionSections(changes)),
-    merged,
   ]);
-}
-
-function mergesTable(merges: ListedChanges['merges']): string {
-  if (merges.length === 0) return '';
-  return table(
-    ['id', 'status', 'source', 'target', 'at', 'by', 'reason'],
-    merges.map((one) => [
-      ...[one.id, one.status, one.sourceId, one.targetId, moment(one.settledAt ?? one.firstSentAt)],
-      ...[personText(one.requestedBy), one.requestedReason],
-    ]),
-    tableWidth(),
-  );
 }
 
 function linesOf(changes: readonly TitledChange[]): string {
@@ -80,8 +66,14 @@ function notesOf(change: TitledChange): string[] {
     whoText(change),
     isContested(change) ? change.error : null,
     undoneBy && `undone by ${undoneBy}`,
+    ...change.replaced.map(replacedText),
     note && `the ${entityType} ${note}`,
   ].filter((text) => text !== null);
+}
+
+/** What a change replaced that nobody had seen. */
+function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
+  return `it replaced ${field} ${valueText(value)}, which ${name ?? 'somebody'} set on ${moment(at)} and nobody had seen`;
 }
 
 /** Who made the other change of a conflict, and when; null when that is not known. */
@@ -94,19 +86,17 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string 
 }
 
 export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
-export const followHeading = 'Merged: change what it was merged into instead';
 
-type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode' | 'mergedInto' | 'undoes'>;
+type Decidable = Pick<TitledChange, 'id' | 'status' | 'errorCode'>;
 
 /** The commands that decide what changes wait for, to be copied (never wrapped), each kind below what it does. */
 export function decisionSections(changes: readonly Decidable[]): Section[] {
   return [
     [decisionHeading, overwriteCommands(changes)],
     [
-      'Conflicts between people: send one of the changes, which replaces the others',
+      'Conflicts between people: send one of the changes',
       some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n'),
     ],
-    [followHeading, followCommand(changes)],
   ];
 }
 
@@ -120,31 +110,13 @@ export function decisionCommands(id: string, isBetweenPeople = false): string {
 
 /** The commands for conflicts with what the API has: all at once where there are several. */
 function overwriteCommands(changes: readonly Decidable[]): string | null {
-  const [first, second] = changes.filter(
-    (change) => change.status === 'conflict' && !isContested(change) && !isFollowable(change),
-  );
+  const [first, second] = changes.filter((change) => change.status === 'conflict' && !isContested(change));
   return first ? decisionCommands(second ? '--status conflict' : first.id) : null;
 }
 
 /** Whether people want different values, and have to decide between them. */
 export function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
   return status === 'conflict' && errorCode === 'contested';
-}
-
-/** Whether `--follow-merges` makes it a change of what its topic or company was merged into. */
-function isFollowable({ status, mergedInto, undoes }: Decidable): boolean {
-  return (status === 'failed' || status === 'conflict') && mergedInto !== null && undoes.length === 0;
-}
-
-/** Above this many ids a command is not worth copying. */
-const mostIds = 5;
-
-/** The command that queues changes of something that was merged for its survivors. */
-function followCommand(changes: readonly Decidable[]): string | null {
-  const ids = changes.filter(isFollowable).map(({ id }) => id);
-  if (ids.length === 0) return null;
-  const which = ids.length > mostIds ? '--status failed,conflict' : ids.join(' ');
-  return `signalhouse changes retry ${which} --follow-merges`;
 }
 
 /** The most changes that a preview shows unless all are asked for. */
@@ -204,6 +176,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
     ['changed by', whoText(change)],
+    ['replaced', change.replaced.map(replacedText).join('; ') || null],
     ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
     ['by', `${personText(change.requestedBy)}, ${moment(change.queuedAt)}`],
@@ -227,20 +200,13 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
 export function decisionsText(decisions: readonly Decision[], done: string): string {
   if (decisions.length === 0) return 'no matching changes';
   const refused = decisions.filter((one) => !one.done);
-  const followed = decisions.flatMap(({ id, followed: one }) =>
-    one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
-  );
-  const replaced = decisions.flatMap(({ id, replaces = [], kept = [] }) =>
-    replaces.length > 0
-      ? [
-          `${id}: replaces ${replaces.join(', ')}${kept.length > 0 ? `; what they set besides is now ${kept.join(', ')}` : ''}`,
-        ]
-      : [],
+  const over = decisions.flatMap(({ id, over: others = [] }) =>
+    others.length > 0 ? [`${id}: ${others.join(', ')} stays in conflict`] : [],
   );
   const reasons = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
   return paragraphs([
     `${counted(decisions.length - refused.length, 'change')} ${done}`,
-    list([...followed, ...replaced]),
+    list(over),
     refused.length === 0 ? '' : `${counted(refused.length, 'change')} not ${done}\n${list(reasons)}`,
   ]);
 }

@@ -1,7 +1,7 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
-import { changed, decisionSections, followHeading, isContested, placeOf, whoText } from './changes.js';
+import { changed, decisionSections, isContested, placeOf, whoText } from './changes.js';
 import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
 import { costText, nameOf, outcomeText } from './sync.js';
 
@@ -143,6 +143,5 @@ export function inboxText(files: readonly InboxFile[]): string {
   };
   return sections([
     ['Drop folder', list(files.map((file) => `${file.name}: ${describe[file.outcome](file)}`))],
-    [followHeading, files.flatMap(({ next }) => next ?? []).join('\n')],
   ]);
 }

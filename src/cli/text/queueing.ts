@@ -1,8 +1,8 @@
-import { ago, count, counted, duration } from '../../base/units.js';
+import { ago, count, counted, duration, firstOf } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/import.js';
-import type { ChangeKind, ImportProblem, ImportReport, Preview } from '../../push/import/preview.js';
+import type { ChangeKind, ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo.js';
-import { companiesText, decisionCommands, followHeading, personText, previewTable } from './changes.js';
+import { companiesText, decisionCommands, personText, previewTable } from './changes.js';
 import {
   type Fact,
   indent,
@@ -20,16 +20,15 @@ import {
 type ShownImport = PreparedImport | ImportReport;
 type ShownUndo = PreparedUndo | UndoReport;
 
-/** What an import would do, or what it did. `followCommand` is the import that follows merges. */
-export function importText(shown: ShownImport, isFull: boolean, followCommand: string): string {
+/** What an import would do, or what it did. */
+export function importText(shown: ShownImport, isFull: boolean): string {
   return sections([
     [importHead(shown), pairs(importFacts(shown))],
     ['Changes', previewTable(shown.changes, isFull)],
     ['Totals', kindsText(shown.preview.kinds)],
     ['In conflict', conflictsText(shown)],
     ['The file is refused', shown.refusal && list([`${shown.refusal}.`])],
-    ['Wrong rows', list(some(shown.problems.map(problemText)))],
-    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : null],
+    ['Wrong rows', list(some(shown.problemGroups.map(problemText)))],
     ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
     ['What next', 'outcome' in shown ? list(nextSteps(shown)) : null],
   ]);
@@ -44,7 +43,7 @@ const mostNotes = 30;
 
 /** What an undo would do, or what it did. */
 export function undoText(shown: ShownUndo, isFull: boolean): string {
-  const { changes, preview, notUndone, kept, notes } = shown;
+  const { changes, preview, notUndone, kept } = shown;
   // What needs a look comes first.
   const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
   const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
@@ -55,7 +54,6 @@ export function undoText(shown: ShownUndo, isFull: boolean): string {
     ['Totals', kindsText(preview.kinds)],
     ['Not undone', list(some(lines))],
     ['Undone only in part', list(some(parts))],
-    ['Notes', list(notes)],
     ...undoSteps(shown),
   ]);
 }
@@ -167,10 +165,11 @@ function conflictsText(shown: ShownImport): string {
   return [...texts.slice(0, most), ...(more === undefined ? [] : [list([more])])].join('\n');
 }
 
-function problemText({ row, column, value, problem, allowed }: ImportProblem): string {
+function problemText({ rows, column, value, problem, allowed }: ProblemGroup): string {
   const what = value === null ? '' : ` "${value}"`;
   const choices = allowed ? ` (allowed: ${allowed.join(', ')})` : '';
-  return `row ${row}, ${column ?? 'the row'}${what} ${problem}${choices}`;
+  const where = `${rows.length === 1 ? 'row' : 'rows'} ${firstOf(rows, 10)}`;
+  return `${where}, ${column ?? 'the row'}${what} ${problem}${choices}`;
 }
 
 function nextSteps({ outcome, queued, problems, preview, refusal }: ImportReport): string[] {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { closestMatch, folded } from '../../base/closest.js';
 import { type Cell, noResult } from '../../sheet/grid.js';
 import type { Field, Value } from '../change.js';
@@ -11,17 +10,37 @@ export type ParsedCell =
 
 /** Spreadsheet programs write TRUE and FALSE into a CSV file in the language of their user. */
 const trueWords = new Set([
-  ...['true', 'yes', 'y', 't', '1', 'x', 'on'],
-  ...['wahr', 'vrai', 'verdadero', 'vero', 'waar'],
+  'true',
+  'yes',
+  'y',
+  't',
+  '1',
+  'x',
+  'on',
+  'wahr',
+  'vrai',
+  'verdadero',
+  'vero',
+  'waar',
 ]);
-const falseWords = new Set([
-  ...['false', 'no', 'n', 'f', '0', 'off'],
-  ...['falsch', 'faux', 'falso', 'onwaar'],
-]);
+const falseWords = new Set(['false', 'no', 'n', 'f', '0', 'off', 'falsch', 'faux', 'falso', 'onwaar']);
 const booleans = ['TRUE', 'FALSE'] as const;
 
 /** The lifecycle state that only the service sets. */
 const serviceState = 'unknown';
+
+/** What people write for a value, in words that are not spelled like it. They are never taken for it: a person decides. */
+const usualWords: Readonly<Record<string, readonly string[]>> = {
+  very_high: ['p0', 'urgent', 'critical', 'blocker', 'highest', 'sehrhoch', 'dringend'],
+  high: ['p1', 'hoch', 'important', 'haute', 'alta'],
+  default: ['p2', 'medium', 'normal', 'mittel', 'none'],
+  low: ['p3', 'niedrig', 'minor', 'basse', 'baja'],
+  very_low: ['p4', 'lowest', 'trivial', 'sehrniedrig'],
+  open: ['new', 'todo', 'offen', 'reopened'],
+  in_progress: ['wip', 'doing', 'started', 'active', 'inarbeit'],
+  completed: ['done', 'closed', 'fixed', 'resolved', 'erledigt', 'fertig'],
+  dismissed: ['wontfix', 'rejected', 'declined', 'invalid', 'abgelehnt'],
+};
 
 /** The text of a cell as a person sees it, or null when it is empty. */
 export function textOf(cell: Cell | undefined): string | null {
@@ -30,6 +49,30 @@ export function textOf(cell: Cell | undefined): string | null {
   if (typeof cell === 'boolean') return cell ? 'TRUE' : 'FALSE';
   const text = String(cell).trim();
   return text === '' ? null : text;
+}
+
+/** Characters that look like a hyphen, and those that nobody sees: what is copied from a web page or a chat has them. */
+const hyphens = /[\u2010\u2011\u2012\u2013\u2212\uFE63\uFF0D]/gu;
+const unseen =
+  /[\p{Cf}\p{Cc}\p{Variation_Selector}\u00A0\u115F\u1160\u2000-\u200A\u202F\u205F\u3000\u3164]/gu;
+
+/**
+ * The id in a cell: without what cannot be seen, with plain hyphens, and out of `="…"`, with which programs keep a spreadsheet
+ * from changing it. Null when the cell is empty.
+ */
+export function idOf(cell: Cell | undefined): string | null {
+  const text = textOf(cell);
+  if (text === null || textProblem(text) !== null) return text;
+  const [, inner = text] = /^=?"(.*)"$/su.exec(text) ?? [];
+  return inner.replace(unseen, '').replace(hyphens, '-').trim() || null;
+}
+
+/** A text of which everything can be seen, for messages: an invisible character is shown as its number. */
+export function visible(text: string): string {
+  return text.replace(
+    unseen,
+    (found) => `<U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`,
+  );
 }
 
 /** Why no column can have a text: it is a formula without a value, or DuckDB's JSON reader refuses it; null when it can. */
@@ -84,7 +127,7 @@ function parseChoice(text: string, allowed: readonly string[], name: string): Pa
   if (name === 'lifecycle_state' && folded(text) === serviceState) {
     return { kind: 'problem', problem: 'can only be set by the service', allowed };
   }
-  const guess = closestMatch(text, allowed);
+  const guess = allowed.find((one) => usualWords[one]?.includes(folded(text))) ?? closestMatch(text, allowed);
   const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
   return { kind: 'problem', problem: `is not a ${name}${hint}`, allowed };
 }
@@ -134,14 +177,6 @@ function domainName(text: string): string | null {
   const isName =
     /^(?=.{4,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(host);
   return isName && !/[/?#]/.test(text) ? host : null;
-}
-
-const fingerprintStart = 'sha1:';
-
-/** Stands for a long text, and for itself: the same for texts that differ only in spelling. It takes little memory. */
-export function fingerprint(text: string): string {
-  if (text.startsWith(fingerprintStart)) return text;
-  return fingerprintStart + createHash('sha1').update(folded(text)).digest('base64');
 }
 
 export function isFormulaError(text: string): boolean {

@@ -1,28 +1,29 @@
 import { groupBy } from '../../base/group-by.js';
-import { type Change, groupOf, isOpen, type Values } from '../change.js';
-import { isSame, pick } from '../compare.js';
+import { type Change, groupOf, isOpen, shareGroup, type Values } from '../change.js';
+import { isSame } from '../compare.js';
 import { contradicts, isContested, isSamePerson } from '../contested.js';
-import type { RequestedChange } from './match.js';
 
-/** What happens to a requested change, given the changes that are already in the queue. */
+/** What a person wants of one topic or company. */
+export type Wish = Pick<Change, 'wanted' | 'base' | 'requestedBy' | 'baseFrom' | 'baseAt'>;
+
+/** What happens to a wish, given the changes that are already in the queue. */
 export type QueueComparison =
+  /** An open change wants the same. */
+  | { readonly kind: 'duplicate'; readonly change: Change }
+  /** An earlier change wanted the same and met a conflict, and nothing shows that the person has seen the other value. */
+  | { readonly kind: 'conflict'; readonly change: Change }
   /**
-   * A new change, which replaces these; where other people want other values, it is in conflict with theirs. `repeats` has done
-   * already what the sheet wants, which was written before that: somebody has changed it since.
+   * A new change. It replaces those of the same person that it covers (`supersedes`), and takes its fields out of those that set
+   * others as well (`narrows`). Where other people want other values (`rivals`), it is in conflict with theirs; where an earlier
+   * change has done it already (`repeats`), with whoever has changed it since the sheet was written.
    */
   | {
       readonly kind: 'queue';
-      readonly wanted: Values;
-      readonly base: Values;
-      readonly supersedes: Change[];
-      readonly rivals: Change[];
+      readonly supersedes: readonly Change[];
+      readonly narrows: readonly Change[];
+      readonly rivals: readonly Change[];
       readonly repeats: Change | undefined;
-    }
-  | { readonly kind: 'unchanged' }
-  /** An open change wants the same. */
-  | { readonly kind: 'duplicate'; readonly change: Change }
-  /** Earlier changes wanted all of it and met a conflict, and nothing shows that the person has seen the other value. */
-  | { readonly kind: 'conflict'; readonly change: Change };
+    };
 
 /**
  * The change that an earlier import of the same file created from these rows; none when there is no hash, or it was
@@ -45,135 +46,75 @@ export function importedBefore(
   );
 }
 
-/** Compares a change that a person requests with the changes of the same topic or company, oldest first. */
-export function compareWithQueue(
-  request: RequestedChange,
-  changes: readonly Change[],
-  requestedBy: string | null,
-): QueueComparison {
-  const waiting = changes.filter(({ status }) => status === 'queued');
+/** Compares what a person wants with the changes of the same topic or company, oldest first. */
+export function compareWithQueue(wish: Wish, changes: readonly Change[]): QueueComparison {
+  const { wanted, base, requestedBy, baseFrom } = wish;
   const open = changes.filter(isOpen);
-  const requested = withContestedFields(request, open);
-  if (Object.keys(requested).length === 0) return { kind: 'unchanged' };
-
+  const names = Object.keys(wanted);
   const lastOpen = (name: string) => open.findLast((change) => name in change.wanted);
   const isAlreadyWanted = (name: string) => {
     const change = lastOpen(name);
-    return (
-      change !== undefined &&
-      isSame(change.wanted[name], requested[name]) &&
-      !hasNewerBase(request, change, name)
-    );
+    return change !== undefined && isSame(change.wanted[name], wanted[name]);
   };
-  const all = Object.keys(requested);
-  const same = all.every(isAlreadyWanted) ? lastOpen(all[0] ?? '') : undefined;
+  const same = names.every(isAlreadyWanted) ? lastOpen(names[0] ?? '') : undefined;
   if (same) return { kind: 'duplicate', change: same };
-  // What somebody else wants already stays their change.
-  const isOfOther = (name: string) =>
-    isAlreadyWanted(name) && !isSamePerson(lastOpen(name)?.requestedBy ?? null, requestedBy);
-  const left = all.filter((name) =>
-    all.some((other) => groupOf(other) === groupOf(name) && !isOfOther(other)),
+  const isSameWish = (change: Change) =>
+    names.every((name) => name in change.wanted && isSame(change.wanted[name], wanted[name]));
+  const unresolved = changes.findLast(
+    (one) => one.status === 'conflict' && !isContested(one) && isSameWish(one),
   );
-  const wanted = Object.fromEntries(left.map((name) => [name, requested[name] ?? null]));
-  const names = Object.keys(wanted);
-
-  const unseen = new Set(names.flatMap((name) => unseenChange(request, changes, name) ?? []));
+  const isSeen = names.every((name) => name in base && isSame(base[name], unresolved?.remoteBefore?.[name]));
+  if (unresolved && !(isSeen && baseFrom === 'file')) return { kind: 'conflict', change: unresolved };
+  const repeats = changes.findLast((change) => isRepeated(wish, change));
   const rivals = changes.filter(
-    (change) =>
-      (open.includes(change) || isContested(change) || unseen.has(change)) &&
-      contradicts(change, { wanted, requestedBy }),
-  );
-  const mayReplace = (change: Change) =>
-    rivals.length === 0 || (!rivals.includes(change) && isSamePerson(change.requestedBy, requestedBy));
-  const unresolved = changes.filter(({ status }) => status === 'conflict' || status === 'failed');
-  const conflicts = unresolved.filter((change) => change.status === 'conflict' && !isContested(change));
-  const repeated = names.flatMap((name) => {
-    const change = conflicts.findLast((one) => repeatsConflict(request, wanted, one, name));
-    return change ? [{ name, change }] : [];
-  });
-  const [again] = repeated;
-  if (again && repeated.length === names.length) return { kind: 'conflict', change: again.change };
-
-  const groups = new Set(names.map(groupOf));
-  const overlapping = waiting.filter(
-    (change) => mayReplace(change) && Object.keys(change.wanted).some((it) => groups.has(groupOf(it))),
+    (change) => (isOpen(change) || isContested(change)) && contradicts(change, wish),
   );
   // What did not go through for another person stays for them to decide.
   const isOwn = ({ requestedBy: by }: Change) => by === requestedBy || isSamePerson(by, requestedBy);
-  const covered = unresolved.filter(
-    (change) =>
-      mayReplace(change) &&
-      isOwn(change) &&
-      Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
+  const own = changes.filter(
+    (change) => isOwn(change) && !rivals.includes(change) && shareGroup(change.wanted, wanted),
   );
-  /** The other fields of a replaced change are still wanted. */
-  const kept = (part: 'wanted' | 'base'): Values => {
-    const entries = overlapping.flatMap((change) => Object.entries(change[part]));
-    return Object.fromEntries(entries.filter(([name]) => !groups.has(groupOf(name))));
-  };
-  // The conflict shows the person what was applied.
-  const applied = Object.assign({}, ...[...unseen].map((change) => pick(change.wanted, wanted)));
-  // What met a conflict meets it again: beside a new wish, nothing shows either that the person has seen the other value.
-  const unresolvedBase = Object.assign(
-    {},
-    ...repeated.map(({ name, change }) => pick(change.base, { [name]: null })),
-  );
+  const groups = new Set(names.map(groupOf));
+  const isCovered = (change: Change) => Object.keys(change.wanted).every((name) => groups.has(groupOf(name)));
+  const replaceable = own.filter(({ status }) => ['queued', 'conflict', 'failed'].includes(status));
+  // While others contradict it, what is queued for the person stays.
+  const isQueued = rivals.length === 0 && !repeats;
   return {
     kind: 'queue',
-    wanted: { ...kept('wanted'), ...wanted },
-    base: { ...kept('base'), ...pick(request.base, wanted), ...applied, ...unresolvedBase },
-    supersedes: [...overlapping, ...covered],
+    supersedes: replaceable.filter((change) => isCovered(change) && (isQueued || change.status !== 'queued')),
+    narrows: replaceable.filter((change) => isQueued && change.status === 'queued' && !isCovered(change)),
     rivals,
-    repeats: changes.findLast((change) => isRepeated(request, change)),
+    repeats,
   };
 }
 
 /**
- * Whether a change has done a part of what the request wants, by a sheet that is not older than the one of the request. A sheet
- * with base columns and no time of them, which a spreadsheet program may have rewritten, may be as old.
+ * Whether a change has done a part of what a sheet wants that is not newer. A sheet with base columns and no time of them, which a
+ * spreadsheet program may have rewritten, may be as old.
  */
-function isRepeated({ wanted, baseFrom, baseAt }: RequestedChange, change: Change): boolean {
+function isRepeated({ wanted, baseFrom, baseAt }: Wish, change: Change): boolean {
   const isDone = change.status === 'applied' || change.status === 'unchanged';
   if (!isDone || baseFrom !== 'file' || (baseAt ?? '') > (change.baseAt ?? '')) return false;
   const isDoneIn = (name: string) => name in change.wanted && isSame(wanted[name], change.wanted[name]);
   const groups = groupBy(Object.keys(wanted), groupOf);
-  return [...groups.values()].some((names) => names.every(isDoneIn));
+  return [...groups.values()].some((of) => of.every(isDoneIn));
 }
 
-/** Adds the requested values that are already up to date but that an open change would set to something else. */
-function withContestedFields({ wanted, requested }: RequestedChange, open: readonly Change[]): Values {
-  const contested = Object.keys(requested).filter((name) => {
-    if (name in wanted) return false;
-    const change = open.findLast((one) => name in one.wanted);
+/** A queued change without the fields of a later one of the same person. */
+export function narrowed({ wanted, base }: Change, later: Values): Pick<Change, 'wanted' | 'base'> {
+  const groups = new Set(Object.keys(later).map(groupOf));
+  const rest = (values: Values) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => !groups.has(groupOf(name))));
+  return { wanted: rest(wanted), base: rest(base) };
+}
+
+/** What rows ask for that is up to date already, but that an open change would set to something else. */
+export function setOtherwise(requested: Values, wanted: Values, changes: readonly Change[]): Values {
+  const open = changes.filter(isOpen);
+  const other = Object.keys(requested).filter((name) => {
+    const change = name in wanted ? undefined : open.findLast((one) => name in one.wanted);
     return change !== undefined && !isSame(change.wanted[name], requested[name]);
   });
-  const groups = new Set([...Object.keys(wanted), ...contested].map(groupOf));
+  const groups = new Set([...Object.keys(wanted), ...other].map(groupOf));
   return Object.fromEntries(Object.entries(requested).filter(([name]) => groups.has(groupOf(name))));
-}
-
-/** The change of a field that was applied after the warehouse's value, the base, was read: nobody can have seen its effect. */
-function unseenChange(
-  request: RequestedChange,
-  changes: readonly Change[],
-  name: string,
-): Change | undefined {
-  if (request.baseFrom === 'file') return undefined;
-  const last = changes.findLast((change) => change.status === 'applied' && name in change.wanted);
-  return last && (request.baseAt ?? '') <= (last.settledAt ?? '') ? last : undefined;
-}
-
-/** Whether the sheet is newer than the waiting change's and shows another value, which that change does not know of. */
-function hasNewerBase(request: RequestedChange, change: Change, name: string): boolean {
-  if (change.status !== 'queued' || request.baseFrom !== 'file' || !request.baseAt || !change.baseAt)
-    return false;
-  return (
-    request.baseAt > change.baseAt && name in request.base && !isSame(request.base[name], change.base[name])
-  );
-}
-
-/** Whether the request wants what met a conflict before, and its base does not show the other value. */
-function repeatsConflict(request: RequestedChange, wanted: Values, change: Change, name: string): boolean {
-  if (!(name in change.wanted) || !isSame(wanted[name], change.wanted[name])) return false;
-  if (request.baseFrom !== 'file' || change.remoteBefore === null) return true;
-  return !(name in request.base) || !isSame(request.base[name], change.remoteBefore[name]);
 }

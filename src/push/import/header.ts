@@ -1,8 +1,8 @@
 import { closestMatch, folded, withoutBrackets } from '../../base/closest.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
-import { type EntityType, entityTypes, type Field, fieldsOf } from '../change.js';
-import { sheetTables } from '../edit-sheet.js';
+import { type EntityType, type Field, kinds } from '../change.js';
+import { type SheetType, sheetTables } from '../edit-sheet.js';
 
 /** A column of the file: its place, and its header as written. */
 export interface Place {
@@ -25,7 +25,7 @@ export interface PairColumns {
 
 /** What the columns of a file mean. */
 export interface Header {
-  readonly entityType: EntityType;
+  readonly entityType: SheetType;
   readonly id: Place;
   /** Whether the file has no ids, and `id` is the column of titles. */
   readonly isKeyTitle: boolean;
@@ -34,8 +34,6 @@ export interface Header {
   readonly title: Place | null;
   /** The column that says how old the base columns are. */
   readonly baseAt: number | null;
-  /** The texts of a topic that a sheet shows and nobody can change. */
-  readonly readOnly: readonly Place[];
   /** The column that says why. */
   readonly reason: Place | null;
   /** The columns of an earlier result. */
@@ -46,40 +44,37 @@ export interface Header {
 }
 
 interface Column extends Place {
-  /** The header, folded. */
+  /** The header without differences in case, spaces and signs: its usual spellings are one. */
   readonly name: string;
 }
 
-/** Other names that people use for these; a column with the proper name takes precedence. */
-const aliases: Readonly<Record<EntityType, Readonly<Record<string, readonly string[]>>>> = {
-  topic: {
-    lifecycle_state: ['lifecycle', 'state', 'status'],
-    archived: ['isarchived'],
-    archived_reason: ['archivereason', 'archivingreason'],
-  },
-  company: {
-    name: ['companyname'],
-    primary_domain: ['domain'],
-    logo_url: ['logo'],
-    is_vip: ['vip'],
-    connections_email: ['email'],
-    connections_github: ['github'],
-    connections_linkedin: ['linkedin'],
-    connections_phone: ['phone'],
-    connections_twitter: ['twitter'],
-  },
+/** Other words that people use for a column: it has to be renamed, because they may mean something else. */
+const otherWords: Readonly<Record<string, readonly string[]>> = {
+  priority: ['prio', 'urgency', 'severity', 'prioritaet'],
+  lifecycle_state: ['lifecycle', 'state', 'status'],
+  archived: ['isarchived'],
+  archived_reason: ['archivereason', 'archivingreason'],
+  name: ['companyname'],
+  primary_domain: ['domain'],
+  logo_url: ['logo'],
+  is_vip: ['vip'],
+  connections_email: ['email'],
+  connections_github: ['github'],
+  connections_linkedin: ['linkedin'],
+  connections_phone: ['phone'],
+  connections_twitter: ['twitter'],
 };
 
-/** The columns that say whose row it is, beside its id; the first that a file has counts. */
-const titleNames: Readonly<Record<EntityType, readonly string[]>> = {
-  topic: ['title', 'topictitle', 'topicname', 'topic', 'name', 'titel'],
-  company: ['basename', 'company', 'title'],
+/** The column that says whose row it is, beside its id; the first that a file has counts. */
+const titleNames: Readonly<Record<SheetType, readonly string[]>> = {
+  topic: ['title'],
+  company: ['basename', 'company'],
 };
 
-/** The columns that say which row is which where a file has no ids: also the name of a company. */
-const keyNames: Readonly<Record<EntityType, readonly string[]>> = {
-  topic: titleNames.topic,
-  company: [...titleNames.company, 'companyname', 'name'],
+/** The columns that say which row is which where a file has no ids. */
+const keyNames: Readonly<Record<SheetType, readonly string[]>> = {
+  topic: ['title'],
+  company: ['company', 'name'],
 };
 
 /** The columns that a result adds to a file; the other two where the person has a column of that name. */
@@ -91,19 +86,14 @@ export const resultNames = [
 /** Names of the column in which people say why. */
 const reasonNames: readonly string[] = ['reason', 'requestedreason'];
 
-/** The columns with a text of the service beside the title, in a sheet to edit. */
-export type ReadOnlyName = 'summary' | 'issue_type';
-
-export function isReadOnly(name: string): name is ReadOnlyName {
-  return name === 'summary' || name === 'issue_type';
-}
-
 /** The columns of a sheet of pairs. */
 export const pairNames = {
   ids: ['topic_id_1', 'topic_id_2'],
   titles: ['title_1', 'title_2'],
   keep: 'keep',
 } as const;
+
+const sheetTypes = Object.keys(sheetTables) as SheetType[];
 
 /** Finds out from its header what a file changes. Raises UsageError, with every problem, when it cannot tell. */
 export function parseHeader(columns: readonly string[], source: string, sheets?: SheetChoice): Header {
@@ -115,10 +105,9 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   if (pair) return pair;
   const { entityType, id, isKeyTitle } = entityOf(named, file);
   // The name that says which company it is, is not a new one.
-  const fields = fieldsOf[entityType].filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
+  const fields = kinds[entityType].fields.filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
   const problems: Problem[] = [];
   const taken = new Set([id.at]);
-  const notes: string[] = [];
   /** The column that a test finds; a second one is a problem. */
   const only = (isIt: (column: Column) => boolean, meaning: string): Column | undefined => {
     const found = named.filter(isIt);
@@ -131,19 +120,11 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
     return first;
   };
   const columnNamed = (wanted: string) => only(({ name }) => name === folded(wanted), wanted);
-
   const bases = new Map(fields.map(({ name }) => [name, columnNamed(`base_${name}`) ?? null]));
   const edited = fields.flatMap((field): EditedColumn[] => {
-    const others = aliases[entityType][field.name] ?? [];
-    const proper = columnNamed(field.name);
-    const alias = proper
-      ? undefined
-      : only(({ name, at }) => others.includes(name) && !taken.has(at), field.name);
-    if (alias) notes.push(`The column "${alias.header}" was read as ${field.name}.`);
-    const column = proper ?? alias;
+    const column = columnNamed(field.name);
     return column ? [{ field, ...column, base: bases.get(field.name) ?? null }] : [];
   });
-  const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const baseAt = columnNamed('base_updated_at');
   const title = firstOf(
     named.filter(({ at }) => !edited.some((one) => one.at === at)),
@@ -155,45 +136,67 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
   const isReason = ({ name, at }: Column) => reasonNames.includes(name) && !taken.has(at);
   const reason = only(isReason, 'the reason of the row') ?? null;
   const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
-  const readOnly = entityType === 'topic' ? named.filter(({ header }) => isReadOnly(header)) : [];
   const extra = named.filter(({ at, name }) => !taken.has(at) && at !== title?.at && !generated.has(name));
   const unnamed = columns.flatMap((header, at) =>
     header === '' ? [`column ${columnLetters(at)} (no name)`] : [],
   );
-  const misspelled = extra.flatMap(({ header }) => {
-    const guess = meantBy(header, entityType);
-    return guess === undefined || isEdited(guess) ? [] : [{ header, guess }];
-  });
+  problems.push(...misspelled(entityType, { fields, edited, bases, extra, unnamed }, problems.length > 0));
+  if (problems.length > 0) throw unclearError(file, problems, entityType);
+  const notes = extra.length > 0 ? [`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`] : [];
+  return {
+    entityType,
+    id,
+    isKeyTitle,
+    edited,
+    title: title ?? null,
+    baseAt: baseAt?.at ?? null,
+    reason,
+    results,
+    pair: null,
+    notes,
+  };
+}
 
-  if (edited.length === 0 && problems.length === 0) {
-    const guesses = misspelled.map(({ header, guess }) => `${guess} instead of "${header}"`);
+interface Found {
+  readonly fields: readonly Field[];
+  readonly edited: readonly EditedColumn[];
+  readonly bases: ReadonlyMap<string, Place | null>;
+  readonly extra: readonly Column[];
+  readonly unnamed: readonly string[];
+}
+
+/** Columns that were probably meant for one that can be changed, and base columns without theirs. */
+function misspelled(entityType: SheetType, found: Found, hasProblems: boolean): Problem[] {
+  const { fields, edited, bases, extra, unnamed } = found;
+  const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
+  const guesses = extra.flatMap(({ header }) => {
+    const guess = meantBy(header, entityType);
+    // In a sheet of ours, what has no base column was not meant to be edited.
+    const isOurs = [...bases.values()].some((base) => base !== null);
+    const isOwn = guess === undefined || isEdited(guess) || (isOurs && !bases.get(guess));
+    return isOwn ? [] : [{ header, guess }];
+  });
+  if (edited.length === 0 && !hasProblems) {
     const parts = [
       `none can be changed: add one of ${fields.map(({ name }) => name).join(', ')}`,
-      ...(guesses.length > 0 ? [`did you mean ${guesses.join(', ')}?`] : []),
+      ...guesses.map(({ header, guess }) => `did you mean ${guess} instead of "${header}"?`),
       ...(unnamed.length > 0 ? [`these have no name: ${unnamed.join(', ')}`] : []),
     ];
-    problems.push({ setting: 'columns', problem: parts.join('; ') });
-  } else {
-    for (const { header: setting, guess } of misspelled) {
-      const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
-      problems.push({ setting, problem });
-    }
-    // A sheet to edit has both columns, so that one was renamed, unless there is no column that it could be.
-    const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed];
-    for (const [name, base] of bases) {
-      if (!base || isEdited(name) || candidates.length === 0) continue;
-      if (misspelled.some(({ guess }) => guess === name)) continue;
-      const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
-      problems.push({ setting: base.header, problem });
-    }
+    return [{ setting: 'columns', problem: parts.join('; ') }];
   }
-  if (problems.length > 0) throw unclearError(file, problems, entityType);
-  if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
-  return {
-    ...{ entityType, id, isKeyTitle, edited, baseAt: baseAt?.at ?? null, readOnly, reason, results, notes },
-    title: title ?? null,
-    pair: null,
-  };
+  const renamed = guesses.map(({ header: setting, guess }): Problem => {
+    const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
+    return { setting, problem };
+  });
+  // A sheet to edit has both columns, so that one was renamed, unless there is no column that it could be.
+  const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed];
+  const lost = [...bases].flatMap(([name, base]): Problem[] => {
+    if (!base || isEdited(name) || candidates.length === 0) return [];
+    if (guesses.some(({ guess }) => guess === name)) return [];
+    const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
+    return [{ setting: base.header, problem }];
+  });
+  return [...renamed, ...lost];
 }
 
 /** The column that has the first of these names that one has. */
@@ -219,7 +222,7 @@ function pairHeader(named: readonly Column[], file: NamedFile): Header | undefin
     const problem = 'is missing: in it, 1 or 2 says which of the two topics stays';
     throw unclearError(file, [{ setting: pairNames.keep, problem }]);
   }
-  const problems = fieldsOf.topic.flatMap(({ name }) => {
+  const problems = kinds.topic.fields.flatMap(({ name }) => {
     const problem = 'is not changed by a sheet of pairs: put it into a list of its own, beside topic_id';
     const added = column(name);
     return added ? [{ setting: added.header, problem }] : [];
@@ -227,11 +230,16 @@ function pairHeader(named: readonly Column[], file: NamedFile): Header | undefin
   if (problems.length > 0) throw unclearError(file, problems);
   const titles = [column(pairNames.titles[0]) ?? null, column(pairNames.titles[1]) ?? null] as const;
   return {
-    ...{ entityType: 'topic', id: one, isKeyTitle: false, edited: [], readOnly: [], reason: null, notes: [] },
+    entityType: 'topic',
+    id: one,
+    isKeyTitle: false,
+    edited: [],
     title: titles[0],
     baseAt: column('base_updated_at')?.at ?? null,
+    reason: null,
     results: resultsIn(named),
     pair: { ids: [one, other], titles, keep },
+    notes: [],
   };
 }
 
@@ -240,9 +248,9 @@ function entityOf(
   named: readonly Column[],
   file: NamedFile,
 ): Pick<Header, 'entityType' | 'isKeyTitle'> & { readonly id: Column } {
-  const found = entityTypes.flatMap((entityType) =>
+  const found = sheetTypes.flatMap((entityType) =>
     named
-      .filter(({ name }) => name === folded(sheetTables[entityType].id))
+      .filter(({ name }) => name === folded(kinds[entityType].column))
       .map((id) => ({ entityType, id, isKeyTitle: false, setting: id.header })),
   );
   const [first, second] = found;
@@ -255,11 +263,11 @@ function entityOf(
   }
   if (first) return first;
   const bare = named.find(({ name }) => name === 'id');
-  const possible = entityTypes.filter((one) => editable(one, named).length > 0);
+  const possible = sheetTypes.filter((one) => hasFieldOf(one, named));
   const [only, other] = possible;
   if (bare && only && !other) return { entityType: only, id: bare, isKeyTitle: false };
   // Where no column can be changed, that is what is wrong with a list of titles.
-  const titled = (possible.length > 0 ? possible : entityTypes).flatMap((entityType) => {
+  const titled = (possible.length > 0 ? possible : sheetTypes).flatMap((entityType) => {
     const id = firstOf(named, keyNames[entityType]);
     return id ? [{ entityType, id, isKeyTitle: true }] : [];
   });
@@ -270,40 +278,37 @@ function entityOf(
   throw unclearError(file, [{ setting: bare?.header ?? 'topic_id', problem }]);
 }
 
-/** The columns that only topics or only companies have; `name` does not count, because anything may have one. */
-function editable(entityType: EntityType, named: readonly Column[]): Column[] {
-  const names = new Set(
-    fieldsOf[entityType].flatMap(({ name }) => [
-      ...[folded(name), folded(`base_${name}`)],
-      ...(name === 'name' ? [] : (aliases[entityType][name] ?? [])),
-    ]),
-  );
-  names.delete('name');
-  return named.filter(({ name }) => names.has(name));
+/** Whether a column is one that only topics or only companies have; `name` does not count, because anything may have one. */
+function hasFieldOf(entityType: EntityType, named: readonly Column[]): boolean {
+  const names = kinds[entityType].fields.flatMap(({ name }) => [folded(name), folded(`base_${name}`)]);
+  return named.some(({ name }) => name !== 'name' && names.includes(name));
 }
 
 /** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
 const otherColumns: ReadonlySet<string> = new Set([
-  ...['archivedat', 'priorityrank', 'frompriority', 'topriority', 'topiclifecyclestate'],
-  ...['connectionstitle', 'connectionswebsite', 'primaryemail', 'name1', 'name2'],
+  'archivedat',
+  'priorityrank',
+  'frompriority',
+  'topriority',
+  'topiclifecyclestate',
+  'connectionstitle',
+  'connectionswebsite',
+  'primaryemail',
+  'name1',
+  'name2',
 ]);
 
-/** Other names that are shorter than this resemble too many words: `stage` is not `state`. */
-const leastSimilar = 8;
-
-/** The field that a column was most likely meant for, by its name or by one that people use for it. */
+/** The field that a column was most likely meant for, by its name or by another word that people use for it. */
 function meantBy(header: string, entityType: EntityType): string | undefined {
   if (otherColumns.has(folded(header))) return undefined;
+  const names = kinds[entityType].fields.map(({ name }) => name);
   const bare = folded(withoutBrackets(header));
-  const fields = fieldsOf[entityType].map(({ name }) => ({ name, others: aliases[entityType][name] ?? [] }));
-  const exact = fields.find(({ others }) => others.includes(bare));
-  if (exact) return exact.name;
-  const names = fields.map(({ name, others }) => [
-    name,
-    ...others.filter((one) => one.length >= leastSimilar),
-  ]);
-  const guess = closestMatch(header, names.flat());
-  return guess === undefined ? undefined : fields[names.findIndex((one) => one.includes(guess))]?.name;
+  const exact = names.find((name) => otherWords[name]?.includes(bare));
+  if (exact !== undefined) return exact;
+  // Shorter words resemble too many others: `stage` is not `state`.
+  const words = names.flatMap((name) => (otherWords[name] ?? []).filter((word) => word.length >= 8));
+  const guess = closestMatch(header, [...names, ...words]);
+  return names.find((name) => name === guess || (guess !== undefined && otherWords[name]?.includes(guess)));
 }
 
 /** What errors say about where a header is. */
@@ -318,6 +323,6 @@ function unclearError(
   entityType: EntityType = 'topic',
 ): UsageError {
   return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${sheetTables[entityType].id} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
+    hint: `A list with the columns ${kinds[entityType].column} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
   });
 }

@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { countBy, groupBy } from '../../base/group-by.js';
 import { firstOf } from '../../base/units.js';
-import { type GridRow, maxCellChars } from '../../sheet/grid.js';
-import { sqlFile } from '../../warehouse/sql.js';
 import { type Change, contested, mayBecome, type Reference, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import type { NewChange, Origin, Queue } from '../queue.js';
-import { named, rowsAbout, type StoredEntity, storedEntities } from '../stored.js';
+import { named, type StoredEntity, storedEntities } from '../stored.js';
 import { undoneBy } from '../undo.js';
-import { fingerprint, textOf } from './cells.js';
-import { compareWithQueue, importedBefore } from './compare-with-queue.js';
-import { type Header, isReadOnly, parseHeader, type ReadOnlyName } from './header.js';
-import { blockedProblems, compareWithWarehouse, followMerge, matchRows } from './match.js';
+import {
+  compareWithQueue,
+  importedBefore,
+  narrowed,
+  type QueueComparison,
+  setOtherwise,
+} from './compare-with-queue.js';
+import { type Header, parseHeader } from './header.js';
+import { blockedProblems, compareWithWarehouse, matchRows } from './match.js';
 import { isUndecided, parsePairs } from './pairs.js';
 import {
+  groupedProblems,
   type ImportParts,
   type ImportProblem,
   type ImportReport,
@@ -24,7 +28,7 @@ import {
 } from './preview.js';
 import { combineRows, type EntityEdits, isAsking, type ParsedRow, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
-import { isSameTitle, mixedUp, resolveTitles, wrongTitles } from './titles.js';
+import { mixedUp, resolveTitles, wrongTitles } from './titles.js';
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
@@ -37,27 +41,19 @@ export interface ImportOptions {
   readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
-  /** Change what a topic or company was merged into, instead of refusing its row. By default the setting decides. */
-  readonly followMerges?: boolean | undefined;
-  /** Take each row for that of its id, whatever title it has. */
+  /** Match rows by their id even if the title is that of another. */
   readonly ignoreTitles?: boolean;
-  /** Nobody sees the preview: a list without ids needs titles that are exact, and those of one topic only. */
-  readonly exactTitles?: boolean;
-  /** How this file is imported so that it follows merges, as the end of a sentence. */
-  readonly howToFollow?: string;
 }
 
-interface PreparedChange {
+interface PlannedChange {
   readonly change: NewChange;
-  /** What other people want instead: neither is sent. */
-  readonly rivals: readonly Change[];
   readonly rows: readonly number[];
 }
 
-/** What an import would do; nothing is queued yet. */
+/** What an import would do, as a preview keeps it: confirming queues `newChanges`, and nothing else. */
 export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> {
   /** Empty when rows are wrong and not skipped. */
-  readonly newChanges: readonly PreparedChange[];
+  readonly newChanges: readonly PlannedChange[];
   /** Nothing may be queued: rows are wrong, or the file as a whole is. */
   readonly isRefused: boolean;
 }
@@ -67,7 +63,8 @@ interface EntityOutcome {
   readonly rows: readonly number[];
   readonly row?: Omit<ImportRow, 'row'>;
   readonly problems?: readonly ImportProblem[];
-  readonly newChange?: PreparedChange;
+  readonly newChange?: PlannedChange;
+  readonly supersedes?: number;
 }
 
 /**
@@ -79,17 +76,18 @@ export async function prepareImport(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<PreparedImport> {
-  const { skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
-  const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
+  const { skipInvalid = false } = options;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const edits = await readEdits(store, source, header, options, isFollowing);
+  const edits = await readEdits(store, source, header, options.ignoreTitles ?? false);
 
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = {
-    ...{ entityType, importId: options.importId ?? randomUUID() },
-    ...{ source: source.name, sourceHash: source.hash },
+    entityType,
+    importId: options.importId ?? randomUUID(),
+    source: source.name,
+    sourceHash: source.hash,
     requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
     requestedReason: options.requestedReason ?? null,
   };
@@ -103,9 +101,7 @@ export async function prepareImport(
   const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
   const said = new Set(asked.map(({ row }) => row));
   const moved = refusal === null ? [] : [...wrong.values()].filter(({ row }) => !said.has(row));
-  const problems = [...asked, ...moved].map((one) =>
-    one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
-  );
+  const problems = [...asked, ...moved];
   const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
   const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
   const rows = rowsOf(source, header, outcomes, problems, isRefused ? heldBack : null).map((row) => {
@@ -116,30 +112,37 @@ export async function prepareImport(
   });
 
   const found = outcomes.flatMap((one) => one.newChange ?? []);
-  const newChanges = isRefused ? [] : found;
-  const sent = found.filter(({ change }) => change.conflict === undefined);
+  const isConflict = new Set(rows.flatMap(({ row, outcome }) => (outcome === 'conflict' ? [row] : [])));
+  const sent = found.filter((one) => !one.rows.some((row) => isConflict.has(row)));
   const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
   const storedOf = ({ entityId }: Reference) => edits.stored.get(entityId);
   const hasTopics = entityType === 'topic';
   const { changes: shown, totals } = await previewOf({ store, settings }, planned, storedOf, hasTopics);
   const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
   const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
-  const preview = {
-    rows: countsOf(rows),
-    ...totals,
-    superseded: found.reduce((sum, { change }) => sum + (change.supersedes?.length ?? 0), 0),
-    base: { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest },
-  };
+  const newChanges = isRefused ? [] : found;
+  const sorted = inOrder(problems, header);
   return {
-    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown },
-    problems: inOrder(problems, header),
+    ...origin,
+    newChanges,
+    isRefused,
+    refusal,
+    preview: {
+      rows: countsOf(rows),
+      ...totals,
+      superseded: outcomes.reduce((sum, { supersedes = 0 }) => sum + supersedes, 0),
+      base: { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest },
+    },
+    rows,
+    changes: shown,
+    problems: sorted,
+    problemGroups: groupedProblems(sorted),
     notes: [
-      ...(edits.ignored === null ? [] : [edits.ignored]),
       ...notesOf(source, header, edits.entities, rows, shown),
       // Last, because there may be one for each row.
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
     ],
-    exitCode: problems.length > 0 || newChanges.some(({ change }) => change.conflict !== undefined) ? 3 : 0,
+    exitCode: problems.length > 0 || (!isRefused && isConflict.size > 0) ? 3 : 0,
   };
 }
 
@@ -148,22 +151,19 @@ interface Edits {
   readonly entities: readonly EntityEdits[];
   /** What the warehouse has of the ids. */
   readonly stored: ReadonlyMap<string, StoredEntity>;
-  /** What happened to rows whose id was merged, and how titles and addresses were read, by row. */
+  /** How titles and addresses were read, by row. */
   readonly texts: ReadonlyMap<number, string>;
   /** The problem of each row whose title is not that of its id. */
   readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
   readonly problems: readonly ImportProblem[];
-  /** The cells that were edited and cannot be changed, as a sentence. */
-  readonly ignored: string | null;
 }
 
-/** Reads every row, finds its id in the warehouse, and follows merges if that is wanted. */
+/** Reads every row, and finds its id in the warehouse. */
 async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
-  { ignoreTitles = false, exactTitles = false }: Pick<ImportOptions, 'ignoreTitles' | 'exactTitles'>,
-  isFollowing: boolean,
+  ignoreTitles: boolean,
 ): Promise<Edits> {
   const parsed = header.pair ? await parsePairs(store, header.pair, header, grid) : parseRows(header, grid);
   const { isKeyTitle, entityType } = header;
@@ -174,27 +174,26 @@ async function readEdits(
     return storedEntities(store, entityType, [...new Set(ids)]);
   };
   const byId = isKeyTitle ? new Map<string, StoredEntity>() : await lookUp(parsed);
-  const resolved = await resolveTitles(store, header, parsed, byId, exactTitles);
+  const resolved = await resolveTitles(store, header, parsed, byId);
   const stored = isKeyTitle ? await lookUp(resolved) : byId;
   const matched = matchRows(resolved, stored, entityType);
   const none = new Map<number, ImportProblem>();
   const titles = ignoreTitles ? none : await wrongTitles(store, header, matched, stored);
   const rows = matched.map((row): ParsedRow => {
     const { id, problems } = row;
-    if (id === null) return row;
-    if (problems.length === 0) return isFollowing ? followMerge(row, stored) : row;
+    if (id === null || problems.length === 0) return row;
     // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-    const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked = blockedProblems(entity, header.id.header, id, [row.row]);
+    const blocked = blockedProblems(stored.get(id), header.id.header, id, [row.row]);
     const title = titles.get(row.row);
     return { ...row, problems: [...problems, ...blocked, ...(title ? [title] : [])] };
   });
   const { entities, problems } = combineRows(rows);
   return {
-    ...{ entities, stored, wrongTitles: titles },
+    entities,
+    stored,
+    wrongTitles: titles,
     problems: [...rows.flatMap((row) => row.problems), ...problems],
     texts: new Map(rows.flatMap(({ row, texts }) => (texts.length > 0 ? [[row, texts.join('; ')]] : []))),
-    ignored: await ignoredEdits(store, header, grid.rows, matched, stored),
   };
 }
 
@@ -217,20 +216,24 @@ function outcomeOf(
   if (wrong.length > 0) return { rows, problems: wrong };
   const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
   if ('problems' in request) return { rows, problems: request.problems };
-  const comparison = compareWithQueue(request, changes, origin.requestedBy);
-  if (comparison.kind === 'unchanged') return as('unchanged');
-  if (comparison.kind !== 'queue')
-    return as(comparison.kind, earlierText(comparison.kind, comparison.change), comparison.change);
-  const { wanted, base, supersedes, rivals, repeats } = comparison;
-  const { baseFrom, baseAt } = request;
-  const change = {
-    ...{ ...origin, entityId: entity.id, sourceRow: rows[0] ?? null },
-    ...{ wanted, base, baseFrom, baseAt, supersedes },
+  const wanted = setOtherwise(request.requested, request.wanted, changes);
+  if (Object.keys(wanted).length === 0) return as('unchanged');
+  const change: NewChange = {
+    ...origin,
+    entityId: entity.id,
+    sourceRow: rows[0] ?? null,
+    wanted,
+    base: Object.fromEntries(Object.entries(request.base).filter(([name]) => name in wanted)),
+    baseFrom: request.baseFrom,
+    baseAt: request.baseAt,
     requestedReason: entity.reason ?? origin.requestedReason,
   };
-  if (rivals.length === 0 && !repeats) return { ...as('queued'), newChange: { change, rivals, rows } };
-  const conflict = repeats && rivals.length === 0 ? repeatedText(repeats) : contestedText(change, rivals);
-  return { ...as('conflict', conflict), newChange: { change: { ...change, conflict }, rivals, rows } };
+  const comparison = compareWithQueue(change, changes);
+  if (comparison.kind !== 'queue') return as(comparison.kind, earlierText(comparison), comparison.change);
+  const { supersedes } = comparison;
+  const conflict = conflictOf(change, comparison);
+  const outcome = conflict === undefined ? as('queued') : as('conflict', conflict);
+  return { ...outcome, newChange: { change, rows }, supersedes: supersedes.length };
 }
 
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
@@ -280,46 +283,89 @@ function importedText({ id, queuedAt, status }: Change, undo: string | null): st
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 
-function repeatedText({ id, queuedAt, source }: Change): string {
-  return `change ${id} of ${minute(queuedAt)} UTC (${source}) did this already, and it was changed since: retry this change to do it again, or cancel it`;
-}
-
 /** Why a row makes no change: of an earlier one that wants the same. */
-function earlierText(outcome: 'duplicate' | 'conflict', { id, queuedAt, settledAt, source }: Change): string {
-  if (outcome === 'duplicate')
+function earlierText({ kind, change }: Exclude<QueueComparison, { kind: 'queue' }>): string {
+  const { id, queuedAt, settledAt, source } = change;
+  if (kind === 'duplicate')
     return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or retry that change with overwriting`;
 }
 
+/** The conflict of a new change with what other people want, or with whoever changed it since the sheet was written. */
+function conflictOf(
+  change: NewChange,
+  { rivals, repeats }: Extract<QueueComparison, { kind: 'queue' }>,
+): string | undefined {
+  if (rivals.length > 0) return contestedText(change, rivals);
+  return repeats === undefined
+    ? undefined
+    : `change ${repeats.id} of ${minute(repeats.queuedAt)} UTC (${repeats.source}) did this already, and it was changed since: retry this change to do it again, or cancel it`;
+}
+
 /**
- * Queues what was prepared, and supersedes the changes that it replaces. A change that contradicts what somebody else wants
- * is recorded as a conflict, and so is theirs if it still waits.
+ * Queues what was prepared, exactly: its values and its bases, however long ago that was. What was queued in between is respected:
+ * the same is not queued twice, and what contradicts somebody else is recorded as a conflict, as is theirs if it still waits.
  */
-export function enqueue(
-  queue: Pick<Queue, 'add' | 'all' | 'move' | 'update'>,
-  { newChanges, isRefused, ...prepared }: PreparedImport,
-): ImportReport {
-  const added = queue.add(newChanges.map(({ change }) => change));
-  const rivals = [...new Map(newChanges.flatMap((one) => one.rivals.map((it) => [it.id, it]))).values()];
-  const rivalsOf = contestsAmong(rivals.length === 0 ? [] : queue.all());
-  const textOf = (rival: Change) => contestedText(rival, rivalsOf(rival));
-  const waiting = rivals.filter(({ status }) => status === 'queued');
-  queue.move(waiting, 'conflict', (rival) => ({ errorCode: contested, error: textOf(rival) }));
-  queue.update(rivals.filter(isContested), (rival) => ({ error: textOf(rival) }));
-  const ids = new Map(newChanges.flatMap((one, at) => one.rows.map((row) => [row, added[at]?.id ?? null])));
-  const rows = prepared.rows.map((row) => ({ ...row, changeId: ids.get(row.row) ?? row.changeId }));
+export function enqueue(queue: Queue, { newChanges, isRefused, ...prepared }: PreparedImport): ImportReport {
+  const byEntity = groupBy(queue.all(), ({ entityId }) => entityId);
+  const texts = new Map<number, Partial<ImportRow>>();
+  const planned = newChanges.flatMap(({ change, rows }) => {
+    const changes = (byEntity.get(change.entityId) ?? []).filter(
+      (one) => one.entityType === change.entityType,
+    );
+    // After a kill, it is confirmed again.
+    const done = changes.find(({ importId }) => importId === change.importId);
+    for (const row of done ? rows : []) texts.set(row, { changeId: done?.id ?? null });
+    if (done) return [];
+    const comparison = compareWithQueue(change, changes);
+    if (comparison.kind === 'queue')
+      return [{ change, rows, conflict: conflictOf(change, comparison), ...comparison }];
+    const { kind: outcome, change: earlier } = comparison;
+    for (const row of rows) texts.set(row, { outcome, text: earlierText(comparison), changeId: earlier.id });
+    return [];
+  });
+  const added = queue.add(
+    planned.map(({ change, conflict, supersedes }) => ({ ...change, conflict, supersedes })),
+  );
+  for (const [at, { change, rows, narrows, conflict }] of planned.entries()) {
+    queue.update(narrows, (one) => narrowed(one, change.wanted));
+    const changeId = added[at]?.id ?? null;
+    const outcome =
+      conflict === undefined ? { changeId } : ({ changeId, outcome: 'conflict', text: conflict } as const);
+    for (const row of rows) texts.set(row, outcome);
+  }
+  const waiting = contest(
+    queue,
+    planned.flatMap(({ rivals }) => rivals),
+  );
+  const rows = prepared.rows.map((row) => ({ ...row, ...texts.get(row.row) }));
   const idsOf = (status: Status) => added.flatMap((one) => (one.status === status ? [one.id] : []));
   const queued = idsOf('queued');
   const outcome = isRefused ? 'refused' : queued.length > 0 ? 'queued' : 'nothing_new';
   const conflicts = [...idsOf('conflict'), ...waiting.map(({ id }) => id)];
-  return { ...prepared, outcome, queued, conflicts, rows };
+  const exitCode = conflicts.length > 0 ? 3 : prepared.exitCode;
+  return { ...prepared, outcome, queued, conflicts, rows, exitCode };
 }
 
-/** The report of an import that queues nothing: a dry run, or the user answered no. */
+/** Puts changes of other people into conflict that contradict what was just queued; returns those that waited to be sent. */
+function contest(queue: Queue, found: readonly Change[]): Change[] {
+  const rivals = [...new Map(found.map((one) => [one.id, one])).values()];
+  if (rivals.length === 0) return [];
+  const rivalsOf = contestsAmong(queue.all());
+  const textOf = (rival: Change) => contestedText(rival, rivalsOf(rival));
+  const waiting = rivals.filter(({ status }) => status === 'queued');
+  queue.move(waiting, 'conflict', (rival) => ({ errorCode: contested, error: textOf(rival) }));
+  queue.update(rivals.filter(isContested), (rival) => ({ error: textOf(rival) }));
+  return waiting;
+}
+
+/** The report of an import that queues nothing: there is nothing to queue, a dry run, or the user answered no. */
 export function reportWithoutQueueing(
-  { newChanges: _, isRefused: __, ...prepared }: PreparedImport,
-  outcome: 'dry_run' | 'declined',
+  { newChanges: _, isRefused, ...prepared }: PreparedImport,
+  outcome: 'dry_run' | 'declined' | 'nothing',
 ): ImportReport {
+  if (outcome === 'nothing')
+    return { ...prepared, outcome: isRefused ? 'refused' : 'nothing_new', queued: [], conflicts: [] };
   const text = outcome === 'dry_run' ? 'It was a dry run.' : 'The import was declined.';
   const rows = prepared.rows.map(
     (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
@@ -358,48 +404,4 @@ const mostNotes = 10;
 
 function rowsText(rows: readonly number[]): string {
   return `${rows.length === 1 ? 'row' : 'rows'} ${firstOf(rows, mostNotes)}`;
-}
-
-const readOnlySql = sqlFile('push/read_only');
-
-/** Times in a sheet may have lost their thousandths. */
-const roundedMs = 1000;
-
-/**
- * A sentence about edited cells that cannot be changed: titles, summaries and types. Null when there are none. Only a sheet
- * with base columns shows that a text was edited, and only while the topic is as it was then.
- */
-async function ignoredEdits(
-  store: ImportParts['store'],
-  { readOnly, title, baseAt, entityType }: Header,
-  sheetRows: readonly GridRow[],
-  rows: readonly ParsedRow[],
-  stored: ReadonlyMap<string, StoredEntity>,
-): Promise<string | null> {
-  if (baseAt === null || entityType !== 'topic') return null;
-  type Row = Readonly<Record<ReadOnlyName, string | null>> & {
-    readonly id: string;
-    readonly updated_ms: number;
-  };
-  const ids = rows.flatMap(({ id }) => (id !== null && stored.has(id) ? [id] : []));
-  const own = new Map((await rowsAbout<Row>(store, readOnlySql, ids)).map((row) => [row.id, row]));
-  const cellsOf = new Map(sheetRows.map(({ number, cells }) => [number, cells]));
-  const edited = new Map<string, number[]>();
-  for (const { row, id, baseAt: at, edits } of rows) {
-    const found = own.get(id ?? '');
-    if (!found || at === null || found.updated_ms > Date.parse(at) + roundedMs) continue;
-    // In a row that asks for something, another title is a problem.
-    const titles = title && Object.keys(edits).length === 0 ? [title] : [];
-    for (const { at: column, header } of [...titles, ...readOnly]) {
-      const text = textOf(cellsOf.get(row)?.[column]);
-      const value = isReadOnly(header) ? found[header] : (stored.get(found.id)?.title ?? null);
-      if (text === null || value === null || value.length >= maxCellChars) continue;
-      const isSame = isReadOnly(header) ? fingerprint(text) === fingerprint(value) : isSameTitle(text, value);
-      if (isSame) continue;
-      edited.set(header, [...(edited.get(header) ?? []), row]);
-    }
-  }
-  if (edited.size === 0) return null;
-  const texts = [...edited].map(([header, of]) => `${header} (${rowsText(of)})`);
-  return `Edited, but nobody can change it: ${texts.join('; ')}. These cells are ignored.`;
 }

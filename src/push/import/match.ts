@@ -5,12 +5,12 @@ import {
   type Change,
   type EntityType,
   type Field,
-  fieldsOf,
+  kinds,
   type Value,
   type Values,
 } from '../change.js';
 import { isSame } from '../compare.js';
-import { blockedReason, named, type StoredEntity } from '../stored.js';
+import { blockedReason, type StoredEntity } from '../stored.js';
 import type { ImportProblem } from './preview.js';
 import { type Edit, type EntityEdits, type ParsedRow, problemOf } from './rows.js';
 
@@ -22,9 +22,8 @@ export function blockedProblems(
   rows: readonly number[],
 ): ImportProblem[] {
   const problem = blockedReason(stored);
-  const mergedInto = stored?.survivor ?? null;
   if (problem === null) return [];
-  return rows.map((row) => ({ row, column, value, problem, ...(mergedInto && { mergedInto }) }));
+  return rows.map((row) => ({ row, column, value, problem }));
 }
 
 /**
@@ -55,55 +54,12 @@ export function matchRows(
         return [name, isRepeated ? { ...edit, value: edit.text } : edit];
       }),
     );
-    const readAs = fieldsOf[entityType].flatMap(({ name, format }) => {
+    const readAs = kinds[entityType].fields.flatMap(({ name, format }) => {
       const edit = edits[name];
       return format && edit && edit.value !== edit.text ? [`${edit.header} was read as ${edit.value}`] : [];
     });
     return { ...row, id, edits, problems, texts: [...row.texts, ...readAs] };
   });
-}
-
-/** Makes a row about something that was merged one about its survivor; its texts say what is changed instead, and what is not. */
-export function followMerge(row: ParsedRow, stored: ReadonlyMap<string, StoredEntity>): ParsedRow {
-  const merged = stored.get(row.id ?? '');
-  if (!merged?.survivor) return row;
-  const { id } = merged.survivor;
-  const { edits, unknown } = editsOfMerged(row, merged);
-  if (unknown.length > 0) {
-    const problem = `may be old: it is not known what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
-    return { ...row, problems: unknown.map((edit) => problemOf(edit, problem)) };
-  }
-  const others = stored.get(id)?.values ?? {};
-  const old = Object.keys(row.edits).filter(
-    (name) => !(name in edits) && !isSameCell(others[name], row.edits[name]?.value),
-  );
-  const isFollowed = Object.keys(edits).length > 0;
-  const [from, into] = [merged, merged.survivor].map((one) => named(one.id, one.title));
-  const parts = [
-    ...(isFollowed ? [', which is changed instead'] : []),
-    ...(old.length > 0 ? [`; what it had itself (${old.join(', ')}) is not carried over`] : []),
-  ];
-  const what = parts.length > 0 ? [`${from} was merged into ${into}${parts.join('')}`] : [];
-  const texts = [...row.texts, ...what];
-  return isFollowed ? { ...row, id, edits, texts, baseValues: {}, baseAt: null } : { ...row, edits, texts };
-}
-
-/**
- * What a row about something merged asks of the survivor. Its base values describe the one that was merged, so they do not
- * count for the survivor: its own row or the warehouse says what was there. A list without base columns repeats values
- * that nobody edited: those that the merged one had are left out, and `unknown` are those that cannot be compared.
- */
-function editsOfMerged(
-  { edits }: ParsedRow,
-  { values }: StoredEntity,
-): { edits: ParsedRow['edits']; unknown: Edit[] } {
-  const unknown: Edit[] = [];
-  const wanted = Object.entries(edits).flatMap(([name, { base: _, ...edit }]): [string, Edit][] => {
-    if (!edit.fromFile && !(name in values)) unknown.push(edit);
-    if (!edit.fromFile && isSameCell(values[name], edit.value)) return [];
-    return [[name, { ...edit, fromFile: false }]];
-  });
-  return { edits: Object.fromEntries(wanted), unknown };
 }
 
 /** Whether a stored value is the one of a cell, which is read without the spaces around it. */
@@ -177,7 +133,9 @@ export function compareWithWarehouse(
   );
   const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
   return {
-    ...{ wanted, requested, base },
+    wanted,
+    requested,
+    base,
     baseFrom: isFromFile ? 'file' : 'warehouse',
     baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
   };

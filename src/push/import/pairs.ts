@@ -1,12 +1,11 @@
-import { folded } from '../../base/closest.js';
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason } from '../change.js';
 import { blockedReason, named, type Store, type StoredEntity, storedEntities } from '../stored.js';
-import { textOf, textProblem } from './cells.js';
+import { idOf, textOf, textProblem } from './cells.js';
 import type { Header, PairColumns, Place } from './header.js';
 import { emptyRow, type ParsedRow, problemAt, timeOf } from './rows.js';
-import { isSameTitle } from './titles.js';
+import { isSameTitle, titleKey } from './titles.js';
 
 /** A row of a sheet of pairs in which somebody has decided which of the two stays. */
 interface Decision {
@@ -74,7 +73,7 @@ export async function parsePairs(
 /** What a row decides, or the row with what is wrong in it. */
 function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Decision | ParsedRow {
   const cell = (place: Place | null) => (place === null ? null : textOf(row.cells[place.at]));
-  const [one, other] = pair.ids.map(cell);
+  const [one, other] = pair.ids.map(({ at: column }) => idOf(row.cells[column]));
   const [title, otherTitle] = pair.titles.map(cell);
   const text = cell(pair.keep) ?? '';
   const at = baseAt === null ? null : timeOf(textOf(row.cells[baseAt]));
@@ -83,7 +82,7 @@ function decisionOf(pair: PairColumns, row: GridRow, baseAt: number | null): Dec
     problems: [problemAt(row, place, problem)],
   });
   for (const place of pair.ids) {
-    const id = cell(place);
+    const id = idOf(row.cells[place.at]);
     const problem = id ? textProblem(id) : 'is empty: the id is missing';
     if (problem !== null) return wrong(place, problem);
   }
@@ -104,7 +103,7 @@ function means(text: string, number: string, id: string, title: string | null): 
   return (
     text === number ||
     text.toLowerCase() === id.toLowerCase() ||
-    (title !== null && folded(text) !== '' && folded(text) === folded(title))
+    (title !== null && titleKey(text) === titleKey(title))
   );
 }
 

@@ -2,11 +2,11 @@ import { minutesFor } from '../../api/budget.js';
 import { usualPageSize } from '../../api/page.js';
 import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
-import { type Change, type EntityType, entityTypes, fieldsOf, type Value } from '../change.js';
-import { perRequest, storedCounts } from '../context.js';
+import type { Settings } from '../../config/schema.js';
+import { type Change, type EntityType, entityTypes, kinds, type Value } from '../change.js';
+import { storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies } from '../facts.js';
 import type { Origin, Queue } from '../queue.js';
-import { isListed } from '../remote.js';
 import { noteFor, type Store, type StoredOf } from '../stored.js';
 
 /** Something wrong in a row, as the person finds it in the file. */
@@ -19,8 +19,20 @@ export interface ImportProblem {
   readonly value: string | null;
   readonly problem: string;
   readonly allowed?: readonly string[];
-  /** What the topic or company of the row was merged into: `--follow-merges` changes that. */
-  readonly mergedInto?: { readonly id: string; readonly title: string | null };
+}
+
+/** The same problem of several rows: a value that cannot be set is told once, with its suggestion. */
+export interface ProblemGroup extends Omit<ImportProblem, 'row'> {
+  readonly rows: readonly number[];
+}
+
+/** Problems by what is wrong, in the order in which they first occur. */
+export function groupedProblems(problems: readonly ImportProblem[]): ProblemGroup[] {
+  const same = groupBy(problems, ({ column, value, problem }) => JSON.stringify([column, value, problem]));
+  return [...same.values()].map((group) => {
+    const { row: _, ...one } = group[0];
+    return { ...one, rows: group.map(({ row }) => row) };
+  });
 }
 
 export type RowOutcome =
@@ -96,6 +108,8 @@ export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   readonly preview: Preview;
   readonly changes: readonly PreviewChange[];
   readonly problems: readonly ImportProblem[];
+  /** The same, each value that cannot be set once. */
+  readonly problemGroups: readonly ProblemGroup[];
   /** Every row that is not blank, in the order of the file. */
   readonly rows: readonly ImportRow[];
   /** What the user should know, as sentences. */
@@ -104,11 +118,8 @@ export interface ImportReport extends Origin, Pick<Change, 'entityType'> {
   readonly exitCode: 0 | 3;
 }
 
-/** The settings of an import and of what its push costs, in the shape of the configuration. */
-export interface CostSettings {
-  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly push: { readonly followMerges?: boolean };
-}
+/** What its push costs depends on these settings. */
+export type CostSettings = Pick<Settings, 'rateLimit'>;
 
 /** What an import or an undo works with. */
 export interface ImportParts {
@@ -142,13 +153,18 @@ export async function previewOf(
   const changes = planned.map(({ entityType, entityId, rows = [], wanted, base }): PreviewChange => {
     const entity = storedOf({ entityType, entityId });
     return {
-      ...{ entityType, entityId, title: entity?.title ?? null, rows, wanted, base },
+      entityType,
+      entityId,
+      title: entity?.title ?? null,
+      rows,
+      wanted,
+      base,
       affected: entityType === 'topic' ? affected.of(entityId) : null,
       note: noteFor(entity, wanted),
     };
   });
   const stored = await storedCounts(store);
-  const costs = entityTypes.map((type) => costOf(type, ofType(type), stored[type]));
+  const costs = entityTypes.map((type) => costOf(type, ofType(type), type === 'person' ? 0 : stored[type]));
   const sumOf = (part: 'writes' | 'reads') => costs.reduce((sum, cost) => sum + cost[part], 0);
   const [writes, reads] = [sumOf('writes'), sumOf('reads')];
   const requests = { writes, reads, total: writes + reads };
@@ -156,22 +172,23 @@ export async function previewOf(
     changes: planned.length,
     kinds: entityTypes.flatMap((type) => kindsOf(type, ofType(type))),
     affected: hasTopics ? affected.total : null,
-    ...{ requests, minutes: minutesFor(requests.total, settings) },
+    requests,
+    minutes: minutesFor(requests.total, settings),
   };
   return { changes, totals };
 }
 
-/** Writes, and reads before them: of each by itself, or of the list's pages where that is cheaper and has the fields. */
+/** A write for each, and a read before it: by itself, or of the list's pages where those are fewer and have the fields. */
 function costOf(entityType: EntityType, planned: readonly PlannedChange[], stored: number) {
-  const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
+  const { listed } = kinds[entityType];
+  const byList = planned.filter(({ wanted }) => Object.keys(wanted).every((name) => listed.includes(name)));
   const pages = Math.max(1, Math.ceil(stored / usualPageSize));
-  const reads = planned.length - listed.length + Math.min(listed.length, pages);
-  return { writes: Math.ceil(planned.length / perRequest[entityType]), reads };
+  return { writes: planned.length, reads: planned.length - byList.length + Math.min(byList.length, pages) };
 }
 
 /** In the order of the fields, and of each field what occurs most often first. */
 function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
-  return fieldsOf[entityType].flatMap(({ name: field, kind, allowed }) => {
+  return kinds[entityType].fields.flatMap(({ name: field, kind, allowed }) => {
     const isCounted = kind === 'boolean' || allowed !== undefined;
     const textOf = (value: Value | undefined) => (isCounted ? valueText(value) : null);
     const values = planned.filter(({ wanted }) => wanted[field] !== undefined);

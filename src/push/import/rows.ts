@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { valueText } from '../../base/units.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../change.js';
-import { parseBaseCell, parseCell, roundedProblem, textOf, textProblem } from './cells.js';
+import { idOf, parseBaseCell, parseCell, roundedProblem, textOf, textProblem, visible } from './cells.js';
 import type { EditedColumn, Header, Place } from './header.js';
 import type { ImportProblem } from './preview.js';
 
@@ -36,7 +36,7 @@ export interface ParsedRow {
   /** Why, as the row says; null when it does not. */
   readonly reason: string | null;
   readonly problems: readonly RowProblem[];
-  /** How it was read, and what is changed instead of what it names. */
+  /** How it was read. */
   readonly texts: readonly string[];
 }
 
@@ -53,8 +53,13 @@ export function isAsking({ edits, problems }: ParsedRow): boolean {
 
 /** Reads every row by itself, without the warehouse or the queue: what it asks for, and every cell that makes no sense. */
 export function parseRows(header: Header, grid: Grid): ParsedRow[] {
-  const { merged = [] } = grid;
+  const { merged = [], columns, separator } = grid;
+  // In a text file, a comma in a cell without quotes moves what follows it into other columns.
+  const width =
+    separator === undefined ? Number.POSITIVE_INFINITY : columns.findLastIndex((one) => one !== '') + 1;
   return grid.rows.map((row) => {
+    const beyond = row.cells.slice(width).filter((cell) => textOf(cell) !== null);
+    if (beyond.length > 0) return tooWide(row, beyond.length, separator ?? '');
     const over = merged.filter(({ top, bottom }) => top < row.number && row.number <= bottom);
     return parseRow(header, row, ({ at }) => {
       const range = over.find(({ left, right }) => left <= at && at <= right);
@@ -64,6 +69,16 @@ export function parseRows(header: Header, grid: Grid): ParsedRow[] {
       );
     });
   });
+}
+
+/** A row of a text file with more cells than the header has columns: nobody knows which cell belongs to which. */
+function tooWide(row: GridRow, cells: number, separator: string): ParsedRow {
+  const more = cells === 1 ? '1 cell more' : `${cells} cells more`;
+  const problem = `has ${more} than the file has columns: put a text that contains ${separator === '\t' ? 'a tab' : `"${separator}"`} in quotes`;
+  return {
+    ...emptyRow(row.number, null),
+    problems: [{ row: row.number, column: null, value: null, problem }],
+  };
 }
 
 /** `mergedAbove`: what is wrong where a column has its value in merged cells that begin in a row above. */
@@ -76,7 +91,7 @@ function parseRow(
   const problems: RowProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
-  const id = textIn(header.id);
+  const id = header.isKeyTitle ? textIn(header.id) : idOf(row.cells[header.id.at]);
   const emptyId = mergedAbove(header.id) ?? `is empty: the ${header.isKeyTitle ? 'title' : 'id'} is missing`;
   const idProblem = id === null ? emptyId : (textProblem(id) ?? roundedProblem(row.cells[header.id.at]));
   if (idProblem !== null) problems.push(problemAt(row, header.id, idProblem));
@@ -97,7 +112,12 @@ function parseRow(
     header.title !== null && typeof row.cells[header.title.at] === 'string' ? textIn(header.title) : null;
   return {
     ...emptyRow(row.number, baseAt),
-    ...{ id: idProblem === null ? id : null, title, edits, baseValues, reason, problems },
+    id: idProblem === null ? id : null,
+    title,
+    edits,
+    baseValues,
+    reason,
+    problems,
   };
 }
 
@@ -150,7 +170,9 @@ export function problemAt(
   problem: string,
   allowed?: readonly string[],
 ): ImportProblem {
-  return { row: number, column: header, value: textOf(cells[at]), problem, ...(allowed && { allowed }) };
+  const text = textOf(cells[at]);
+  const value = text === null ? null : visible(text);
+  return { row: number, column: header, value, problem, ...(allowed && { allowed }) };
 }
 
 /** A time as ISO 8601, also when a spreadsheet program has reformatted it; null for anything else. */
@@ -190,7 +212,8 @@ function combined(id: string, rows: readonly ParsedRow[]): EntityEdits {
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
     .map(({ one }) => one);
   return {
-    ...{ id, rows: rows.map(({ row }) => row) },
+    id,
+    rows: rows.map(({ row }) => row),
     edits: Object.assign({}, ...oldestFirst.map(({ edits }) => edits)),
     baseValues: Object.assign({}, ...oldestFirst.map(({ baseValues }) => baseValues)),
     baseAt: oldestFirst.at(-1)?.baseAt ?? null,

@@ -134,7 +134,10 @@ export async function requireLogin(
     sendPage(
       reply,
       loginPage({
-        ...{ next, name, problem, token: reply.generateCsrf({ userInfo: ownerOf(null) }) },
+        next,
+        name,
+        problem,
+        token: reply.generateCsrf({ userInfo: ownerOf(null) }),
         header: access.users.some(({ passwordHash }) => passwordHash) ? null : userHeader,
       }),
     );
@@ -194,6 +197,11 @@ export function field({ form }: FastifyRequest, name: string): string {
   return form?.fields.get(name) ?? '';
 }
 
+/** The values of a field that may be sent several times. */
+export function fields(request: FastifyRequest, name: string): string[] {
+  return field(request, name).split('\n').filter(Boolean);
+}
+
 /** Reads a form into memory. A stranger sends no file. */
 async function readForm(request: FastifyRequest): Promise<Form> {
   const fields = new Map<string, string>();
@@ -201,8 +209,12 @@ async function readForm(request: FastifyRequest): Promise<Form> {
   if (!request.isMultipart()) return { fields, file };
   try {
     for await (const part of request.parts(request.person === null ? { limits: { files: 0 } } : {})) {
-      if (part.type === 'field') fields.set(part.fieldname, String(part.value));
-      else {
+      if (part.type === 'field') {
+        // A line for each value of a field that is sent several times.
+        const before = fields.get(part.fieldname);
+        const value = String(part.value);
+        fields.set(part.fieldname, before === undefined ? value : `${before}\n${value}`);
+      } else {
         const name = part.filename.replaceAll(/[\p{Cc}\p{Cs}/\\]/gu, '').slice(-150);
         file = { name, bytes: await part.toBuffer() };
       }

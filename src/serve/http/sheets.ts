@@ -11,7 +11,7 @@ import {
   sheetsPage,
 } from '../page/sheets.js';
 import { answerTo, HttpError, sendPage } from './guard.js';
-import { field } from './login.js';
+import { field, fields } from './login.js';
 
 export interface SheetFile {
   readonly name: string;
@@ -26,12 +26,12 @@ export interface Sheets {
   upload(file: SheetFile, by: Person): Promise<string>;
   /** Prepares the undo of what was applied of a sheet, and returns the id of the undo. */
   undo(id: string, by: Person): Promise<string>;
-  decide(id: string, decision: 'confirm' | 'cancel' | 'follow', by: Person): Promise<void>;
+  decide(id: string, decision: 'confirm' | 'cancel', by: Person): Promise<void>;
   /**
-   * Sends a change that failed or met a conflict again, over the value that was found, or gives it up. Rejects with LockedError
-   * while a job runs.
+   * Sends changes that failed or met a conflict again, over the values that were found, or gives them up. Each is `id@revision`: one
+   * that has changed since it was shown stays as it is.
    */
-  settle(changeId: string, decision: 'retry' | 'drop', by: Person): Promise<void>;
+  settle(changeIds: readonly string[], decision: 'retry' | 'drop', by: Person): Promise<void>;
   /** What a sheet would change, or what became of it; null when there is none with this id. */
   look(id: string): Promise<SheetDetails | null>;
   /** The sheet with the result of each row; null when its file is not kept. */
@@ -91,8 +91,8 @@ export function sheetRoutes(
     const { id } = request.params;
     const action = field(request, 'action');
     if (action === 'undo') return reply.redirect(`${app.prefix}/sheets/${await sheets.undo(id, by)}`, 303);
-    if (action === 'retry' || action === 'drop') await sheets.settle(field(request, 'change'), action, by);
-    else if (action !== 'confirm' && action !== 'cancel' && action !== 'follow')
+    if (action === 'retry' || action === 'drop') await sheets.settle(fields(request, 'change'), action, by);
+    else if (action !== 'confirm' && action !== 'cancel')
       throw new HttpError(400, 'bad_request', 'The page has no such button.');
     else await sheets.decide(id, action, by);
     return reply.redirect(`${app.prefix}/sheets/${id}`, 303);
@@ -152,7 +152,10 @@ function filterOf({ query }: FastifyRequest): SheetFilter {
   const text = (name: string) => (typeof given[name] === 'string' ? given[name].trim().slice(0, 200) : '');
   return {
     about: text('about') === 'companies' ? 'companies' : 'topics',
-    ...{ topic: text('topic'), priority: text('priority'), state: text('state') },
-    ...{ company: text('company'), text: text('text') },
+    topic: text('topic'),
+    priority: text('priority'),
+    state: text('state'),
+    company: text('company'),
+    text: text('text'),
   };
 }

@@ -10,14 +10,12 @@ type Sheet =
   | { readonly kind: 'csv'; readonly bytes: Uint8Array };
 
 /**
- * Imports a sheet. With `followMerges`, what a topic or company was merged into is changed; by default the setting decides.
- * Returns the body of the answer: how many changes were queued, and why rows were not, one entry per row. Throws UsageError
- * for a sheet that cannot be read, LockedError while the warehouse is in use.
+ * Imports a sheet. Returns the body of the answer: how many changes were queued, and why rows were not, one entry per row.
+ * Throws UsageError for a sheet that cannot be read, LockedError while the warehouse is in use.
  */
 export type Intake = (
   sheet: Sheet,
   by: string | null,
-  followMerges?: boolean,
 ) => Promise<{ readonly queued: number; readonly problems: readonly unknown[] }>;
 
 export interface WriteOptions {
@@ -60,7 +58,7 @@ function sheets(intake: Intake, bodyLimit: number) {
       async ({ body, query }, reply) => {
         if (!body || (body.kind === 'rows' ? body.rows : body.bytes).length === 0)
           throw new HttpError(400, 'bad_request', howToSend);
-        const answer = await intake(body, author(query.by), followMerges(query.followMerges));
+        const answer = await intake(body, author(query.by));
         // Nothing was queued: a script must not take that for a success.
         const refused = answer.queued === 0 && answer.problems.length > 0;
         return reply.code(refused ? 422 : 200).send(answer);
@@ -92,12 +90,6 @@ function readSheets(app: FastifyInstance): void {
       done(new HttpError(400, 'bad_request', 'The body must be an array of objects, one per row.'));
     });
   });
-}
-
-function followMerges(given: string | string[] | undefined): boolean | undefined {
-  if (given === undefined) return undefined;
-  if (given === 'true' || given === 'false') return given === 'true';
-  throw new HttpError(400, 'bad_request', 'followMerges must be true or false.');
 }
 
 /** The person who asks; null when nobody is named, because the token does not identify a person. */

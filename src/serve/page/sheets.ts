@@ -36,11 +36,14 @@ export interface SheetLine {
 export interface SheetChange {
   /** Null before it is queued. */
   readonly id: string | null;
+  readonly revision: number;
   readonly title: string;
   readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
   /** Null before it is queued. */
   readonly status: string | null;
   readonly isUndone: boolean;
+  /** Somebody has decided about it, and that is not carried out yet. */
+  readonly isDecided?: boolean;
   readonly note: string | null;
 }
 
@@ -59,9 +62,9 @@ export interface SheetDetails extends SheetLine {
   readonly notes: readonly string[];
   /** Why nothing of it can be queued; null when that is not so. */
   readonly refusal: string | null;
-  /** Rows of it are about something that was merged, and are left out until it follows merges. */
-  readonly canFollowMerges: boolean;
   readonly hasResult: boolean;
+  /** Whether what is confirmed is sent at once, and does not wait for a job. */
+  readonly isSentAtOnce: boolean;
 }
 
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
@@ -237,8 +240,7 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
 
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
-  const { id, by, state, changes, conflicts, leftOutCount, refusal, canFollowMerges, isUndo, hasResult } =
-    sheet;
+  const { id, by, state, changes, conflicts, leftOutCount, refusal, isUndo, hasResult } = sheet;
   const button = (action: string, text: string) =>
     form(
       `${placeOf(content)}/${id}`,
@@ -251,9 +253,7 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
     const number = changes.length + conflicts.length;
     const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
-    return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${
-      canFollowMerges ? button('follow', 'Change what topics were merged into') : null
-    }${button('cancel', 'Cancel')}</div>`;
+    return html`<div class="actions">${refusal === null && number > 0 ? button('confirm', confirm + rest) : null}${button('cancel', 'Cancel')}</div>`;
   }
   const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult
@@ -264,12 +264,18 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
 }
 
 /** When what waits will be sent; null when nothing waits. */
-function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, times: Times): Html | null {
+function whenSent(
+  { state, statuses, isSentAtOnce }: SheetDetails,
+  { schedule }: PageContent,
+  times: Times,
+): Html | null {
   const { running, jobs } = schedule;
   const waits = (statuses.queued ?? 0) + (statuses.sending ?? 0) > 0;
   if (state === 'confirmed')
-    return html`<p>It is stored, and will be queued ${running === null ? 'in a moment' : html`when ${running.job} has ended, which has been running since ${times.at(running.since)}`}.</p>`;
+    return html`<p>It is stored, and will be queued${isSentAtOnce ? ' and sent' : null} ${running === null ? 'in a moment' : html`when ${running.job} has ${isSentAtOnce ? 'stored what it is fetching, and made room' : 'ended'}: it has been running since ${times.at(running.since)}`}.</p>`;
   if (!waits) return null;
+  if (isSentAtOnce)
+    return html`<p>It is sent now. What cannot be sent yet goes out with the next push: each change below says why.</p>`;
   const senders = jobs.filter(({ run }) => run === 'push' || run === 'sync+push');
   const isSending = [running, ...schedule.waiting].some((one) =>
     senders.some(({ name }) => name === one?.job),
@@ -284,14 +290,24 @@ function whenSent({ state, statuses }: SheetLine, { schedule }: PageContent, tim
     : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
 }
 
-/** The way on for a change that waits for a decision; null for any other, and for those who only read. */
-function decision(sheetId: string, { id, status }: SheetChange, content: PageContent): Html | null {
+/** Whether a change waits for a decision. */
+function isUndecided({ id, status, isDecided }: SheetChange): boolean {
+  return id !== null && isDecided !== true && (status === 'conflict' || status === 'failed');
+}
+
+/** Chooses a change for a decision; null for one that needs none, and for those who only read. */
+function choice(change: SheetChange, { visitor }: PageContent): Html | null {
+  if (!isUndecided(change) || visitor?.role !== 'write') return null;
+  return html` <label><input type="checkbox" form="decide" name="change" value="${change.id}@${change.revision}" checked> decide</label>`;
+}
+
+/** The way on for the chosen changes; null when none needs a decision. */
+function decisionForm(sheetId: string, changes: readonly SheetChange[], content: PageContent): Html | null {
   const { visitor } = content;
-  const isOpen = status === 'conflict' || status === 'failed';
-  if (!isOpen || id === null || visitor?.role !== 'write') return null;
-  const again = status === 'failed' ? 'Try again' : 'Send it all the same';
-  const buttons = html`<input type="hidden" name="change" value="${id}"><button name="action" value="retry">${again}</button><button name="action" value="drop">Give it up</button>`;
-  return form(`${placeOf(content)}/${sheetId}`, visitor.token, buttons, 'actions');
+  if (visitor?.role !== 'write' || !changes.some(isUndecided)) return null;
+  const token = html`<input type="hidden" name="token" value="${visitor.token}">`;
+  return html`<form id="decide" class="actions" method="post" action="${placeOf(content)}/${sheetId}" enctype="multipart/form-data">${token}<button name="action" value="retry">Overwrite, or try again</button><button name="action" value="drop">Discard</button></form>
+<p class="quiet">For the changes that are chosen above.</p>`;
 }
 
 const quietWords: Readonly<Record<string, string>> = {
@@ -321,7 +337,7 @@ function changesSection({ id, changes, state }: SheetDetails, content: PageConte
       : [
           title,
           values,
-          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${decision(id, change, content)}`,
+          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${choice(change, content)}`,
         ];
   });
   const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];
@@ -330,6 +346,7 @@ function changesSection({ id, changes, state }: SheetDetails, content: PageConte
     state === 'new' ? 'What would change' : 'Changes',
     table('changes-table', 'Changes', columns, rows),
     notListed(changes.length - rows.length),
+    decisionForm(id, changes, content),
   );
 }
 

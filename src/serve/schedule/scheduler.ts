@@ -163,14 +163,20 @@ export class Scheduler {
   /**
    * Runs work that holds the warehouse between two runs, such as an import; jobs that become due meanwhile wait for it.
    * While something else holds the warehouse, it waits for its turn, before any job, with `wait`; otherwise it throws
-   * LockedError, which names the holder. Throws StoppedError after `stop`.
+   * LockedError, which names the holder. With `preempt`, a sync or push that runs ends at its next batch, and goes on after
+   * this. Throws StoppedError after `stop`.
    */
-  async exclusively<T>(name: string, work: () => Promise<T>, { wait = false } = {}): Promise<T> {
+  async exclusively<T>(
+    name: string,
+    work: () => Promise<T>,
+    { wait = false, preempt = false } = {},
+  ): Promise<T> {
     this.#stop.signal.throwIfAborted();
     const holder = this.#holder();
     if (holder !== null && !wait) {
       throw new LockedError(`the warehouse is in use: ${holder}`, process.pid);
     }
+    if (preempt) this.#queue.running?.preempted.abort(new StoppedError(`${name} comes first`));
     return this.#queue.visit(name, work);
   }
 
@@ -278,8 +284,14 @@ export class Scheduler {
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
     this.options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
     await this.#recordEnd({
-      ...{ job: job.name, trigger, outcome: 'skipped', exitCode: null, message: why },
-      ...{ dueAt: iso(dueAt), startedAt: null, endedAt: iso(this.#clock.now()) },
+      job: job.name,
+      trigger,
+      outcome: 'skipped',
+      exitCode: null,
+      message: why,
+      dueAt: iso(dueAt),
+      startedAt: null,
+      endedAt: iso(this.#clock.now()),
     });
   }
 
@@ -296,25 +308,33 @@ export class Scheduler {
     };
     // Only these keep what they have done so far.
     const canGoOn = trigger !== 'once' && ['sync', 'push', 'sync+push'].includes(job.run);
-    const stop = canGoOn ? AbortSignal.any([this.#stop.signal, turn.over]) : this.#stop.signal;
+    const preempted = entry.preempted.signal;
+    const stop = canGoOn ? AbortSignal.any([this.#stop.signal, turn.over, preempted]) : this.#stop.signal;
     const signals = { stop, kill: this.#kill.signal };
     const result = await (async () => run(job, { trigger, ...signals, progress, outage }))().catch(thrown);
     const outcome = this.#outcomeOf(result);
     const level = outcome === 'failed' ? 'error' : outcome === 'incomplete' ? 'warn' : 'info';
-    const madeRoom = canGoOn && outcome === 'stopped' && turn.over.aborted;
+    const madeRoom = canGoOn && outcome === 'stopped' && (turn.over.aborted || preempted.aborted);
     const retry = madeRoom
       ? { at: iso(this.#clock.now()), count: 1 }
       : outcome === 'failed' && result.endedByOutage
         ? this.#retryAfter(entry)
         : null;
     const next = madeRoom
-      ? '; it made room for other organizations, and goes on after them'
+      ? `; it made room for ${preempted.aborted ? 'what was confirmed' : 'other organizations'}, and goes on after that`
       : retry && `; the next try is at ${moment(retry.at)}`;
     const message = next === null ? result.message : `${result.message.replace(/\.$/, '')}${next}`;
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
-      ...{ job: job.name, trigger, outcome, exitCode: result.exitCode, message, runIds: result.runIds ?? [] },
-      ...{ dueAt: iso(entry.dueAt), startedAt: iso(entry.since), endedAt: iso(this.#clock.now()) },
+      job: job.name,
+      trigger,
+      outcome,
+      exitCode: result.exitCode,
+      message,
+      runIds: result.runIds ?? [],
+      dueAt: iso(entry.dueAt),
+      startedAt: iso(entry.since),
+      endedAt: iso(this.#clock.now()),
       ...(result.endedByOutage && { endedByOutage: true }),
     };
     await this.#recordEnd(record, retry);
@@ -390,7 +410,8 @@ export class Scheduler {
   }
 
   #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {
-    return { job, trigger, dueAt, since: this.#clock.now(), progress: null, outage: null };
+    const preempted = new AbortController();
+    return { job, trigger, dueAt, since: this.#clock.now(), progress: null, outage: null, preempted };
   }
 
   #holder(): string | null {
@@ -493,6 +514,8 @@ interface Entry {
   since: number;
   progress: Progress | null;
   outage: OutageView | null;
+  /** Aborted when it has to end at its next batch, and go on later. */
+  readonly preempted: AbortController;
 }
 
 function liveRun({ job, trigger, dueAt, since, progress, outage }: Entry): LiveRun {

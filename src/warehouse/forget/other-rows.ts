@@ -86,10 +86,10 @@ function leftOf(forgotten: Forgotten, { label, json, own }: Searched, row: Value
   return label === 'ops.changes' ? { ...left, ...changeLeft(forgotten, row, left) } : left;
 }
 
-/** What else goes of a change: what is wanted of a forgotten company, and the change itself where it asks for what is gone. */
+/** What else goes of a change: what is wanted of a forgotten company or person, and the change itself where it asks for what is gone. */
 function changeLeft(forgotten: Forgotten, row: Values, left: Values): Values {
   const gone: Record<string, string | null> = {};
-  const isOfForgotten = forgotten.has('company', row.company_id);
+  const isOfForgotten = forgotten.has('company', row.company_id) || forgotten.has('person', row.person_id);
   if (isOfForgotten) {
     gone.body = null;
     for (const name of ['wanted', 'base', 'remote_before', 'remote_after'])

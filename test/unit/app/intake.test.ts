@@ -38,7 +38,7 @@ it('rows of JSON have the problems of an import, numbered from 1; a row without 
   );
   expect(answer.queued).toBe(0);
   expect(answer.problems).toMatchObject([
-    { row: 2, column: 'priority', value: 'urgent', problem: 'is not a priority' },
+    { row: 2, column: 'priority', value: 'urgent', problem: 'is not a priority; did you mean very_high?' },
     { row: 3, column: 'archived', value: 'perhaps' },
     { row: 5, problem: expect.stringContaining('contradicts row 6') },
     { row: 6, problem: expect.stringContaining('contradicts row 5') },

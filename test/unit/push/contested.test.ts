@@ -45,7 +45,7 @@ describe('two people who want different values for one field', () => {
     expect(report.preview).toMatchObject({ changes: 0, requests: { total: 0 } });
   });
 
-  it('are a conflict of the second one when the first was applied and nobody can have seen that', async () => {
+  it('are left to the push where the first was applied already: it compares what was seen', async () => {
     await importing.runBy('Anna', await wish('low'));
     importing.settle('t1', 'applied');
     // A sheet with base columns says what was seen, and a push compares that.
@@ -55,10 +55,9 @@ describe('two people who want different values for one field', () => {
       expect(only('Ben').status).toBe('queued');
       cancel(importing.queue, decide(only('Ben')));
     }
+    // The base of a list without them is what the warehouse had, so that the push finds what Anna has set.
     await importing.runBy('Ben', await wish('high'));
-    expect(only('Ben')).toMatchObject({ status: 'conflict', base: { priority: 'low' } });
-    expect(only('Ben').error).toContain('only the first was sent');
-    expect(retry(importing.queue, decide(only('Ben')), {})).toMatchObject([{ done: true, status: 'queued' }]);
+    expect(only('Ben')).toMatchObject({ status: 'queued', base: { priority: 'default' } });
     await importing.runBy('Anna', await wish('very_low'));
     expect(only('Anna').status).toBe('conflict');
   });
@@ -123,44 +122,20 @@ describe('the decision', () => {
     await importing.runBy('Ben', await wish('high'));
   });
 
-  it('is retry of one, which replaces the other; --overwrite does not reach the API', () => {
+  it('is retry of one; the other stays in conflict, for whoever wants it after that', () => {
     const decisions = retry(importing.queue, decide(only('Anna')), { overwrite: true });
-    expect(decisions).toMatchObject([{ done: true, status: 'queued', replaces: [only('Ben').id] }]);
-    expect(states()).toEqual(['Anna low queued', 'Ben high superseded']);
+    expect(decisions).toMatchObject([{ done: true, status: 'queued', over: [only('Ben').id] }]);
+    expect(states()).toEqual(['Anna low queued', 'Ben high conflict']);
     expect(only('Anna')).toMatchObject({ overwrite: false, base: { priority: 'default' }, error: null });
-    expect(only('Ben').supersededBy).toBe(only('Anna').id);
-  });
-
-  it('keeps what the replaced change sets besides, which nobody decided against', async () => {
-    await importing.clear();
-    const both = (priority: string, state: string) =>
-      csv(`topic_id,priority,lifecycle_state,${randomUUID()}\nt1,${priority},${state},\n`);
-    const wants = () =>
-      importing.queue.all().map(({ requestedBy, wanted, status }) => [requestedBy, wanted, status]);
-    await importing.runBy('Anna', await both('low', 'completed'));
-    await importing.runBy('Ben', await both('', 'dismissed'));
-    const [decision] = retry(importing.queue, decide(only('Ben')), {});
-    expect(decision).toMatchObject({ done: true, kept: [only('Anna').id] });
-    expect(wants()).toEqual([
-      ['Anna', { priority: 'low', lifecycle_state: 'completed' }, 'superseded'],
-      ['Ben', { lifecycle_state: 'dismissed' }, 'queued'],
-      ['Anna', { priority: 'low' }, 'queued'],
+    expect(only('Ben')).toMatchObject({ errorCode: 'conflict' });
+    expect(only('Ben').error).toMatch(/^Anna was preferred \(change \S+: priority low\)/);
+    expect(retry(importing.queue, decide(only('Ben')), {})).toMatchObject([
+      { done: false, reason: expect.stringContaining('is open and sets the same field') },
     ]);
-    expect(only('Anna')).toMatchObject({ base: { priority: 'default' }, source: 'list.csv', sourceRow: 2 });
   });
 
-  it('leaves what is contested besides to another decision', async () => {
-    await importing.clear();
-    const both = (priority: string, state: string) =>
-      csv(`topic_id,priority,lifecycle_state,${randomUUID()}\nt1,${priority},${state},\n`);
-    await importing.runBy('Anna', await both('low', 'completed'));
-    await importing.runBy('Ben', await both('', 'dismissed'));
-    await importing.runBy('Carl', await both('high', ''));
-    retry(importing.queue, decide(only('Ben')), {});
-    expect(only('Anna')).toMatchObject({ wanted: { priority: 'low' }, status: 'conflict' });
-    expect(only('Anna').error).toMatch(/^Carl wants priority high/);
-    retry(importing.queue, decide(only('Carl')), {});
-    expect(only('Anna').status).toBe('superseded');
-    expect(only('Ben').status).toBe('queued');
+  it('needs one change: two that contradict each other are not retried together', () => {
+    const [first, second] = retry(importing.queue, decide(only('Anna'), only('Ben')), {});
+    expect([first?.done, second?.done]).toEqual([false, false]);
   });
 });

@@ -3,7 +3,7 @@ import { UsageError } from '../../../src/base/errors.js';
 import type { Change } from '../../../src/push/change.js';
 import { cancel, retry } from '../../../src/push/decide.js';
 import { storedEntitiesOf } from '../../../src/push/stored.js';
-import { importingOfFile, syncedAt } from './import/support.js';
+import { importingOfFile } from './import/support.js';
 
 const importing = importingOfFile();
 beforeEach(() => importing.run('topic_id,priority\nt1,low\nt2,low\nt3,low\nt4,low\n'));
@@ -47,8 +47,15 @@ describe('retry', () => {
     expect(lines(retry(importing.queue, named('t1'), {}))).toEqual(['t1 queued null']);
     const again = importing.queue.get(lost.id)!;
     expect(again).toMatchObject({
-      ...{ status: 'queued', base: { priority: 'default' }, overwrite: false },
-      ...{ body: null, sentAt: null, firstSentAt: null, errorCode: null, error: null, settledAt: null },
+      status: 'queued',
+      base: { priority: 'default' },
+      overwrite: false,
+      body: null,
+      sentAt: null,
+      firstSentAt: null,
+      errorCode: null,
+      error: null,
+      settledAt: null,
     });
     expect(again.idempotencyKey).not.toBe(lost.idempotencyKey);
   });
@@ -69,59 +76,26 @@ describe('retry', () => {
   });
 });
 
-describe('retry of a change whose topic was merged', () => {
-  /** The failed change of a topic that turned out to be merged into t2. */
-  async function failedOf(patch: object = {}): Promise<Change> {
-    const [change] = importing.queue.all() as [Change];
-    const { wanted, base, baseFrom, baseAt, requestedBy, requestedReason, source, sourceHash, importId } =
-      change;
-    const same = {
-      wanted,
-      base,
-      baseFrom,
-      baseAt,
-      requestedBy,
-      requestedReason,
-      source,
-      sourceHash,
-      importId,
-    };
-    const [added] = importing.queue.add([
-      { ...same, entityType: 'topic', entityId: 'folded', sourceRow: 7, ...patch },
-    ]);
-    const [failed] = importing.queue.move([added as Change], 'failed', { errorCode: 'not_found' });
-    return failed as Change;
-  }
-  const storedOf = () => storedEntitiesOf(importing.warehouse, importing.queue.withStatus('failed'));
+it('a retry of a change whose topic was merged is refused, and the reason names the survivor', async () => {
+  const [change] = importing.queue.all() as [Change];
+  const { wanted, base, baseFrom, baseAt, requestedBy, requestedReason, source, sourceHash, importId } =
+    change;
+  const same = { wanted, base, baseFrom, baseAt, requestedBy, requestedReason, source, sourceHash, importId };
+  const added = importing.queue.add([{ ...same, entityType: 'topic', entityId: 'folded', sourceRow: 7 }]);
+  importing.queue.move(added, 'failed', { errorCode: 'not_found' });
+  const storedOf = await storedEntitiesOf(importing.warehouse, importing.queue.withStatus('failed'));
+  expect(lines(retry(importing.queue, named('folded'), {}, storedOf))).toEqual([
+    'folded failed the topic was merged into Topic 2 (t2): cancel the change, and change that instead',
+  ]);
+});
 
-  it('is refused, and the reason names the survivor and the flag', async () => {
-    await failedOf();
-    expect(lines(retry(importing.queue, named('folded'), {}, await storedOf()))).toEqual([
-      'folded failed the topic was merged into Topic 2 (t2): pass --follow-merges to change that, or cancel the change',
-    ]);
-  });
-
-  it('with --follow-merges, queues the same for the survivor, with its values as the base', async () => {
-    cancel(importing.queue, named('t2'));
-    const failed = await failedOf();
-    const decisions = retry(importing.queue, named('folded'), { followMerges: true }, await storedOf());
-    const [added] = importing.queue.withStatus('queued').filter(({ entityId }) => entityId === 't2');
-    expect(decisions).toEqual([
-      {
-        ...{ id: failed.id, entityType: 'topic', entityId: 'folded', status: 'superseded', done: true },
-        ...{ reason: null, followed: { id: added?.id, entityId: 't2', title: 'Topic 2' } },
-      },
-    ]);
-    expect(added).toMatchObject({
-      ...{
-        wanted: { priority: 'low' },
-        base: { priority: 'default' },
-        baseFrom: 'warehouse',
-        baseAt: syncedAt,
-      },
-      ...{ source: failed.source, sourceRow: 7, importId: failed.importId, overwrite: false },
-    });
-    expect(added?.idempotencyKey).not.toBe(failed.idempotencyKey);
-    expect(importing.queue.get(failed.id)).toMatchObject({ status: 'superseded', supersededBy: added?.id });
-  });
+it('a decision about a change that has moved on since somebody saw it is refused', () => {
+  const change = importing.settle('t1', 'conflict', { remoteBefore: { priority: 'high' } });
+  const seen = new Map([[change.id, change.revision]]);
+  importing.queue.update([change], { remoteBefore: { priority: 'very_high' } });
+  const refused = retry(importing.queue, { ...named('t1'), seen }, { overwrite: true });
+  expect(lines(refused)).toEqual(['t1 conflict it has changed since it was shown: look at it again']);
+  seen.set(change.id, change.revision + 1);
+  const done = retry(importing.queue, { ...named('t1'), seen }, { overwrite: true });
+  expect(lines(done)).toEqual(['t1 queued null']);
 });

@@ -58,15 +58,24 @@ describe('a sheet to edit', () => {
     const sheet = await made();
     expect(ids(sheet)).toEqual(['t5', 't7', 't3', 't1', 't2', 't4', 't6', 't8', 't9', 'listed']);
     expect(sheet.grid.columns).toEqual([
-      ...['topic_id', 'title', 'priority', 'lifecycle_state', 'archived', 'archived_reason'],
-      ...['companies', 'vip_companies', 'summary', 'issue_type', 'people', 'conversations', 'messages'],
-      ...[
-        'base_priority',
-        'base_lifecycle_state',
-        'base_archived',
-        'base_archived_reason',
-        'base_updated_at',
-      ],
+      'topic_id',
+      'title',
+      'priority',
+      'lifecycle_state',
+      'archived',
+      'archived_reason',
+      'companies',
+      'vip_companies',
+      'summary',
+      'issue_type',
+      'people',
+      'conversations',
+      'messages',
+      'base_priority',
+      'base_lifecycle_state',
+      'base_archived',
+      'base_archived_reason',
+      'base_updated_at',
     ]);
     expect(sheet).toMatchObject({ rows: 10, leftOut: 0, oldest: syncedAt });
   });
@@ -90,7 +99,11 @@ describe('a sheet to edit', () => {
     expect(ids(sheet)).toEqual(['t9', 't2']);
     const at = sheet.grid.columns.indexOf('list');
     expect(sheet.grid.columns.slice(at - 1, at + 4)).toEqual([
-      ...['archived_reason', 'list', 'share', 'moment', 'companies'],
+      'archived_reason',
+      'list',
+      'share',
+      'moment',
+      'companies',
     ]);
     expect(sheet.grid.columns.indexOf('priority')).toBe(2);
     expect(sheet.grid.rows[0]?.cells.slice(at, at + 3)).toEqual(['[1,2]', 0.5, expect.any(Date)]);
@@ -102,8 +115,14 @@ describe('a sheet to edit', () => {
     expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
     const companies = await made({ entityType: 'company' });
     expect(companies.grid.columns.slice(0, 8)).toEqual([
-      ...['company_id', 'name', 'is_vip', 'our_company', 'people', 'messages'],
-      ...['last_seen_at', 'primary_domain'],
+      'company_id',
+      'name',
+      'is_vip',
+      'our_company',
+      'people',
+      'messages',
+      'last_seen_at',
+      'primary_domain',
     ]);
     expect(companies.rows).toBe(3);
     expect(companies.grid.rows.flatMap(({ cells }) => (cells[3] === 'TRUE' ? [cells[0]] : []))).toEqual([

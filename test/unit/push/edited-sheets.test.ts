@@ -55,17 +55,15 @@ it.each(
     titles: [{ number: 1, cells: ['Priorities for the third quarter'] }],
   });
   expect(result.columns).toEqual([
-    ...[
-      'topic_id',
-      'Title',
-      'result',
-      'reason',
-      'mine',
-      'priority',
-      'archived',
-      'base_priority',
-      'base_archived',
-    ],
+    'topic_id',
+    'Title',
+    'result',
+    'reason',
+    'mine',
+    'priority',
+    'archived',
+    'base_priority',
+    'base_archived',
   ]);
   expect(result.rows.map(({ number, cells }) => [number, ...cells.slice(0, 5)])).toEqual([
     [4, 't1', 'Topic 1', 'applied', null, 'ask Kim'],

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import { fromRecords, fromSheet } from '../../../src/push/import/source.js';
 import { writeResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
 import { csv, importingOfFile } from './import/support.js';
 
@@ -58,24 +57,6 @@ it('a conflict names the change that set the value of the API, also when it is o
   ]);
 });
 
-it('a row whose change was replaced by one of the survivor of a merge has the result of that one', async () => {
-  const source = await csv('topic_id,priority\nt1,low\n');
-  const { rows, queued } = await importing.run(source);
-  const failed = importing.settle('t1', 'failed', { error: 'HTTP 404' });
-  const [added] = importing.queue.add([
-    { ...newChange({ topic: 't2', wanted: { priority: 'low' }, base: {} }), importId: failed.importId },
-  ]);
-  importing.queue.move([failed], 'superseded', { supersededBy: added?.id ?? null });
-  importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
-  expect(queued).toEqual([failed.id]);
-  const out = join(emptyDir(), 'result.csv');
-  await writeResults(out, importing.warehouse, [{ grid: source.grid, rows }], importing.queue.all());
-  expect((await readSheet({ path: out })).rows[0]?.cells.slice(2, 4)).toEqual([
-    'applied',
-    'the topic was merged into t2, which is changed instead',
-  ]);
-});
-
 /** A workbook as openpyxl would show it: what is in a part, by its path. */
 const partsOf = (path: string) =>
   Object.fromEntries(
@@ -86,7 +67,9 @@ it('a workbook keeps its form; another edit of an applied cell is accepted, and 
   const bytes = Buffer.from(
     [
       'Plan for May\n\ntopic_id,Reason,Title,mine,priority,base_priority',
-      ...['t1,why not,Topic 1,a,Low,default', 't2,,Topic 2,b,high,default', 't3,,Topic 3,c,default,default'],
+      't1,why not,Topic 1,a,Low,default',
+      't2,,Topic 2,b,high,default',
+      't3,,Topic 3,c,default,default',
     ].join('\n'),
   );
   const source = await fromSheet({ bytes, name: 'list.csv' });
@@ -152,7 +135,7 @@ it('rows of JSON and a list without ids come back with titles, and no changes gi
   const records = fromRecords([{ topic_id: 't6', priority: 'low' }, { topic_id: 't7' }], 'HTTP');
   const { rows } = await importing.run(records);
   importing.settle('t6', 'applied', { remoteAfter: { priority: 'low' } });
-  const byTitle = await csv('Name;Priority\nTopic 8;low\n');
+  const byTitle = await csv('Title;Priority\nTopic 8;low\n');
   const titled = await importing.run(byTitle);
   const read = async (sheets: Parameters<typeof writeResults>[2], ending: string) => {
     const out = join(emptyDir(), `result${ending}`);
@@ -168,7 +151,7 @@ it('rows of JSON and a list without ids come back with titles, and no changes gi
     ]);
     const named = await read([{ grid: byTitle.grid, rows: titled.rows }], ending);
     expect([named.columns, named.rows[0]?.cells]).toEqual([
-      ['Name', 'result', 'reason', 'Priority'],
+      ['Title', 'result', 'reason', 'Priority'],
       ['Topic 8', 'queued', 'found by its title: t8 (open, default)', 'low'],
     ]);
     expect((await read([], ending)).rows).toEqual([]);

@@ -4,8 +4,9 @@ import { ContractError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Change } from '../../../src/push/change.js';
 import { CircuitBreaker, type PushContext } from '../../../src/push/context.js';
+import { LatestTimes } from '../../../src/push/latest-times.js';
 import { Queue } from '../../../src/push/queue.js';
-import { tryToRead } from '../../../src/push/remote.js';
+import { readEntity } from '../../../src/push/remote.js';
 import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
 import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
@@ -16,12 +17,20 @@ const queueAt = (clock: Pick<Clock, 'now'>) => Queue.open(store, { dataDir: empt
 
 function contextOf(queue: Queue, clock: object, call: unknown, requests = 120): PushContext {
   return {
-    ...{ api: { outages: 0, concurrency: 1, call }, clock, queue, store, log: silentLog, notes: [] },
-    ...{ stop: new AbortController().signal, config: { rateLimit: { requests, windowMs: 60_000 } } },
+    api: { outages: 0, concurrency: 1, call },
+    clock,
+    queue,
+    store,
+    log: silentLog,
+    notes: [],
+    stop: new AbortController().signal,
+    config: { rateLimit: { requests, windowMs: 60_000 } },
     observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
     batcher: { add: async () => undefined },
-    ...{ onConflict: 'report', storedCounts: { topic: queue.all().length, company: 0 } },
+    onConflict: 'report',
+    storedCounts: { topic: queue.all().length, company: 0 },
     circuitBreaker: new CircuitBreaker(),
+    latest: new LatestTimes(),
   } as unknown as PushContext;
 }
 
@@ -113,7 +122,9 @@ it('an endpoint is broken by failures in a row, and not by as many among good an
   };
   const circuitBreaker = new CircuitBreaker();
   const batcher = { add: async () => undefined };
-  const context = { api: { call }, circuitBreaker, batcher } as unknown as PushContext;
-  for (let at = 0; at < 30; at += 1) await tryToRead(context, 'topic', '1');
+  const latest = new LatestTimes();
+  const context = { api: { call }, circuitBreaker, batcher, latest } as unknown as PushContext;
+  const change = { entityType: 'topic', entityId: '1', wanted: {} } as const;
+  for (let at = 0; at < 30; at += 1) await readEntity(context, change);
   expect(circuitBreaker.isOpen('topic')).toBe(false);
 });

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, Status, Values } from '../../../src/push/change.js';
 import { beforeSending } from '../../../src/push/compare.js';
-import { planUndo } from '../../../src/push/undo.js';
+import { planUndo, previousIn } from '../../../src/push/undo.js';
 
 /** A queue and an API in memory: changes are queued, applied and undone. */
 class World {
   readonly changes: Change[] = [];
   readonly remote: Record<string, Values> = {};
+  /** What the history shows that changes replaced, by field. */
+  unseen: Values = {};
 
   constructor(topics: Readonly<Record<string, Values>>) {
     for (const [id, values] of Object.entries(topics)) this.remote[id] = values;
@@ -31,9 +33,12 @@ class World {
     const plan = planUndo(
       this.changes,
       selected.map((one) => this.now(one)),
-      () => null,
+      {
+        blockedReason: () => null,
+        previous: (change, name) => this.unseen[name] ?? previousIn(change, name),
+      },
     );
-    for (const { entityId, wanted, base, undoes, source } of plan.newChanges)
+    for (const { entityId, wanted, base, undoes = [], source } of plan.reversals)
       this.changes.push(asChange(this.changes.length, { entityId, wanted, base, undoes, source }));
     return plan;
   }
@@ -56,18 +61,32 @@ class World {
 
 function asChange(at: number, given: Partial<Change> & Pick<Change, 'entityId' | 'wanted' | 'base'>): Change {
   return {
-    ...{ id: `c${String(at).padStart(4, '0')}`, revision: 1, entityType: 'topic', status: 'queued' },
-    ...{
-      idempotencyKey: `k${at}`,
-      baseFrom: 'file',
-      baseAt: null,
-      overwrite: false,
-      requestedBy: 'kim',
-      requestedReason: null,
-    },
-    ...{ queuedAt: '2026-03-01T00:00:00.000Z', source: 'list.csv', sourceHash: null, sourceRow: 2 },
-    ...{ importId: 'i1', body: null, firstSentAt: null, sentAt: null, attempts: 0, remoteBefore: null },
-    ...{ remoteAfter: null, errorCode: null, error: null, settledAt: null, supersededBy: null, undoes: [] },
+    id: `c${String(at).padStart(4, '0')}`,
+    revision: 1,
+    entityType: 'topic',
+    status: 'queued',
+    idempotencyKey: `k${at}`,
+    baseFrom: 'file',
+    baseAt: null,
+    overwrite: false,
+    requestedBy: 'kim',
+    requestedReason: null,
+    queuedAt: '2026-03-01T00:00:00.000Z',
+    source: 'list.csv',
+    sourceHash: null,
+    sourceRow: 2,
+    importId: 'i1',
+    body: null,
+    firstSentAt: null,
+    sentAt: null,
+    attempts: 0,
+    remoteBefore: null,
+    remoteAfter: null,
+    errorCode: null,
+    error: null,
+    settledAt: null,
+    supersededBy: null,
+    undoes: [],
     ...given,
   };
 }
@@ -88,14 +107,14 @@ describe('an undo', () => {
     world.push();
     expect(reasons(world.undo([change]))).toEqual(['undone: it is undone already (change c0001)']);
     const undo = world.changes[1] as Change;
-    expect(world.undo([undo]).newChanges).toMatchObject([
+    expect(world.undo([undo]).reversals).toMatchObject([
       { wanted: { priority: 'high' }, source: 'redo of list.csv' },
     ]);
     world.push();
     expect(world.remote.t1?.priority).toBe('high');
-    // The redo stands for the change: undoing the change again undoes the redo.
-    expect(world.undo([change]).newChanges).toMatchObject([
-      { wanted: { priority: 'low' }, undoes: ['c0002'], source: 'undo of list.csv' },
+    // What is redone can be undone again.
+    expect(world.undo([change]).reversals).toMatchObject([
+      { wanted: { priority: 'low' }, undoes: [change.id], source: 'undo of list.csv' },
     ]);
     world.push();
     expect(world.remote.t1).toEqual(low);
@@ -109,11 +128,11 @@ describe('an undo', () => {
     const again = world.queue('t1', { priority: 'high' });
     world.push();
     const plan = world.undo([first]);
-    expect(plan.newChanges).toEqual([]);
+    expect(plan.reversals).toEqual([]);
     expect(reasons(plan)).toEqual([
       `blocked: change ${again.id} set the same field later: undo that one first, or both together`,
     ]);
-    expect(world.undo([again]).newChanges).toMatchObject([{ wanted: { priority: 'low' } }]);
+    expect(world.undo([again]).reversals).toMatchObject([{ wanted: { priority: 'low' } }]);
   });
 
   it('of an earlier change goes on where the later one is undone, and has put its value back', () => {
@@ -124,7 +143,7 @@ describe('an undo', () => {
     world.push();
     world.undo([second]);
     world.push();
-    expect(world.undo([first]).newChanges).toMatchObject([{ wanted: { priority: 'low' } }]);
+    expect(world.undo([first]).reversals).toMatchObject([{ wanted: { priority: 'low' } }]);
   });
 
   it('says which fields stay because no client can set what was there, and undoes the others', () => {
@@ -136,7 +155,7 @@ describe('an undo', () => {
     const only = world.queue('t2', { lifecycle_state: 'completed' });
     world.push();
     const plan = world.undo();
-    expect(plan.newChanges).toMatchObject([{ wanted: { priority: 'low' }, undoes: [both.id] }]);
+    expect(plan.reversals).toMatchObject([{ wanted: { priority: 'low' }, undoes: [both.id] }]);
     expect(plan.kept).toEqual([
       {
         ids: [both.id],
@@ -160,21 +179,32 @@ describe('an undo', () => {
     expect(reasons(world.undo([change]))).toEqual([reason]);
   });
 
-  it.each([
-    ['failed', { remoteBefore: low, remoteAfter: { priority: 'high', lifecycle_state: 'open' } }],
-    ['conflict', { remoteBefore: { priority: 'high', lifecycle_state: 'dismissed' } }],
-  ] as const)(
-    'of a change that ended as %s and is in the API in part is refused, not called nothing',
-    (status, read) => {
+  it.each(['failed', 'conflict'] as const)(
+    'of a change that ended as %s after it was sent is refused, not called nothing',
+    (status) => {
       const world = new World({ t1: low });
       const change = world.queue('t1', { priority: 'high', lifecycle_state: 'completed' });
-      const firstSentAt = '2026-03-01T00:00:00.000Z';
-      world.settle(change, status, { firstSentAt, ...read });
+      world.settle(change, status, { firstSentAt: '2026-03-01T00:00:00.000Z' });
       expect(reasons(world.undo([change]))).toEqual([
-        `blocked: it ended as ${status}, and the API has a part of it (priority, which was low): set that back in a new sheet`,
+        `blocked: it ended as ${status} after it was sent: its error says what the API has; set that back in a new sheet`,
       ]);
-      world.settle(change, status, { ...read, firstSentAt: null });
-      expect(reasons(world.undo([change]))[0]).toMatch(/^nothing: /);
     },
   );
+
+  it('puts back what a colleague had set unseen between reading and writing', () => {
+    const world = new World({ t1: low });
+    const change = world.queue('t1', { priority: 'high' });
+    world.push();
+    world.unseen = { priority: 'very_low' };
+    expect(world.undo([change]).reversals).toMatchObject([
+      { wanted: { priority: 'very_low' }, base: { priority: 'high' } },
+    ]);
+  });
+
+  it('of a merge of people is refused', () => {
+    const world = new World({});
+    const merge = { ...world.queue('1', { merged_into_id: '2' }), entityType: 'person' } as const;
+    world.changes[0] = merge;
+    expect(reasons(world.undo([merge]))).toEqual(['blocked: merging people cannot be undone']);
+  });
 });

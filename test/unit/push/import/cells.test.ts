@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { fieldsOf } from '../../../../src/push/change.js';
+import { kinds } from '../../../../src/push/change.js';
 import { parseCell } from '../../../../src/push/import/cells.js';
 import { type Cell, noResult } from '../../../../src/sheet/grid.js';
 
-const field = (name: string) => [...fieldsOf.topic, ...fieldsOf.company].find((one) => one.name === name)!;
+const field = (name: string) =>
+  [...kinds.topic.fields, ...kinds.company.fields].find((one) => one.name === name)!;
 const parsed = (name: string, cell: Cell) => parseCell(field(name), cell);
 
 describe('a cell', () => {
@@ -44,7 +45,8 @@ describe('a cell', () => {
 
   it.each<[string, Cell, RegExp, boolean]>([
     ['priority', 'hihg', /^is not a priority; did you mean high\?$/, true],
-    ['priority', 'urgent', /^is not a priority$/, true],
+    ['priority', 'urgent', /^is not a priority; did you mean very_high\?$/, true],
+    ['priority', 'wichtig', /^is not a priority$/, true],
     ['priority', 3, /^is not a priority$/, true],
     ['priority', new Date('2026-03-04'), /^is not a priority$/, true],
     ['lifecycle_state', 'Unknown', /^can only be set by the service$/, true],

@@ -103,8 +103,10 @@ describe('a list without base columns', () => {
   it('refuses text that no JSON can carry, and that row alone', async () => {
     const rows = [
       textRow(1, 'company_id', 'name', 'base_name'),
-      ...[textRow(2, '1', 'Acme_x0000_ Ltd', 'Acme'), textRow(3, '2_x0000_', 'Beta', 'b')],
-      ...[textRow(4, '1', 'Acme_xD800_', 'Acme'), textRow(5, '1', 'Acme', 'Ac_x0000_me')],
+      textRow(2, '1', 'Acme_x0000_ Ltd', 'Acme'),
+      textRow(3, '2_x0000_', 'Beta', 'b'),
+      textRow(4, '1', 'Acme_xD800_', 'Acme'),
+      textRow(5, '1', 'Acme', 'Ac_x0000_me'),
       textRow(6, '2', 'Better', 'Beta'),
     ];
     const sheet = await fromSheet({ bytes: workbook({ rows: rows.join('') }), name: 'companies.xlsx' });
@@ -159,7 +161,7 @@ describe('problems', () => {
       expect.stringMatching(/^2 archived perhaps is neither/),
       expect.stringMatching(/^3 topic_id nope is not a known id/),
       '4 topic_id gone was deleted (spam): the API no longer has it',
-      '5 topic_id merged was merged into Topic 1 (t1): change that topic instead, or import with --follow-merges',
+      '5 topic_id merged was merged into Topic 1 (t1): change that topic instead',
       '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
       '7 topic_id null is empty: the id is missing',
       expect.stringMatching(/^8 archived_reason why is only used when archived is TRUE/),
@@ -187,62 +189,63 @@ it('rows about the same id are one change when they agree or add up', async () =
   expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
 });
 
-it('a new wish beside what met a conflict is queued together with that, which meets it again', async () => {
+it('the same list again meets the conflict that it met before, until a sheet shows that the other value was seen', async () => {
   await importing.run('topic_id,priority\nt2,high\n');
   importing.settle('t2', 'conflict', { remoteBefore: { priority: 'very_high' } });
   await importing.warehouse.run(`UPDATE topics SET priority = 'very_high' WHERE id = 't2'`);
   expect(await importing.outcomes('id,priority\nt2,high\n')).toEqual(['conflict']);
-  expect(await importing.outcomes('id,priority,state\nt2,high,completed\n')).toEqual(['queued']);
+  expect(await importing.outcomes('id,priority,base_priority\nt2,high,very_high\n')).toEqual(['queued']);
   await importing.warehouse.run(`UPDATE topics SET priority = 'default' WHERE id = 't2'`);
   expect(importing.queue.all()).toMatchObject([
     { status: 'superseded' },
-    {
-      wanted: { priority: 'high', lifecycle_state: 'completed' },
-      base: { priority: 'default', lifecycle_state: 'open' },
-    },
+    { wanted: { priority: 'high' }, base: { priority: 'very_high' } },
   ]);
 });
 
-describe('--follow-merges', () => {
-  const follow = (text: string) => importing.prepare(text, false, true);
+it('a later change of the same person takes its fields out of one that waits', async () => {
+  await importing.run('topic_id,priority,lifecycle_state\nt1,low,completed\n');
+  await importing.run('topic_id,priority\nt1,high\n');
+  expect(importing.queued).toEqual([
+    't1 {"lifecycle_state":"completed"} queued',
+    't1 {"priority":"high"} queued',
+  ]);
+  await importing.run('topic_id,priority,lifecycle_state\nt1,very_low,dismissed\n');
+  expect(importing.queued).toEqual([
+    't1 {"lifecycle_state":"completed"} superseded',
+    't1 {"priority":"high"} superseded',
+    't1 {"priority":"very_low","lifecycle_state":"dismissed"} queued',
+  ]);
+});
 
-  it('changes the survivor, compared with its own values in the warehouse', async () => {
-    const { problems, newChanges, notes } = await follow(
-      'topic_id,priority,base_priority,base_updated_at\nmerged,low,high,2026-01-01\n',
-    );
-    expect(problems).toEqual([]);
-    expect(newChanges.map(({ change }) => change)).toMatchObject([
-      { entityId: 't1', wanted: { priority: 'low' }, base: { priority: 'default' }, baseFrom: 'warehouse' },
-    ]);
-    expect(notes).toContain('Row 2: Merged (merged) was merged into Topic 1 (t1), which is changed instead.');
-  });
+it('a row of a text file with more cells than columns is refused: a comma has moved what follows it', async () => {
+  const list = 'topic_id,archived,archived_reason\nt1,TRUE,no customer, no revenue\nt2,TRUE,dup\n';
+  const { rows, problems } = await importing.run(list, true);
+  expect(rows.map(({ outcome }) => outcome)).toEqual(['invalid', 'queued']);
+  expect(problems[0]).toMatchObject({ row: 2, column: null });
+  expect(problems[0]?.problem).toMatch(/^has 1 cell more than the file has columns: put a text .* in quotes/);
+});
 
-  it('of a list without base columns, carries no old value of a merged topic onto its survivor', async () => {
-    const list = 'topic_id,priority,lifecycle_state,archived\nfolded,low,completed,no\n';
-    expect(await follow(list)).toMatchObject({
-      newChanges: [],
-      problems: [],
-      rows: [{ outcome: 'unchanged' }],
-      notes: [
-        'Row 2: Folded (folded) was merged into Topic 2 (t2); what it had itself (priority, lifecycle_state) is not carried over.',
-      ],
-    });
-    // The survivor's own row counts alone, and of the merged one only what was edited.
-    const edited = 'topic_id,priority,lifecycle_state\nfolded,low,in_progress\nt2,high,\n';
-    const { newChanges, notes } = await follow(edited);
-    expect(newChanges.map(({ change, rows }) => [change.entityId, change.wanted, rows])).toEqual([
-      ['t2', { priority: 'high', lifecycle_state: 'in_progress' }, [2, 3]],
-    ]);
-    expect(notes).toContain(
-      'Row 2: Folded (folded) was merged into Topic 2 (t2), which is changed instead; what it had itself (priority) is not carried over.',
-    );
-  });
+it.each([
+  ['an invisible character', 't\u200b1'],
+  ['a hyphen that does not break', 'a\u2011b'],
+  ['a formula that keeps it a text', '"=""t1"""'],
+])('an id with %s is cleaned', async (_, id) => {
+  await importing.warehouse.run(
+    "INSERT INTO topics BY NAME SELECT 'a-b' AS id, 'low' AS priority WHERE NOT EXISTS (FROM topics WHERE id = 'a-b')",
+  );
+  expect(await importing.outcomes(`topic_id,priority\n${id},high\n`)).toEqual(['queued']);
+});
 
-  it('refuses a value of which nobody knows whether it was edited', async () => {
-    const { problems } = await follow('topic_id,priority,archived\nunread,low,no\n');
-    expect(problems).toMatchObject([{ row: 2, column: 'archived', value: 'no' }]);
-    expect(problems[0]?.problem).toBe(
-      'may be old: it is not known what it was before unread was merged; empty the cell, or use the id t2',
-    );
-  });
+it('what cannot be seen in a value is shown, and a value that cannot be set is told once for all its rows', async () => {
+  const [unseen] = (await importing.prepare('topic_id,lifecycle_state\nt1,clo\u200bsing\n')).problems;
+  expect(unseen?.value).toBe('clo<U+200B>sing');
+  const list = 'topic_id,priority\nt1,done\nt2,hoch\nt3,hoch\nt4,P1\n';
+  const { problemGroups } = await importing.prepare(list);
+  expect(problemGroups.map(({ rows, value, problem }) => [rows, value, problem])).toEqual([
+    [[2], 'done', 'is not a priority'],
+    [[3, 4], 'hoch', 'is not a priority; did you mean high?'],
+    [[5], 'P1', 'is not a priority; did you mean high?'],
+  ]);
+  const states = await importing.prepare('topic_id,lifecycle_state\nt1,closed\n');
+  expect(states.problems[0]?.problem).toBe('is not a lifecycle_state; did you mean completed?');
 });

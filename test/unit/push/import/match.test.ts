@@ -37,19 +37,17 @@ describe('a row whose title is not that of its id', () => {
 
   it.each([
     ['title', 'topic_id'],
-    ['Topic Title', 'Topic ID'],
-    ['Name', 'topic_id'],
-    ['Titel', 'id'],
+    ['TITLE', 'Topic ID'],
+    ['Title', 'id'],
   ])('is found by the column %s', async (title, id) => {
     expect(await problemsOf(`${id},${title},priority\nt1,Topic 2,high\n`)).toHaveLength(1);
   });
 
-  it('is found where titles differ in signs alone, have no letters, or end in a question mark', async () => {
+  it('is found where titles differ in signs alone, or have no letters', async () => {
     const titled = (rows: string) => problemsOf(`topic_id,title,priority\n${rows}\n`);
     expect(await titled('s1,C# client,high\ns2,C++ client,low')).toHaveLength(2);
     expect(await titled('p5,Topic 1,high\nt1,😀,low')).toHaveLength(2);
-    expect(await titled('t1,Pic?,high')).toHaveLength(1);
-    expect(await titled('s1,C++  client,high\ns2,C # client,low')).toEqual([]);
+    expect(await titled('s1,C++  client,high\ns2,c# client,low')).toEqual([]);
   });
 });
 
@@ -69,7 +67,7 @@ describe('several such rows', () => {
   });
 
   it('count with --ignore-titles', async () => {
-    const prepared = await importing.prepare(shifted, false, false, { ignoreTitles: true });
+    const prepared = await importing.prepare(shifted, false, { ignoreTitles: true });
     expect(prepared).toMatchObject({ problems: [], refusal: null });
     expect(prepared.newChanges).toHaveLength(4);
   });
@@ -98,17 +96,12 @@ it.each([
   ['when it was that once, as the sync saw it', 't1,First title'],
   ['when it was that once, as the history says', 't2,"second  Title "'],
   ['when it is empty', 't1,'],
-  ['when it is that of what the topic was merged into', 'folded,Topic 2'],
   ['as a CSV file protects it', 'p1,"\'=sum of all fails"'],
-  ['in other quotes and another form of Unicode', `p2,"${'Übergröße "café"'.normalize('NFD')}"`],
-  ['in a file that has ? for letters', 'p3,?????? ??? ????? 12'],
-  ['as a number', 'p4,7'],
-  ['where nothing of it is left', 'p5,??'],
+  ['in another form of Unicode', `p2,${'Übergröße “café”'.normalize('NFD')}`],
   ['where it was the result of a formula', 'p1,#NAME?'],
-  ['when it was cut', `p6,${'long '.repeat(60)}`],
-  ['when it was cut with dots', 'p6,long long...'],
+  ['when it was cut to the length of a cell', `p6,${'long '.repeat(6553)}…`],
   ['when the warehouse has none', 'filed,anything'],
 ])('a title is that of its id %s', async (_, cells) => {
-  const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`, false, true);
+  const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`);
   expect(problems).toEqual([]);
 });

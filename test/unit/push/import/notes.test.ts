@@ -1,13 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
 import { textRow, workbook } from '../../sheet/support.js';
-import { csv, importingOfFile, syncedAt } from './support.js';
+import { csv, importingOfFile } from './support.js';
 
-const importing = importingOfFile(async (warehouse) => {
-  await warehouse.run(`UPDATE topics SET summary = 'What ' || id || ' says', issue_type = 'bug_report'`);
-  await warehouse.run(`UPDATE topics SET summary = repeat('long ', 9000) WHERE id = 't6'`);
-  await warehouse.run(`UPDATE topics SET updated_at = TIMESTAMPTZ '2026-03-02T00:00:00Z' WHERE id = 't5'`);
-});
+const importing = importingOfFile();
 
 const prepare = (source: ImportSource | string) => importing.prepare(source);
 const xlsx = (rows: string, after = '') => fromSheet({ bytes: workbook({ rows, after }), name: 'list.xlsx' });
@@ -51,46 +47,14 @@ it('a cell within merged cells is a problem where a value of it would count, als
   expect(notes[0]).toContain('Merged cells (first: B2:B3)');
 });
 
-describe('edited cells that nobody can change', () => {
-  const head = 'topic_id,title,priority,summary,issue_type,base_priority,base_updated_at\n';
-  const line = (id: string, title: string, summary: string, type = 'bug_report') =>
-    `${id},${title},default,${summary},${type},default,${syncedAt.replace('.000', '')}\n`;
-
-  it('are named, unless the topic has changed since or the text is too long for a cell', async () => {
-    const text = [
-      ...[head, line('t1', 'Topic 1', 'What t1 says'), line('t2', 'Better title', 'What t2 says')],
-      ...[line('t3', 'Topic 3', 'My summary'), line('t4', 'Topic 4', 'Mine too', 'question')],
-      ...[line('t5', 'Topic 5', 'An older summary'), line('t6', 'Topic 6', 'long '.repeat(500))],
-    ];
-    const { notes, newChanges } = await prepare(text.join(''));
-    expect(newChanges).toEqual([]);
-    expect(notes).toEqual([
-      'Edited, but nobody can change it: title (row 3); summary (rows 4, 5); issue_type (row 5). These cells are ignored.',
-    ]);
-  });
-
-  it('are a problem where a row with another title asks for something', async () => {
-    const { notes, problems } = await prepare(
-      head + line('t2', 'Better title', 'What t2 says').replace('default', 'low'),
-    );
-    expect(notes).toEqual([]);
-    expect(problems).toMatchObject([{ row: 2, column: 'title' }]);
-  });
-
-  it('are not looked for in a list without base columns', async () => {
-    const { notes } = await prepare('topic_id,title,priority,summary\nt1,Topic 1,low,mine\n');
-    expect(notes).toEqual([]);
-  });
-});
-
 it('a domain from the address bar is said to be read as one, and one that is stored like that stays', async () => {
   const list =
-    'company_id,domain,connections_email\n1,https://www.Acme.example/about,MAILTO:a@Acme.example\n2,http://Beta.example,\n';
+    'company_id,primary_domain,connections_email\n1,https://www.Acme.example/about,MAILTO:a@Acme.example\n2,http://Beta.example,\n';
   await importing.warehouse.run(`UPDATE companies SET primary_domain = 'http://Beta.example' WHERE id = '2'`);
   const { newChanges, notes, rows } = await prepare(await csv(list));
   expect(newChanges.map(({ change }) => change.wanted)).toEqual([{ connections_email: 'a@acme.example' }]);
   expect(notes).toContain(
-    'Row 2: domain was read as acme.example; connections_email was read as a@acme.example.',
+    'Row 2: primary_domain was read as acme.example; connections_email was read as a@acme.example.',
   );
   expect(rows[1]).toMatchObject({ outcome: 'unchanged', text: null });
 });

@@ -36,7 +36,12 @@ describe('a sheet of pairs', () => {
       archived('t8', 'Topic 7 (t7)'),
     ]);
     expect(report.rows.map(({ outcome }) => outcome)).toEqual([
-      ...['queued', 'queued', 'queued', 'queued', 'unchanged', 'unchanged'],
+      'queued',
+      'queued',
+      'queued',
+      'queued',
+      'unchanged',
+      'unchanged',
     ]);
     // What the person saw: both were there when the sheet was written.
     expect(importing.queue.all()[0]).toMatchObject({
@@ -44,8 +49,12 @@ describe('a sheet of pairs', () => {
       baseFrom: 'file',
     });
     expect(await importing.outcomes(text)).toEqual([
-      ...['imported_before', 'imported_before', 'imported_before', 'imported_before'],
-      ...['unchanged', 'unchanged'],
+      'imported_before',
+      'imported_before',
+      'imported_before',
+      'imported_before',
+      'unchanged',
+      'unchanged',
     ]);
   });
 
@@ -81,7 +90,7 @@ describe('a sheet of pairs', () => {
   });
 
   it('has nothing to do where the two have become one, and never archives the survivor instead', async () => {
-    const { rows } = await importing.prepare(sheet('1,Topic 1,Merged,0.9,t1,merged,'), false, true);
+    const { rows } = await importing.prepare(sheet('1,Topic 1,Merged,0.9,t1,merged,'));
     expect(rows).toMatchObject([{ outcome: 'unchanged' }]);
     expect(await problemsOf('2,Merged,Topic 2,0.9,merged,t2,')).toEqual([
       '2 keep cannot be done: merged, which would be archived, was merged into Topic 1 (t1): change that topic instead',

@@ -15,7 +15,7 @@ import { emptyDir, open } from '../../warehouse/support.js';
 
 export const syncedAt = '2026-03-01T00:00:00.000Z';
 
-export const settings = { rateLimit: { requests: 120, windowMs: 60_000 }, push: {} };
+export const settings = { rateLimit: { requests: 120, windowMs: 60_000 } };
 
 /** A warehouse with topics t1 … t9 (default, open, not archived), some that are closed, and companies 1 … 3. */
 export async function town(dataDir?: string): Promise<Warehouse> {
@@ -73,12 +73,11 @@ export class Importing {
   async prepare(
     given: string | ImportSource,
     skipInvalid = false,
-    followMerges = false,
     more: Partial<ImportOptions> = {},
   ): Promise<PreparedImport> {
     const source = typeof given === 'string' ? await csv(given) : given;
     const parts = { store: this.warehouse, queue: this.queue, settings };
-    return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid, followMerges, ...more });
+    return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid, ...more });
   }
 
   async run(given: string | ImportSource, skipInvalid = false): Promise<ImportReport> {
@@ -87,7 +86,7 @@ export class Importing {
 
   /** What a person imports: `by` of null is nobody who is named. */
   async runBy(by: string | null, given: string | ImportSource): Promise<ImportReport> {
-    return enqueue(this.queue, await this.prepare(given, false, false, { requestedBy: by }));
+    return enqueue(this.queue, await this.prepare(given, false, { requestedBy: by }));
   }
 
   /** The outcome of each row, in the order of the file. */

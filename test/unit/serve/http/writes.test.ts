@@ -96,9 +96,7 @@ describe('POST /changes', () => {
     const rows = [{ id: 't1', priority: 'high' }];
     const answer = await post('/changes?by=anna', { payload: rows }, { token, intake: take });
     expect([answer.statusCode, answer.json()]).toEqual([200, { queued: 2, problems: [] }]);
-    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna', undefined]]);
-    await post('/changes?followMerges=true', { payload: rows }, { token, intake: take });
-    expect(taken[1]).toEqual([{ kind: 'rows', rows }, null, true]);
+    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna']]);
   });
 
   it('takes a name with spaces around it for that name, and spaces alone for none: two names are two people', async () => {
@@ -114,7 +112,7 @@ describe('POST /changes', () => {
     const payload = Buffer.from('id,archived_reason\r\nt1,"Ü\nber"\r\n', 'latin1');
     const request = { payload, headers: { ...headers, 'content-type': 'text/csv; charset=windows-1252' } };
     expect((await post('/changes', request, { token, intake: take })).statusCode).toBe(200);
-    expect(taken).toEqual([[{ kind: 'csv', bytes: payload }, null, undefined]]);
+    expect(taken).toEqual([[{ kind: 'csv', bytes: payload }, null]]);
   });
 
   it('answers 422 when nothing of it went in', async () => {
@@ -168,7 +166,7 @@ describe('POST /changes', () => {
       { token, intake: take, limits },
     );
     expect([large.statusCode, large.json().code]).toEqual([413, 'too_large']);
-    for (const query of ['by=a%0Ab', `by=${'x'.repeat(101)}`, 'by=a&by=b', 'followMerges=1']) {
+    for (const query of ['by=a%0Ab', `by=${'x'.repeat(101)}`, 'by=a&by=b']) {
       expect((await post(`/changes?${query}`, { payload: [{}] }, { token, intake: take })).statusCode).toBe(
         400,
       );
