@@ -14,6 +14,7 @@ import {
 import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
+import { makeOnce } from './made.js';
 import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
 import { copyDatabase, databaseInUse, inDatabase } from './store/copy.js';
@@ -88,8 +89,8 @@ const showsAll = { profile: 'none', excluded: [], masked: [], viewsAdapted: [], 
 const target = 'signals';
 
 /**
- * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
- * was lost, and renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
+ * Refreshes the derived tables and the views, copies the warehouse into a file beside it, checks that no row was lost, and
+ * renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
  * have open. If anything fails, no published file changes, and the warehouse stays usable.
  *
  * When signals.duckdb leaves anything out, the full snapshot is recovery.duckdb, which only this user may read. Files that
@@ -99,7 +100,8 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models);
+  const texts = parts.models.derived.map(({ select }) => select);
+  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models));
   await makeViews(session, parts);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {

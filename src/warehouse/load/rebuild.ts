@@ -1,4 +1,3 @@
-import { makeOnce } from '../made.js';
 import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
@@ -49,22 +48,16 @@ export async function rebuild(
   return { documents: counted?.documents ?? 0, rows, ms: performance.now() - started };
 }
 
-/**
- * Recomputes the tables that are derived from other tables, and replaces the rows that differ; does nothing where no table has
- * changed since.
- */
+/** Recomputes the tables that are derived from other tables, and replaces the rows that differ. */
 export async function refreshDerived(
   session: Session,
   models: Models,
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
-  const texts = models.derived.map(({ select }) => select);
-  await makeOnce(session, 'derived', texts, async () => {
-    for (const model of models.derived) {
-      const counts = await refresh(session, model, false);
-      if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
-    }
-  });
+  for (const model of models.derived) {
+    const counts = await refresh(session, model, false);
+    if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
+  }
   return rows;
 }
 
