@@ -1,5 +1,5 @@
 -- What was fetched and is not merged into the tables yet, as it came: each batch is appended in one transaction, and the
--- merge empties these tables in the one that stores what they say. Only the live file has them.
+-- merge empties these tables in the one that stores what they say. Only the live file has them, and appended.made.
 
 CREATE SCHEMA IF NOT EXISTS appended;
 
@@ -84,3 +84,8 @@ COMMENT ON COLUMN appended.drift.kind IS 'What differs.';
 COMMENT ON COLUMN appended.drift.example IS 'A value.';
 COMMENT ON COLUMN appended.drift.occurrences IS 'In how many items.';
 COMMENT ON COLUMN appended.drift.seen_at IS 'When they came (UTC).';
+
+CREATE TABLE IF NOT EXISTS appended.made (what VARCHAR, checksum VARCHAR);
+COMMENT ON TABLE appended.made IS 'What the live file has that was made of the rest of it, and is as it would be made now.';
+COMMENT ON COLUMN appended.made.what IS 'views: those that publications copy; derived: the tables that are computed from other tables.';
+COMMENT ON COLUMN appended.made.checksum IS 'SHA-256 of the text that it was made with.';

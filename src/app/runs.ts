@@ -9,14 +9,7 @@ import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { Queue, readQueue } from '../push/queue.js';
 import { checkResultPath } from '../push/result.js';
-import {
-  type PushOptions,
-  type PushParts,
-  type PushPreview,
-  type PushReport,
-  previewPush,
-  runPush,
-} from '../push/run.js';
+import { type PushOptions, type PushPreview, type PushReport, previewPush, runPush } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import { ageBy, confirmedNow, type RunReport } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
@@ -168,18 +161,14 @@ async function pushAndSync(
     const sync = await runSync(parts, options, observer);
     return together(sync, await pushWithInbox(after, rest(options, sync), observer));
   }
-  const pushed = await pushWithInbox({ ...parts, isBeforeSync: true }, options, observer);
+  const pushed = await pushWithInbox(parts, options, observer);
   const left = pushed.push ? rest(options, pushed.push) : options;
   return together(await runSync(after, left, observer), pushed);
 }
 
 type Pushed = Awaited<ReturnType<typeof pushWithInbox>>;
 
-async function pushWithInbox(
-  parts: WorkerParts & Pick<PushParts, 'isBeforeSync'>,
-  options: PushOptions,
-  observer: RunObserver,
-) {
+async function pushWithInbox(parts: WorkerParts, options: PushOptions, observer: RunObserver) {
   const { warehouse, config, clock, log } = parts;
   const queue = await Queue.open(warehouse, config, clock, log);
   const inbox = new Inbox({ dataDir: config.dataDir, queue, warehouse, settings: config, clock, log });

@@ -8,6 +8,7 @@ import { portions } from '../base/group-by.js';
 import { Journal } from '../base/journal.js';
 import { type Log, silentLog } from '../base/log.js';
 import { storable } from '../warehouse/load/batch.js';
+import { forgetMade } from '../warehouse/made.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import {
@@ -47,6 +48,7 @@ export type NewChange = Origin &
  */
 export class Queue {
   readonly #unsaved = new Map<string, Change>();
+  #hasWritten = false;
   #serial = 0;
   /** The latest time of any change. */
   #latest: string;
@@ -164,12 +166,19 @@ export class Queue {
     return changed;
   }
 
+  /** Whether anything was written to `ops.changes` since it was opened: the published file then lacks it. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
   /** Writes to `ops.changes` what only the journal has; returns whether there was anything to write. */
   async flush(): Promise<boolean> {
     if (this.#unsaved.size === 0) return false;
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
+    this.#hasWritten = true;
     await this.store.transaction(async (tx) => {
+      await forgetMade(tx, 'derived');
       for (const some of portions(saving, atOnce)) {
         await tx.run(stageSql, { changes: some.map((one) => storable(JSON.stringify(one)).text) });
         await tx.run(saveSql);

@@ -2,6 +2,7 @@ import { minutesFor } from '../api/budget.js';
 import { countBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
+import type { RunTally } from '../run/tally.js';
 import { type Change, entityKey, entityTypes, kinds, type Status } from './change.js';
 import { deliveryOf, type OnConflict } from './compare.js';
 import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
@@ -85,8 +86,6 @@ export type PushParts = RunParts<PushSettings> & {
   readonly queue: Queue;
   /** The ids of changes that the drop folder put into conflict right before: the report has them. */
   readonly conflicts?: readonly string[];
-  /** Whether a sync follows at once, whose end publishes: a push that has changed nothing then leaves that to it. */
-  readonly isBeforeSync?: boolean;
   /** Whether somebody else publishes what it changes, some time later. */
   readonly isPublishedLater?: boolean;
   /** Only these changes are sent, and settled where they are in doubt. */
@@ -96,7 +95,7 @@ export type PushParts = RunParts<PushSettings> & {
 /**
  * Sends the queue: first what an earlier push left in `sending`, then what is queued. However it ends, every change is
  * in one known status, in the journal and in the published file; the report says what went through, what did not and
- * why, and what is left. Throws only when there is nothing to report.
+ * why, and what is left. A push that has changed nothing publishes nothing. Throws only when there is nothing to report.
  */
 export async function runPush(
   parts: PushParts,
@@ -112,7 +111,7 @@ export async function runPush(
   const touched = () => queue.all().filter(({ id, revision }) => revision !== revisions.get(id));
   const kind = {
     command: 'push',
-    publishes: () => parts.isPublishedLater !== true && (parts.isBeforeSync !== true || touched().length > 0),
+    publishes: (tally: RunTally) => parts.isPublishedLater !== true && (queue.hasWritten || tally.hasNews),
   } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context: PushContext = {

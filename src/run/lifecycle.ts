@@ -137,7 +137,7 @@ export interface EndedRun<Report> {
 export interface RunKind {
   readonly command: 'sync' | 'plan' | 'push';
   /** Whether it trims and publishes the warehouse at the end: asked when the work is done. */
-  publishes(): boolean;
+  publishes(tally: RunTally): boolean;
 }
 
 /**
@@ -203,7 +203,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       error: error && head.outcome === 'failed' ? messageOf(error) : null,
       summary,
     });
-    if (!kind.publishes()) return { report, error, published: null };
+    if (!kind.publishes(context.tally)) return { report, error, published: null };
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);

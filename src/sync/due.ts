@@ -8,6 +8,7 @@ import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import { readVersions } from '../warehouse/load/models.js';
+import { forgetMade } from '../warehouse/made.js';
 import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
@@ -146,6 +147,7 @@ export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'cloc
   if (!any) return;
   const now = `${literal(bounds.latest.toISOString())}::TIMESTAMPTZ`;
   await store.transaction(async (tx) => {
+    await forgetMade(tx, 'derived');
     await tx.run(substitute(clampTimesSql, { now }));
     for (const { table, key } of readVersions(join(sqlDir, 'versions')))
       await tx.run(substitute(clampVersionsSql, { now, table, key }));

@@ -8,6 +8,7 @@ import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { stageOrganization } from './run.js';
 import { selectResources } from './selection.js';
+import { leaveOutStored } from './staging/stored-items.js';
 
 /**
  * Reads the lists and reports what a sync would fetch and how many requests that costs. What the lists returned is
@@ -27,6 +28,7 @@ export async function runPlan(
     const scans: ScanReport[] = [];
     return {
       async work() {
+        await leaveOutStored(context);
         await stageOrganization(context, identity);
         await readLists(context, selection.lists, scans, { settles: false });
       },

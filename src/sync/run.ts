@@ -18,6 +18,7 @@ import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
 import { Staging } from './staging/staging.js';
+import { leaveOutStored } from './staging/stored-items.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -39,6 +40,7 @@ export async function runSync(
     return {
       async work() {
         await clampTimes(context);
+        await leaveOutStored(context);
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         last = await fetchDue(context, selection.children);

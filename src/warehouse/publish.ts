@@ -14,6 +14,7 @@ import {
 import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
+import { makeOnce } from './made.js';
 import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
 import { copyDatabase, databaseInUse, inDatabase } from './store/copy.js';
@@ -21,7 +22,7 @@ import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './st
 import { storageFault } from './store/faults.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
-import { type Analysis, createViews, schemaOf } from './views.js';
+import { type Analysis, createViews, makeViews, schemaOf } from './views.js';
 
 export interface Published {
   readonly path: string;
@@ -88,8 +89,8 @@ const showsAll = { profile: 'none', excluded: [], masked: [], viewsAdapted: [], 
 const target = 'signals';
 
 /**
- * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
- * was lost, and renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
+ * Refreshes the derived tables and the views, copies the warehouse into a file beside it, checks that no row was lost, and
+ * renames the copy over signals.duckdb, with the permissions of `publishMode`. Readers keep the snapshot that they
  * have open. If anything fails, no published file changes, and the warehouse stays usable.
  *
  * When signals.duckdb leaves anything out, the full snapshot is recovery.duckdb, which only this user may read. Files that
@@ -99,7 +100,9 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models);
+  const texts = parts.models.derived.map(({ select }) => select);
+  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models));
+  await makeViews(session, parts);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
@@ -237,12 +240,13 @@ async function copyInto(
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }
-    const tables = await copyDatabase(session, source, target);
     // A snapshot is taken when everything is merged.
-    await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
+    const tables = await copyDatabase(session, source, target, 'appended');
     const userViews = await inDatabase(session, target, async () => {
-      await writeAttributes(session, parts.attributes);
-      await createViews(session, parts);
+      if (parts.attributes) {
+        await writeAttributes(session, parts.attributes);
+        await createViews(session, parts);
+      }
       const created = await createUserViews(session, parts.userViews);
       if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
       return created;

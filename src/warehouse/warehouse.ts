@@ -37,6 +37,7 @@ import {
   rebuild,
   refreshDerived,
 } from './load/rebuild.js';
+import { forgetMade } from './made.js';
 import { type Published, type PublishSettings, publish } from './publish.js';
 import { type CompactWhen, compact, compactNow } from './store/compact.js';
 import { filesOf, type Limits, logOf, makePrivate } from './store/engine.js';
@@ -84,8 +85,8 @@ const maxAppended = 32_000_000;
 export class Warehouse {
   /** Requests to forget that are in their journal and not in the tables yet. */
   #unfinished: readonly JournalLine[];
-  /** How many sets, and how many characters of documents, were appended since the last merge. */
-  #appended = { sets: 0, characters: 0 };
+  /** How many batches and sets, and how many characters of documents, were appended since the last merge. */
+  #appended = { batches: 0, sets: 0, characters: 0 };
   /** Appends and merges, which take several transactions, wait for each other. */
   readonly #inTurn = oneAtATime();
 
@@ -131,6 +132,7 @@ export class Warehouse {
     const stripped = stripBatch(forgotten, batch, tooOld);
     await this.#inTurn(async () => {
       await append(this.session, stripped, answersBefore, this.#appended.sets);
+      this.#appended.batches += 1;
       this.#appended.sets += batch.sets.length;
       for (const { body } of batch.documents) this.#appended.characters += body.length;
     });
@@ -148,8 +150,10 @@ export class Warehouse {
   /** Brings the tables up to date with everything that was appended; null where nothing was. */
   async merge(): Promise<Merged | null> {
     const merged = await this.#inTurn(async () => {
+      // What another process left was merged when the file was opened.
+      if (this.#appended.batches === 0) return null;
       const done = await merge(this.session, this.parts.models);
-      this.#appended = { sets: 0, characters: 0 };
+      this.#appended = { batches: 0, sets: 0, characters: 0 };
       return done;
     });
     if (merged !== null) await this.#checkpoint(maxAppended);
@@ -162,7 +166,8 @@ export class Warehouse {
   }
 
   /** Recomputes every typed table from the raw documents. */
-  rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
+  async rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
+    await forgetMade(this.session, 'derived');
     return rebuild(this.session, this.parts.models, progress);
   }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
@@ -49,8 +49,15 @@ describe('push', () => {
     // The list's pages are cheaper than six reads: whoami, the list, and a PATCH each.
     expect(report.requests.byEndpoint).toEqual({ whoami: 1, topics: 1, update_topic: 6 });
     expect(await differences()).toEqual([]);
-    expect((await push(pulling)).report).toMatchObject({ applied: 0, requests: { total: 1 } });
-    // A push of nothing leaves publishing to the sync that follows it.
+    // A push of nothing publishes nothing, and nothing follows it.
+    const ran = join(pulling.dataDir, 'ran');
+    pulling.set({ publish: { after: [['touch', ran]] } });
+    const publishedAt = () => statSync(join(pulling.dataDir, 'signals.duckdb')).mtimeMs;
+    const before = publishedAt();
+    const { report: empty } = await push(pulling);
+    expect(empty).toMatchObject({ applied: 0, requests: { total: 1 }, published: null });
+    expect([publishedAt(), existsSync(ran)]).toEqual([before, false]);
+    pulling.set({});
     const { code: done, report: both } = await pulling.sync(['--push']);
     expect({ done, both }).toMatchObject({
       done: 0,

@@ -36,8 +36,12 @@ function facts(report: PushReport): Fact[] {
     ['conflict', report.conflict],
     ['failed', failed.total],
     ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
-    // Null where nothing has changed, and a sync follows.
-    ['published', published === null ? 'with the sync' : `${published.path} (${bytes(published.bytes)})`],
+    [
+      'published',
+      published === null
+        ? 'nothing, because nothing has changed'
+        : `${published.path} (${bytes(published.bytes)})`,
+    ],
     ['result', report.result],
   ];
 }

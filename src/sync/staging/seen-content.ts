@@ -82,7 +82,7 @@ export interface StoredContent {
  * The first 48 bits of a hash of hexadecimal digits. Of 786,432 names two have the same in one of a thousand runs: the
  * content of one is not that of the other, so both are staged each time.
  */
-function numberOf(digest: string): number {
+export function numberOf(digest: string): number {
   return Number.parseInt(digest.slice(0, 12), 16);
 }
 

@@ -1,5 +1,6 @@
 import { timeId } from '../../base/clock.js';
 import type { Models } from '../load/models.js';
+import { forgetMade } from '../made.js';
 import { identifier, sqlFile, substitute } from '../sql.js';
 import type { Session } from '../store/session.js';
 import { findDocuments, type RowCounts, replaceDocuments } from './documents.js';
@@ -64,6 +65,7 @@ export async function expireOld(
     rowIds: rows.map(({ rid }) => rid),
   });
   return session.transaction(async (tx) => {
+    await forgetMade(tx, 'derived');
     const held: Record<string, number> = { ...(await replaceDocuments(tx, models, documents)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {

@@ -1,5 +1,6 @@
 import { countBy } from '../../base/group-by.js';
 import type { Models } from '../load/models.js';
+import { forgetMade } from '../made.js';
 import { sqlFile, substitute } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import { findDocuments, type RowCounts, replaceDocuments, type StrippedRow } from './documents.js';
@@ -171,6 +172,7 @@ export async function removeFound(
   requests: readonly JournalLine[],
 ): Promise<RowCounts> {
   return session.transaction(async (tx) => {
+    await forgetMade(tx, 'derived');
     const held = {
       ...(await replaceDocuments(tx, models, documents)),
       ...(await replaceOtherRows(tx, others)),

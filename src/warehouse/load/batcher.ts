@@ -29,6 +29,8 @@ export class Batcher {
   #added = 0;
   #taken = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** What of an answer is stored; all of it, unless the run knows what is stored already. Called in the order of the answers. */
+  filter: (part: Part) => Part = (part) => part;
   /** Ends when the batch is stored that is being committed; it never rejects. */
   #committing: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
@@ -145,7 +147,7 @@ export class Batcher {
       return index >= this.#limits.answers || characters > this.#limits.megabytes * 1e6;
     });
     const count = rest < 0 ? this.#parts.length : Math.max(rest, 1);
-    const parts = this.#parts.splice(0, count).map(({ part }) => part);
+    const parts = this.#parts.splice(0, count).map(({ part }) => this.filter(part));
     this.#taken += parts.length;
     const requests = this.#requests;
     this.#requests = [];

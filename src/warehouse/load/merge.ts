@@ -1,8 +1,9 @@
+import { forgetMade } from '../made.js';
 import type { Session } from '../store/session.js';
 import { type Counts, type Merged, plusCounts } from './batch.js';
 import { diff, stage, storeDocuments } from './diff.js';
 import type { Models } from './models.js';
-import { mergeOpsTables, recordChecks } from './ops-tables.js';
+import { mergeOpsTables, recordChecks, resolveByScans } from './ops-tables.js';
 import { project } from './project.js';
 
 /**
@@ -15,11 +16,13 @@ import { project } from './project.js';
  * and finds the rows that it has replaced already as they should be.
  */
 export async function merge(session: Session, models: Models): Promise<Merged | null> {
-  const [last] = await session.all<{ run_id: string | null }>(
-    'SELECT max(run_id) AS run_id FROM appended.batches',
+  const [last] = await session.all<{ run_id: string | null; empty: boolean }>(
+    `SELECT max(run_id) AS run_id, ${toMerge.map((table) => `NOT EXISTS (FROM appended.${table})`).join(' AND ')} AS empty
+       FROM appended.batches`,
   );
   const runId = last?.run_id;
   if (runId == null) return null;
+  if (last?.empty) return mergeScans(session, runId);
   const rows: Record<string, Counts> = {};
   await stage(session, models.families);
   const found = await diff(session, models.families, runId);
@@ -32,14 +35,28 @@ export async function merge(session: Session, models: Models): Promise<Merged | 
     const documents = await storeDocuments(tx, found);
     const news = await mergeOpsTables(tx, runId);
     const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');
-    await tx.run(appended.map((table) => `DELETE FROM appended.${table}`).join(';\n'));
+    await tx.run(['batches', ...toMerge].map((table) => `DELETE FROM appended.${table}`).join(';\n'));
+    await forgetMade(tx, 'derived');
     return { documents, rows, outdated: counted?.n ?? 0, ...news };
   });
   await session.run(dropTemporary);
   return merged;
 }
 
-const appended = ['batches', 'documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];
+/** A merge of lists that were read, and had nothing new. */
+async function mergeScans(session: Session, runId: string): Promise<Merged> {
+  await session.transaction((tx) => tx.run(`${resolveByScans(runId)}; DELETE FROM appended.batches`));
+  return {
+    documents: { new: 0, changed: 0, removed: 0 },
+    rows: {},
+    outdated: 0,
+    rejections: { new: 0, known: 0, examples: [] },
+    newDrift: [],
+  };
+}
+
+/** What batches may have appended. */
+const toMerge = ['documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];
 
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
 const dropTemporary = `

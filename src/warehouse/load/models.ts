@@ -209,6 +209,8 @@ export async function columnNames(statements: Statements, table: string): Promis
  * sibling was seen after it (see `diff`).
  */
 export interface Families {
+  /** The kinds of each family that has several. */
+  readonly kinds: readonly (readonly string[])[];
   /** The name of a kind's family, its first kind, as an SQL expression over the column `endpoint`. */
   readonly familySql: string;
   /**
@@ -244,6 +246,7 @@ function familiesOf(models: readonly DocumentModel[]): Families {
     .filter((family) => family.length > 1)
     .map((family) => `WHEN endpoint IN (${literals(family)}) THEN ${literal(family[0] ?? '')}`);
   return {
+    kinds: families.filter((family) => family.length > 1),
     familySql: cases.length === 0 ? 'endpoint' : `CASE ${cases.join(' ')} ELSE endpoint END`,
     withinSql:
       namedById.size === 0

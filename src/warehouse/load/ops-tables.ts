@@ -116,23 +116,31 @@ function rejections(runId: string): string[] {
  * resolved by a later one about the same entity.
  */
 function resolve(runId: string): string[] {
-  // This run's own rejections have its run_id: an item on an earlier page of the same list is among them.
-  const ofEarlierRuns = `resolved_at IS NULL AND rejected_records.run_id <> ${literal(runId)}`;
   return [
     `UPDATE ops.rejected_records SET resolved_at = d.at
        FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM incoming GROUP BY ALL) d
       WHERE resolved_at IS NULL AND rejected_records.endpoint = d.endpoint AND rejected_records.id = d.id
         AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND (rejected_records.run_id <> ${literal(runId)} OR d.at > last_seen_at)`,
     `UPDATE ops.rejected_records SET resolved_at = s.fetched_at FROM sets s
-      WHERE ${ofEarlierRuns} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
-    `UPDATE ops.rejected_records SET resolved_at = s.at
-       FROM (SELECT endpoint, max(ended_at) AS at FROM ops.scans WHERE run_id = ${literal(runId)} AND verified GROUP BY ALL) s
-      WHERE ${ofEarlierRuns} AND rejected_records.endpoint = s.endpoint AND parent_id IS NULL`,
+      WHERE ${ofEarlierRuns(runId)} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
+    resolveByScans(runId),
     `UPDATE ops.rejected_records SET resolved_at = c.fetched_at
        FROM (FROM coverage_now WHERE error IS NULL AND reason IS NULL) c
       WHERE resolved_at IS NULL AND rejected_records.path = '' AND rejected_records.parent_id IS NULL
         AND rejected_records.endpoint = c.endpoint AND rejected_records.id = c.entity_id AND last_seen_at < c.fetched_at`,
   ];
+}
+
+/** This run's own rejections have its run_id: an item on an earlier page of the same list is among them. */
+function ofEarlierRuns(runId: string): string {
+  return `resolved_at IS NULL AND rejected_records.run_id <> ${literal(runId)}`;
+}
+
+/** Resolves what was rejected of lists that this run has verified, as an SQL statement. */
+export function resolveByScans(runId: string): string {
+  return `UPDATE ops.rejected_records SET resolved_at = s.at
+       FROM (SELECT endpoint, max(ended_at) AS at FROM ops.scans WHERE run_id = ${literal(runId)} AND verified GROUP BY ALL) s
+      WHERE ${ofEarlierRuns(runId)} AND rejected_records.endpoint = s.endpoint AND parent_id IS NULL`;
 }
 
 function drift(runId: string): string[] {

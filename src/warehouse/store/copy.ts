@@ -11,12 +11,19 @@ export interface Table {
 }
 
 /**
- * Copies an attached database into another one, which is empty, and writes its log into it. Returns the number of tables;
- * raises StorageError when the copy has fewer rows.
+ * Copies an attached database into another one, which is empty, and writes its log into it: tables, views, macros and
+ * comments, without the schema that is to be left out. Returns the number of tables; raises StorageError when the copy has
+ * fewer rows.
  */
-export async function copyDatabase(session: Session, source: string, target: string): Promise<number> {
+export async function copyDatabase(
+  session: Session,
+  source: string,
+  target: string,
+  leftOut?: string,
+): Promise<number> {
   await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
-  const tables = await tablesOf(session, source);
+  if (leftOut !== undefined) await session.run(`DROP SCHEMA IF EXISTS ${target}.${leftOut} CASCADE`);
+  const tables = await tablesOf(session, target);
   await copyTables(session, source, target, new Map(tables.map((table) => [table, ['*']])));
   return tables.length;
 }
@@ -35,11 +42,11 @@ export async function copyTables(
 ): Promise<void> {
   const order = sorted ? 'ORDER BY ALL' : '';
   // Each in a transaction of its own: a transaction holds the rows of unfinished row groups in memory.
-  for (const [table, select] of selects)
-    await session.run(
+  const inserts = [...selects].map(
+    ([table, select]) =>
       `INSERT INTO ${named(target, table)} SELECT ${select.join(', ')} FROM ${named(source, table)} ${order}`,
-    );
-  await session.run(`CHECKPOINT ${target}`);
+  );
+  await session.run([...inserts, `CHECKPOINT ${target}`].join(';\n'));
   await compareCounts(session, source, target, [...selects.keys()]);
 }
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../base/errors.js';
 import { sqlDir } from '../sql.js';
+import { dropViews } from '../views.js';
 import type { Session, Statements } from './session.js';
 
 export interface Migration {
@@ -66,6 +67,8 @@ export async function migrate(session: Session, migrations: readonly Migration[]
   const pending = await pendingMigrations(session, migrations);
   const [first] = pending;
   if (first === undefined) return [];
+  // A new table may have the name of a view; the next publication makes all of them again.
+  if (first.version > 1) await dropViews(session);
   const steps = first.version === 1 ? [pending] : pending.map((migration) => [migration]);
   for (const step of steps) {
     await session.transaction(async (tx) => {

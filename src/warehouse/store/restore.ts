@@ -12,6 +12,7 @@ import {
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { countRowsOf, documentsTableSql } from '../sql.js';
+import { dropViews } from '../views.js';
 import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import { releaseClaim, withClaim } from './lock.js';
@@ -161,6 +162,7 @@ async function copySnapshot(
     let isFull = false;
     try {
       isFull = await hasDocuments(session);
+      // Its users' views and attributes are not those of the next publication.
       if (isFull) await dropViews(session);
     } finally {
       await session.close();
@@ -253,20 +255,4 @@ export async function refuseHeld(dataDir: string, limits: Limits, log: Log): Pro
 /** Whether a snapshot is a full one: one that leaves anything out never has the documents. */
 async function hasDocuments(session: Session): Promise<boolean> {
   return (await session.all(documentsTableSql)).length > 0;
-}
-
-/**
- * A snapshot has the analysts' views and their own, and attributes; the live file has none. Publications would copy views that are no
- * longer wanted from it for ever.
- */
-async function dropViews(session: Session): Promise<void> {
-  const drops = await session.all<{ sql: string }>(`
-    SELECT format('DROP VIEW "{}"."{}"', schema_name, replace(view_name, '"', '""')) AS sql
-      FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
-    UNION ALL
-    SELECT DISTINCT format('DROP MACRO {} main."{}"', if(function_type = 'table_macro', 'TABLE', ''), replace(function_name, '"', '""'))
-      FROM duckdb_functions() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`);
-  for (const { sql } of drops) await session.run(sql);
-  // What a file of the data directory said of companies, which each publication reads again.
-  await session.run('DROP SCHEMA IF EXISTS attributes CASCADE');
 }

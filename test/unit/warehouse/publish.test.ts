@@ -12,14 +12,18 @@ import {
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
 import { StorageError } from '../../../src/base/errors.js';
+import { Queue } from '../../../src/push/queue.js';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
 import { kindsOfColumns, type PrivacySettings } from '../../../src/warehouse/privacy/policy.js';
 import { openPublished } from '../../../src/warehouse/read/query.js';
 import { readFiles } from '../../../src/warehouse/read/status.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
 import { openFile } from '../../../src/warehouse/store/engine.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
+import { newChange } from '../../support/pushing.js';
 import { canMount, makeReadOnly } from '../../support/small-disk.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
 
@@ -52,9 +56,7 @@ test('the snapshot has every table and comment, the views and the rows; readers 
   expect(await before.all('SELECT group_id, person_id, via FROM group_people')).toEqual([
     { group_id: 'g1', person_id: 'p1', via: 'listed' },
   ]);
-  // The live file has no views: they are made for each snapshot.
   expect(await before.all('SELECT topic_id FROM backlog')).toEqual([{ topic_id: 't1' }]);
-  await expect(warehouse.all('SELECT topic_id FROM backlog')).rejects.toThrow();
 
   await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 't2', 1, { title: 'Two' })] }));
   expect(statSync(published(dir)).mode & 0o777).toBe(0o600);
@@ -67,6 +69,38 @@ test('the snapshot has every table and comment, the views and the rows; readers 
   before.close();
   after.close();
   await warehouse.close();
+});
+
+test('views are made once, and again where their text or the settings that they show are others', async () => {
+  const sql = emptyDir();
+  cpSync(sqlDir, sql, { recursive: true });
+  const dir = await ready();
+  const viewsOfNow = `SELECT view_oid FROM duckdb_views() WHERE NOT internal ORDER BY ALL`;
+  const published = async (options: Partial<Parameters<typeof open>[1]> = {}) => {
+    const warehouse = await open(dir, { sql, ...options });
+    await warehouse.publish();
+    const made = await warehouse.all(viewsOfNow);
+    await warehouse.publish();
+    expect(await warehouse.all(viewsOfNow)).toEqual(made);
+    await warehouse.close();
+    const snapshot = await openPublished(dir, limits);
+    const views = await snapshot.all<{ name: string }>(
+      'SELECT view_name AS name FROM duckdb_views() WHERE NOT internal',
+    );
+    const hours = await snapshot.all('SELECT timezone FROM business_hours');
+    snapshot.close();
+    return { names: views.map(({ name }) => name), hours };
+  };
+  expect((await published()).names).toContain('source_mix');
+  rmSync(join(sql, 'views', '16_source_mix.sql'));
+  writeFileSync(join(sql, 'views', '99_more.sql'), 'CREATE OR REPLACE VIEW more AS SELECT 1 AS one;');
+  const { names, hours } = await published();
+  expect(names).toContain('more');
+  expect(names).not.toContain('source_mix');
+  expect(hours).toEqual([{ timezone: 'UTC' }]);
+  const businessHours = { timezone: 'Europe/Paris', days: ['mon' as const], opens: '09:00', closes: '17:00' };
+  const analysis = { businessHours, serviceLevels: [], teams: {} };
+  expect((await published({ analysis })).hours).toEqual([{ timezone: 'Europe/Paris' }]);
 });
 
 test('a column of attributes may have any name of ours: the views have their own, and the summary says where it is', async () => {
@@ -226,3 +260,31 @@ test.runIf(canMount)(
     await warehouse.close();
   },
 );
+
+test('derived tables are computed again where something that they are made of has changed since, also by another process', async () => {
+  const dir = await ready();
+  const warehouse = await filled(dir);
+  await warehouse.publish();
+  // Only what computes the table again removes it.
+  const addOther = `INSERT INTO group_people (group_id, person_id) VALUES ('g1', 'other')`;
+  const people = (of: Warehouse) => of.all('SELECT person_id FROM group_people ORDER BY ALL');
+  await warehouse.run(addOther);
+  await loadBatch(warehouse, batchOf(runId, { scans: [] }));
+  await warehouse.publish();
+  expect(await people(warehouse)).toEqual([{ person_id: 'other' }, { person_id: 'p1' }]);
+  await loadBatch(
+    warehouse,
+    batchOf(runId, { documents: [doc('person_groups', 'g1', 1, { group: { id: 'g1' } }, 'p2')] }),
+  );
+  await warehouse.close();
+  const next = await open(dir);
+  await next.publish();
+  expect(await people(next)).toEqual([{ person_id: 'p1' }, { person_id: 'p2' }]);
+  await next.run(addOther);
+  const queue = await Queue.open(next, { dataDir: dir }, systemClock);
+  queue.add([newChange({ topic: 't1', wanted: { priority: 'high' }, base: { priority: 'low' } })]);
+  await queue.flush();
+  await next.publish();
+  expect(await people(next)).toEqual([{ person_id: 'p1' }, { person_id: 'p2' }]);
+  await next.close();
+});
