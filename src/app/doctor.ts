@@ -246,7 +246,7 @@ function checkSpace(path: string): Check {
   const free = bavail * bsize;
   const text = `${bytes(free)} free`;
   const hint =
-    'Every publish writes a whole new snapshot beside the old one: keep three times the size of the warehouse free.';
+    'Every publish writes a whole new snapshot beside the old one: keep four times the size of signals.duckdb free.';
   if (free < scarce) return fail('disk', text, hint);
   return free < low ? warn('disk', text, hint) : ok('disk', text);
 }
