@@ -111,7 +111,8 @@ export async function runPush(
   const touched = () => queue.all().filter(({ id, revision }) => revision !== revisions.get(id));
   const kind = {
     command: 'push',
-    publishes: (tally: RunTally) => parts.isPublishedLater !== true && (queue.hasWritten || tally.hasNews),
+    publishes: ({ rows }: RunTally) =>
+      parts.isPublishedLater !== true && (queue.hasWritten || Object.keys(rows).length > 0),
   } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context: PushContext = {

@@ -98,11 +98,6 @@ export class RunTally {
     return { rowsNew: sum('new'), rowsChanged: sum('changed'), rowsRemoved: sum('removed') };
   }
 
-  /** Whether a merge has changed any table. */
-  get hasNews(): boolean {
-    return Object.keys(this.#rows).length + this.#drift.length + this.#rejectedNew + this.#rejectedKnown > 0;
-  }
-
   get rejected(): RejectedCounts {
     return { new: this.#rejectedNew, known: this.#rejectedKnown, examples: this.#examples };
   }

@@ -38,9 +38,7 @@ function facts(report: PushReport): Fact[] {
     ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
     [
       'published',
-      published === null
-        ? 'nothing, because nothing has changed'
-        : `${published.path} (${bytes(published.bytes)})`,
+      published === null ? 'nothing has changed' : `${published.path} (${bytes(published.bytes)})`,
     ],
     ['result', report.result],
   ];
