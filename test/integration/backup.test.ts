@@ -93,7 +93,7 @@ it('publish.after runs with the paths of what belongs together while the warehou
 describe('restore', () => {
   it('loses no queued change and no key; what was sent after the backup is not sent again, and nobody is overwritten', async () => {
     const all = some(4);
-    const [, changed, , touched] = all as [StoredTopic, StoredTopic, StoredTopic, StoredTopic];
+    const [changed, touched] = [all[1]!, all[3]!];
     const wanted = all.map(({ priority }) => other(priority));
     const colleagues = priorities.find((one) => one !== changed.priority && one !== wanted[1]);
     const source = await Pulling.filled(sandbox);
