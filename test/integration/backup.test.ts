@@ -66,7 +66,7 @@ it('publish.after runs with the paths of what belongs together while the warehou
       ],
     },
   });
-  await enqueue(held.dataDir, [raise(some(1)[0] as StoredTopic)]);
+  await enqueue(held.dataDir, some(1).map(raise));
   const { code, stdout } = await held.run(['sync', '--push', '--json', '--only', 'topics']);
   const report: SyncReport & { afterPublication: unknown[] } = JSON.parse(stdout);
   expect(code).toBe(3);
@@ -209,7 +209,7 @@ describe('restore', () => {
     ],
   ])('refuses %s, and changes nothing', async (name, spoil, message) => {
     const source = await Pulling.filled(sandbox);
-    if (name.includes('of changes')) await enqueue(source.dataDir, [raise(topics[0] as StoredTopic)]);
+    if (name.includes('of changes')) await enqueue(source.dataDir, [raise(topics[0]!)]);
     if (name.includes('forgot'))
       await source.run(['forget', 'person', busiestPerson(sandbox.world), '--yes']);
     const copy = backup(source.dataDir);
