@@ -95,7 +95,7 @@ describe('restore', () => {
     const all = some(4);
     const [changed, touched] = [all[1]!, all[3]!];
     const wanted = all.map(({ priority }) => other(priority));
-    const colleagues = priorities.find((one) => one !== changed.priority && one !== wanted[1]);
+    const priority = priorities.find((one) => one !== changed.priority && one !== wanted[1]);
     const source = await Pulling.filled(sandbox);
     const queued = await enqueue(source.dataDir, all.map(raise));
     const copy = backup(source.dataDir);
@@ -104,7 +104,7 @@ describe('restore', () => {
     cpSync(copy, lost.dataDir, { recursive: true });
     await lost.run(['changes', 'cancel', ...queued.slice(2).map(({ id }) => id)]);
     expect(await push(lost)).toMatchObject({ code: 0, report: { applied: 2 } });
-    sandbox.change({ kind: 'patchTopic', topicId: changed.id, fields: { priority: colleagues } });
+    sandbox.change({ kind: 'patchTopic', topicId: changed.id, fields: { priority } });
     sandbox.change({ kind: 'patchTopic', topicId: touched.id, fields: { lifecycleState: 'done' } });
 
     const fresh = machine();
@@ -123,7 +123,7 @@ describe('restore', () => {
     expect(became.map((one) => one?.status)).toEqual(['unchanged', 'conflict', 'applied', 'applied']);
     for (const { id } of all) expect(sandbox.applied()[`topic:${id}`]).toEqual({ priority: 1 });
     const now = all.map(({ id }) => sandbox.world.topics.get(id)?.priority);
-    expect(now).toEqual([wanted[0], colleagues, wanted[2], wanted[3]]);
+    expect(now).toEqual([wanted[0], priority, wanted[2], wanted[3]]);
     expect(await fresh.sync()).toMatchObject({ code: 0 });
     expect(await fresh.differences()).toEqual([]);
   });
