@@ -104,7 +104,9 @@ test('what is left out would have changed nothing', async () => {
       expect(await tablesOf(news)).toEqual(await tablesOf(all));
     }
   });
-  await fc.assert(property, { numRuns: propertyRuns(4, 100) });
+  const page = listed({ id: '1', title: 'a', people: ['p1'], name: 'n' });
+  const sameTwice = [[{ answers: [page], isReversed: false }], [{ answers: [page], isReversed: false }]];
+  await fc.assert(property, { numRuns: propertyRuns(4, 100), examples: [[sameTwice]] });
   expect(leftOut).toBeGreaterThan(0);
 }, 120_000);
 
