@@ -16,14 +16,11 @@ import { endedChange, withoutStrings } from '../warehouse/forget/other-rows.js';
 import type { Step } from '../warehouse/forget/records.js';
 import { stripJson } from '../warehouse/forget/strip.js';
 import { foreignLogs } from '../warehouse/publish.js';
-import { filesOf } from '../warehouse/store/engine.js';
+import { filesOf, movedAsidePrefix } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
 
 /** The part of forgetting that is outside of the warehouse: the files of the data directory, and what follows. */
-
-/** How a folder begins with what was in a data directory before a restore. */
-export const movedAsidePrefix = 'before-restore-';
 
 /**
  * Completes requests to forget, of this process or of one that was killed: the live file without free blocks, the published
@@ -155,7 +152,7 @@ export function placesNotReached({ dataDir, publish }: Config): string[] {
     'The API itself: delete the person there as well.',
     'What others write about the person from now on, or what the API sends again of it: only ids and e-mail addresses are recognized, not names.',
     'Copies of signals.duckdb, and readers that still have the old one open.',
-    'Backups of the data directory; after restoring one, forgotten.journal must be the newest.',
+    'Backups of the data directory; restoring one elsewhere needs the newest forgotten.journal.',
     'Files that were exported: signalhouse sql "FROM audit" lists them.',
     'Spreadsheets that people keep, and the history of the prompt of signalhouse sql in their home directories.',
     'In the data directory: sheets that wait in inbox/, attributes/ and views/.',
