@@ -62,8 +62,8 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 const searched = ['reports', 'imports', join('inbox', 'done'), join('inbox', 'rejected')];
 
 /**
- * Removes what is being forgotten from the files of the data directory: lines of the journals are rewritten; reports, uploads and
- * sheets with any of it are deleted, as are logs that other programs left beside published files. Returns their names,
+ * Removes what is being forgotten from the files of the data directory: lines of the journals are rewritten; reports, uploads,
+ * sheets with any of it and a folder of that name in the inbox are deleted, as are logs that other programs left beside published files. Returns their names,
  * relative to the directory.
  */
 export async function cleanFiles(
@@ -89,6 +89,10 @@ export async function cleanFiles(
   for (const path of foreignLogs(dataDir)) {
     names.push(basename(path));
     if (!dryRun) rmSync(path, { force: true });
+  }
+  for (const name of foldersIn(join(dataDir, 'inbox')).filter((one) => isIn(found, one))) {
+    names.push(join('inbox', name));
+    if (!dryRun) rmSync(join(dataDir, 'inbox', name), { recursive: true, force: true });
   }
   for (const path of searched.flatMap((name) => filesUnder(join(dataDir, name)))) {
     // It may have gone with the others of its import.
@@ -125,6 +129,11 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isFile() ? one.name : []));
 }
 
+function foldersIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? one.name : []));
+}
+
 /** The files in a folder and in the folders below it; none where it does not exist. */
 export function filesUnder(folder: string): string[] {
   if (!existsSync(folder)) return [];
@@ -145,9 +154,7 @@ export function placesNotReached({ dataDir, publish }: Config): string[] {
       !written.includes(name) &&
       (name.includes('.broken-') || exported.includes(extname(name).toLowerCase())),
   );
-  const aside = existsSync(dataDir)
-    ? readdirSync(dataDir).filter((name) => name.startsWith(movedAsidePrefix))
-    : [];
+  const aside = foldersIn(dataDir).filter((name) => name.startsWith(movedAsidePrefix));
   return [
     'The API itself: delete the person there as well.',
     'What others write about the person from now on, or what the API sends again of it: only ids and e-mail addresses are recognized, not names.',
