@@ -24,18 +24,27 @@ followed AS (
   SELECT followed.entity_type, followed.id, merged.merged_into_id
   FROM followed
   JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
+),
+ended AS (
+  SELECT
+    followed.entity_type,
+    followed.id,
+    -- In a circle none remains: any other one.
+    coalesce(
+      max(followed.final_id) FILTER (merged.id IS NULL),
+      max(followed.final_id) FILTER (followed.final_id <> followed.id)
+    ) AS final_id
+  FROM followed
+  LEFT JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
+  GROUP BY followed.entity_type, followed.id
 )
-SELECT
-  followed.entity_type,
-  followed.id,
-  -- In a circle none remains: any other one.
-  coalesce(
-    max(followed.final_id) FILTER (merged.id IS NULL),
-    max(followed.final_id) FILTER (followed.final_id <> followed.id)
-  ) AS final_id
-FROM followed
-LEFT JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
-GROUP BY followed.entity_type, followed.id;
+-- As a list, of which DuckDB expects few rows. Of a recursion it expects so many that every view that joins this one builds its
+-- hash table of all messages instead.
+SELECT unnest(found, max_depth := 2)
+FROM (
+  SELECT list({'entity_type': entity_type, 'id': id, 'final_id': final_id}) AS found
+  FROM ended
+);
 
 COMMENT ON VIEW final_ids IS 'Into what was a topic, company or person finally merged, after any number of merges? One row per merged one.';
 COMMENT ON COLUMN final_ids.entity_type IS 'What was merged: topic, company or person.';

@@ -41,7 +41,8 @@ turns AS (
     source_name,
     last_place - place + 1 AS messages,
     vip_messages_after > vip_messages_before AS is_vip,
-    lead(created_at) OVER in_order AS answered_at
+    lead(created_at) OVER in_order AS answered_at,
+    lead(message_id) OVER in_order AS answer_message_id
   FROM edges
   WHERE is_first
   WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
@@ -112,7 +113,8 @@ SELECT
   messages,
   is_vip,
   first_message_id,
-  last_message_id
+  last_message_id,
+  answer_message_id
 FROM local
 LEFT JOIN working_days AS from_day ON from_day.day = began_on
 LEFT JOIN working_days AS until_day ON until_day.day = waited_on;
@@ -121,7 +123,7 @@ COMMENT ON VIEW conversation_turns IS 'Who spoke when in a conversation, and how
 COMMENT ON COLUMN conversation_turns.group_id IS 'The conversation (groups.id).';
 COMMENT ON COLUMN conversation_turns.turn IS 'Number of the turn in its conversation, counting from 1.';
 COMMENT ON COLUMN conversation_turns.side IS 'Who speaks: external or staff.';
-COMMENT ON COLUMN conversation_turns.answer IS 'first where staff has to answer the first turn from outside, next for a later one. NULL for a turn of staff.';
+COMMENT ON COLUMN conversation_turns.answer IS 'first where staff has to answer the first turn from outside, next for a later one: the first answer is the first message of staff after the first one from outside, here and in awaiting_reply, unanswered_groups, response_times and service_level_turns. NULL for a turn of staff.';
 COMMENT ON COLUMN conversation_turns.source_name IS 'Source system of its first message.';
 COMMENT ON COLUMN conversation_turns.began_at IS 'When its first message was written (UTC).';
 COMMENT ON COLUMN conversation_turns.ended_at IS 'When its last message was written (UTC).';
@@ -133,3 +135,4 @@ COMMENT ON COLUMN conversation_turns.messages IS 'Messages in the turn.';
 COMMENT ON COLUMN conversation_turns.is_vip IS 'True when one of the people who wrote them, or one of their companies, is marked as VIP.';
 COMMENT ON COLUMN conversation_turns.first_message_id IS 'The first message (messages.id).';
 COMMENT ON COLUMN conversation_turns.last_message_id IS 'The last message (messages.id).';
+COMMENT ON COLUMN conversation_turns.answer_message_id IS 'The first message of the answer (messages.id). NULL for the last turn.';

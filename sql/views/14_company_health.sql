@@ -1,5 +1,9 @@
 CREATE OR REPLACE VIEW company_health AS
-WITH activity AS (
+WITH spoken AS MATERIALIZED (
+  SELECT company_id, group_id, sender_id, side, is_internal, created_at
+  FROM message_senders
+),
+activity AS (
   SELECT
     company_id,
     count(*) AS messages,
@@ -8,29 +12,51 @@ WITH activity AS (
     count(*) FILTER (created_at > as_of - INTERVAL 1344 HOUR AND created_at <= as_of - INTERVAL 672 HOUR)
       AS messages_28_days_before,
     max(created_at) AS last_message_at
-  FROM message_senders
+  FROM spoken
   CROSS JOIN data_as_of
   WHERE side = 'external' AND created_at <= as_of
   GROUP BY company_id
 ),
 spoken_in AS (
   SELECT DISTINCT company_id, group_id
-  FROM message_senders
+  FROM spoken
   WHERE side = 'external' AND company_id IS NOT NULL
 ),
+unreplied AS MATERIALIZED (
+  SELECT group_id, last_company_id, waiting_hours, was_answered_before
+  FROM awaiting_reply
+),
 waiting AS (
+  SELECT last_company_id AS company_id, count(*) AS waiting_conversations, max(waiting_hours) AS longest_wait_hours
+  FROM unreplied
+  GROUP BY last_company_id
+),
+unanswered AS (
   SELECT company_id, count(*) AS unanswered_groups
   FROM spoken_in
-  JOIN unanswered_groups USING (group_id)
+  JOIN unreplied USING (group_id)
+  WHERE NOT was_answered_before
   GROUP BY company_id
 ),
-replied AS (
-  SELECT spoken_in.company_id, max(created_at) AS last_staff_reply_at
+talking AS (
+  SELECT company_id, count(DISTINCT group_id) AS open_conversations
   FROM spoken_in
-  JOIN message_senders USING (group_id)
+  JOIN topic_groups USING (group_id)
+  JOIN open_topics USING (topic_id)
+  GROUP BY company_id
+),
+replies AS (
+  SELECT group_id, max(created_at) AS last_staff_reply_at
+  FROM spoken
   CROSS JOIN data_as_of
   WHERE side = 'staff' AND NOT is_internal AND created_at <= as_of
-  GROUP BY spoken_in.company_id
+  GROUP BY group_id
+),
+replied AS (
+  SELECT company_id, max(last_staff_reply_at) AS last_staff_reply_at
+  FROM spoken_in
+  JOIN replies USING (group_id)
+  GROUP BY company_id
 ),
 concerned AS (
   SELECT
@@ -59,7 +85,10 @@ SELECT
   replied.last_staff_reply_at,
   coalesce(concerned.open_topics, 0) AS open_topics,
   coalesce(concerned.urgent_topics, 0) AS urgent_topics,
-  coalesce(waiting.unanswered_groups, 0) AS unanswered_groups,
+  coalesce(unanswered.unanswered_groups, 0) AS unanswered_groups,
+  coalesce(talking.open_conversations, 0) AS open_conversations,
+  coalesce(waiting.waiting_conversations, 0) AS waiting_conversations,
+  waiting.longest_wait_hours,
   CASE
     WHEN coalesce(activity.messages_last_28_days, 0) = 0 THEN 'silent'
     WHEN activity.messages_28_days_before = 0 THEN 'new'
@@ -72,6 +101,8 @@ FROM companies AS c
 CROSS JOIN data_as_of
 LEFT JOIN activity ON activity.company_id = c.id
 LEFT JOIN replied ON replied.company_id = c.id
+LEFT JOIN unanswered ON unanswered.company_id = c.id
+LEFT JOIN talking ON talking.company_id = c.id
 LEFT JOIN waiting ON waiting.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 LEFT JOIN company_attributes ON company_attributes.company_id = c.id
@@ -93,4 +124,7 @@ COMMENT ON COLUMN company_health.last_staff_reply_at IS 'Latest message of staff
 COMMENT ON COLUMN company_health.open_topics IS 'Open topics (backlog) in which its people take part.';
 COMMENT ON COLUMN company_health.urgent_topics IS 'Open topics with priority high or very_high.';
 COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations in which its people wrote and staff never answered (unanswered_groups).';
+COMMENT ON COLUMN company_health.open_conversations IS 'Conversations of open topics in which its people wrote.';
+COMMENT ON COLUMN company_health.waiting_conversations IS 'Conversations in which one of its people wrote last (awaiting_reply).';
+COMMENT ON COLUMN company_health.longest_wait_hours IS 'Hours for which the first of them has waited, with fractions. NULL when none waits.';
 COMMENT ON COLUMN company_health.trend IS 'The last 28 days compared with the 28 before: growing to 1.5 times or more, fading to two thirds or less, otherwise steady. silent: no message in the last 28 days. new: none in the 28 before.';

@@ -19,8 +19,8 @@ WITH recorded AS (
 ranked AS (
   SELECT
     *,
-    list_position(['very_low', 'low', 'default', 'high', 'very_high'], from_priority) AS from_rank,
-    list_position(['very_low', 'low', 'default', 'high', 'very_high'], to_priority) AS to_rank
+    list_position(['very_high', 'high', 'default', 'low', 'very_low'], from_priority) AS from_priority_rank,
+    list_position(['very_high', 'high', 'default', 'low', 'very_low'], to_priority) AS to_priority_rank
   FROM recorded
 )
 SELECT
@@ -34,9 +34,11 @@ SELECT
   requests.requested_reason,
   requests.change_id,
   ranked.from_priority,
+  from_priority_rank,
   ranked.to_priority,
+  to_priority_rank,
   ranked.is_earliest AND ranked.from_priority IS NULL AS is_first,
-  CASE WHEN to_rank > from_rank THEN 'raised' WHEN to_rank < from_rank THEN 'lowered' END AS direction
+  CASE WHEN to_priority_rank < from_priority_rank THEN 'raised' WHEN to_priority_rank > from_priority_rank THEN 'lowered' END AS direction
 FROM ranked
 LEFT JOIN topics ON topics.id = ranked.topic_id
 LEFT JOIN history_requests AS requests ON requests.history_id = ranked.id
@@ -53,6 +55,8 @@ COMMENT ON COLUMN priority_transitions.requested_by IS 'Who requested it here, w
 COMMENT ON COLUMN priority_transitions.requested_reason IS 'Why, as it was given with that request. NULL when none was given.';
 COMMENT ON COLUMN priority_transitions.change_id IS 'That change (change_log.change_id). NULL for what was not requested here.';
 COMMENT ON COLUMN priority_transitions.from_priority IS 'Priority before. NULL when it is unknown, as for a topic''s first value.';
+COMMENT ON COLUMN priority_transitions.from_priority_rank IS 'That priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN priority_transitions.to_priority IS 'Priority after.';
+COMMENT ON COLUMN priority_transitions.to_priority_rank IS 'That priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN priority_transitions.is_first IS 'True for the first value that a topic got: nobody has changed anything.';
 COMMENT ON COLUMN priority_transitions.direction IS 'raised or lowered. NULL for the first value.';

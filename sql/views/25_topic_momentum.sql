@@ -21,6 +21,7 @@ SELECT
   topics.id AS topic_id,
   topics.title,
   topics.priority,
+  list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority) AS priority_rank,
   topics.lifecycle_state,
   open_topics.topic_id IS NOT NULL AS is_open,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
@@ -44,6 +45,7 @@ COMMENT ON VIEW topic_momentum IS 'Which topics grow, and how fast? One row per 
 COMMENT ON COLUMN topic_momentum.topic_id IS 'The topic (topics.id).';
 COMMENT ON COLUMN topic_momentum.title IS 'Title of the topic.';
 COMMENT ON COLUMN topic_momentum.priority IS 'very_low, low, default, high or very_high.';
+COMMENT ON COLUMN topic_momentum.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN topic_momentum.lifecycle_state IS 'Lifecycle state. NULL when it was never assessed.';
 COMMENT ON COLUMN topic_momentum.is_open IS 'True for a topic of the backlog.';
 COMMENT ON COLUMN topic_momentum.messages_last_7_days IS 'Messages in the last 7 days.';

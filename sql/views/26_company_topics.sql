@@ -45,6 +45,7 @@ SELECT
   topics.id AS topic_id,
   topics.title,
   topics.priority,
+  list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority) AS priority_rank,
   topics.lifecycle_state,
   open_topics.topic_id IS NOT NULL AS is_open,
   both_sides.people,
@@ -66,6 +67,7 @@ COMMENT ON COLUMN company_topics.employees IS 'Its people, as the service counts
 COMMENT ON COLUMN company_topics.topic_id IS 'The topic (topics.id).';
 COMMENT ON COLUMN company_topics.title IS 'Title of the topic.';
 COMMENT ON COLUMN company_topics.priority IS 'Priority of the topic.';
+COMMENT ON COLUMN company_topics.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN company_topics.lifecycle_state IS 'Lifecycle state of the topic. NULL when it was never assessed.';
 COMMENT ON COLUMN company_topics.is_open IS 'True for a topic of the backlog.';
 COMMENT ON COLUMN company_topics.people IS 'People of the company who take part in the topic, as the service lists them.';

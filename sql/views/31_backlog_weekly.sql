@@ -5,6 +5,7 @@ WITH states AS (
   SELECT
     topic_id,
     priority,
+    priority_rank,
     lifecycle_state,
     is_open,
     lag(is_open) OVER (PARTITION BY topic_id ORDER BY valid_from) AS was_open,
@@ -19,6 +20,7 @@ periods AS (
   SELECT
     topic_id,
     priority,
+    priority_rank,
     lifecycle_state,
     is_open,
     was_open,
@@ -35,6 +37,7 @@ at_week_end AS (
     topic_id,
     unnest(generate_series(first_week::TIMESTAMP, last_week::TIMESTAMP, INTERVAL 7 DAY))::DATE AS week,
     priority,
+    priority_rank,
     lifecycle_state,
     is_open
   FROM periods
@@ -55,6 +58,7 @@ moved AS (
 SELECT
   week,
   priority,
+  priority_rank,
   lifecycle_state,
   count(*) FILTER (is_open) AS open,
   coalesce(sum(opened), 0)::BIGINT AS new,
@@ -63,11 +67,12 @@ SELECT
 FROM at_week_end
 LEFT JOIN moved USING (topic_id, week)
 WHERE is_open OR moved.topic_id IS NOT NULL
-GROUP BY week, priority, lifecycle_state;
+GROUP BY week, priority, priority_rank, lifecycle_state;
 
 COMMENT ON VIEW backlog_weekly IS 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. The first week is ten years before the data. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).';
 COMMENT ON COLUMN backlog_weekly.week IS 'Monday of the ISO week (UTC).';
 COMMENT ON COLUMN backlog_weekly.priority IS 'Priority at the end of the week. NULL when it is unknown.';
+COMMENT ON COLUMN backlog_weekly.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN backlog_weekly.lifecycle_state IS 'Lifecycle state at the end of the week. NULL when it was not assessed.';
 COMMENT ON COLUMN backlog_weekly.open IS 'Topics that were open at the end of the week, as in backlog.';
 COMMENT ON COLUMN backlog_weekly.new IS 'Topics that were created during the week.';

@@ -1,43 +1,12 @@
 CREATE OR REPLACE VIEW companies_at_risk AS
-WITH waiting AS (
-  SELECT last_company_id AS company_id, count(*) AS waiting_conversations, max(waiting_hours) AS longest_wait_hours
-  FROM awaiting_reply
-  GROUP BY last_company_id
-),
-spoken_in AS (
-  SELECT DISTINCT company_id, group_id
-  FROM message_senders
-  WHERE side = 'external' AND company_id IS NOT NULL
-),
-talking AS (
-  SELECT spoken_in.company_id, count(DISTINCT spoken_in.group_id) AS open_conversations
-  FROM spoken_in
-  JOIN topic_groups ON topic_groups.group_id = spoken_in.group_id
-  JOIN open_topics ON open_topics.topic_id = topic_groups.topic_id
-  GROUP BY spoken_in.company_id
-),
-judged AS (
-  SELECT
-    health.*,
-    coalesce(talking.open_conversations, 0) AS open_conversations,
-    coalesce(waiting.waiting_conversations, 0) AS waiting_conversations,
-    waiting.longest_wait_hours,
-    CASE
-      WHEN health.trend IN ('fading', 'silent')
-        AND health.messages > 0
-        AND (health.open_topics > 0 OR waiting.waiting_conversations > 0)
-        THEN health.trend
-      WHEN health.is_vip AND waiting.waiting_conversations > 0 THEN 'vip_waits'
-    END AS reason
-  FROM company_health AS health
-  LEFT JOIN talking ON talking.company_id = health.company_id
-  LEFT JOIN waiting ON waiting.company_id = health.company_id
-)
 SELECT
   company_id,
   name,
   is_vip,
-  reason,
+  CASE
+    WHEN trend IN ('fading', 'silent') AND messages > 0 AND (open_topics > 0 OR waiting_conversations > 0) THEN trend
+    WHEN is_vip AND waiting_conversations > 0 THEN 'vip_waits'
+  END AS reason,
   trend,
   messages_last_28_days,
   messages_28_days_before,
@@ -50,7 +19,7 @@ SELECT
   waiting_conversations,
   longest_wait_hours,
   company_attributes.* EXCLUDE (company_id)
-FROM judged
+FROM company_health
 LEFT JOIN company_attributes USING (company_id)
 WHERE reason IS NOT NULL;
 

@@ -1,6 +1,6 @@
 CREATE OR REPLACE VIEW service_level_turns AS
 WITH asked AS (
-  SELECT turns.*, topic.topic_id, topic.priority
+  SELECT turns.*, topic.topic_id, topic.priority, topic.priority_rank
   FROM conversation_turns AS turns
   JOIN groups ON groups.id = turns.group_id
   LEFT JOIN conversation_topics AS topic ON topic.group_id = turns.group_id
@@ -31,23 +31,17 @@ members AS (
   GROUP BY 1
 ),
 replied AS (
-  SELECT
-    reply.group_id,
-    reply.turn - 1 AS turn,
-    author.person_id,
-    author.display_name,
-    members.team
-  FROM conversation_turns AS reply
-  JOIN messages ON messages.id = reply.first_message_id
+  SELECT messages.id AS message_id, author.person_id, author.display_name, members.team
+  FROM messages
   LEFT JOIN author_people AS author ON author.author_id = messages.author_id
   LEFT JOIN members ON members.person_id = author.person_id
-  WHERE reply.side = 'staff'
 )
 SELECT
   asked.group_id,
   asked.turn,
   asked.topic_id,
   asked.priority,
+  asked.priority_rank,
   asked.is_vip,
   asked.source_name,
   asked.answer,
@@ -63,14 +57,15 @@ SELECT
   replied.team
 FROM asked
 JOIN promised ON promised.group_id = asked.group_id AND promised.turn = asked.turn
-LEFT JOIN replied ON replied.group_id = asked.group_id AND replied.turn = asked.turn
+LEFT JOIN replied ON replied.message_id = asked.answer_message_id
 WHERE promised.level.hours IS NOT NULL;
 
-COMMENT ON VIEW service_level_turns IS 'Was each question from outside answered in the time that we promise? One row per question for which a service level promises a reply. Only those that have waited longer than promised are breached: the others are answered or still in time.';
+COMMENT ON VIEW service_level_turns IS 'Was each question from outside answered in the time that we promise? One row per question for which a service level promises a reply: none where the setting analysis.serviceLevels is empty (service_levels). Only those that have waited longer than promised are breached: the others are answered or still in time.';
 COMMENT ON COLUMN service_level_turns.group_id IS 'The conversation (groups.id).';
 COMMENT ON COLUMN service_level_turns.turn IS 'The turn in it (conversation_turns).';
-COMMENT ON COLUMN service_level_turns.topic_id IS 'Its topic (topics.id), the most urgent one where there are several. NULL when it is in none.';
+COMMENT ON COLUMN service_level_turns.topic_id IS 'Its topic (topics.id), as in conversation_topics. NULL when it is in none.';
 COMMENT ON COLUMN service_level_turns.priority IS 'Priority of that topic, as it is now. NULL when there is none.';
+COMMENT ON COLUMN service_level_turns.priority_rank IS 'That priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN service_level_turns.is_vip IS 'True when one of those who asked, or one of their companies, is marked as VIP.';
 COMMENT ON COLUMN service_level_turns.source_name IS 'Source system, e.g. slack.';
 COMMENT ON COLUMN service_level_turns.answer IS 'first or next, as in conversation_turns.';

@@ -4,6 +4,7 @@ SELECT
   groups.title,
   late.topic_id,
   late.priority,
+  late.priority_rank,
   late.is_vip,
   late.source_name,
   late.answer,
@@ -21,11 +22,12 @@ FROM service_level_turns AS late
 JOIN groups ON groups.id = late.group_id
 WHERE late.is_breached;
 
-COMMENT ON VIEW service_level_breaches IS 'Which questions waited longer for a reply than we promise, or still do? One row per question (service_level_turns); those that still wait have no answered_at.';
+COMMENT ON VIEW service_level_breaches IS 'Which questions waited longer for a reply than we promise, or still do? One row per question (service_level_turns); those that still wait have no answered_at. It is empty as well where no service level is set (service_levels is empty): that says nothing.';
 COMMENT ON COLUMN service_level_breaches.group_id IS 'The conversation (groups.id).';
 COMMENT ON COLUMN service_level_breaches.title IS 'Title of the conversation. NULL when it has none.';
 COMMENT ON COLUMN service_level_breaches.topic_id IS 'Its topic (topics.id). NULL when it is in none.';
 COMMENT ON COLUMN service_level_breaches.priority IS 'Priority of that topic, as it is now. NULL when there is none.';
+COMMENT ON COLUMN service_level_breaches.priority_rank IS 'That priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN service_level_breaches.is_vip IS 'True when a VIP asked.';
 COMMENT ON COLUMN service_level_breaches.source_name IS 'Source system, e.g. slack.';
 COMMENT ON COLUMN service_level_breaches.answer IS 'first or next, as in conversation_turns.';

@@ -48,7 +48,9 @@ describe('who waits', () => {
       topic_id: 't',
       topic_title: 'Title of t',
       topic_priority: 'default',
+      topic_priority_rank: 3,
       topic_lifecycle_state: 'open',
+      is_open: true,
       waiting_since: new Date(day(3)),
       waiting_hours: 72,
       last_message_at: new Date(day(1)),
@@ -70,6 +72,11 @@ describe('who waits', () => {
       last_name: null,
       topic_priority: null,
     });
+    // One definition of a first answer: the last turns say the same.
+    const turns = `SELECT group_id, began_at, answer = 'next', messages FROM conversation_turns
+      JOIN groups ON groups.id = group_id AND archived_at IS NULL WHERE answered_at IS NULL AND side = 'external'`;
+    const waits = 'SELECT group_id, waiting_since, was_answered_before, messages FROM awaiting_reply';
+    expect(await lines(stand, `${waits} ORDER BY 1`)).toEqual(await lines(stand, `${turns} ORDER BY 1`));
     const unanswered = await all('FROM unanswered_groups ORDER BY group_id');
     expect(unanswered.map(({ group_id }) => group_id)).toEqual(never);
     expect(unanswered[0]).toMatchObject({
@@ -94,21 +101,24 @@ describe('who waits', () => {
     });
   });
 
-  test('of several topics, the most urgent one that still exists counts for a conversation', async () => {
+  test('of several topics, the most urgent open one counts for a conversation, and a closed one only where none is open', async () => {
     await stand.insert('topics', [
       topic('urgent', { priority: 'high' }),
       topic('dead', { priority: 'very_high', deleted_at: day(1) }),
+      topic('closed', { priority: 'very_high', lifecycle_state: 'completed' }),
     ]);
     await talk(stand, 'g', 't', [by('ann', 2)]);
     await stand.insert('topic_groups', [
       { topic_id: 'urgent', group_id: 'g' },
       { topic_id: 'dead', group_id: 'g' },
+      { topic_id: 'closed', group_id: 'g' },
     ]);
     await talk(stand, 'h', null, [by('ann', 2)]);
-    expect(await all('SELECT group_id, topic_id, topic_priority FROM unanswered_groups ORDER BY 1')).toEqual([
-      { group_id: 'g', topic_id: 'urgent', topic_priority: 'high' },
-      { group_id: 'h', topic_id: null, topic_priority: null },
-    ]);
+    await talk(stand, 'i', 'closed', [by('ann', 2)]);
+    for (const view of ['unanswered_groups', 'awaiting_reply'])
+      expect(
+        await lines(stand, `SELECT group_id, topic_id, topic_priority, is_open FROM ${view} ORDER BY 1`),
+      ).toEqual(['g | urgent | high | true', 'h | - | - | -', 'i | closed | very_high | false']);
   });
 });
 
