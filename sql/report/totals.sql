@@ -11,4 +11,5 @@ SELECT
   (SELECT count(*) FROM message_senders, data_as_of
    WHERE side = 'external' AND created_at > as_of - INTERVAL 14 DAY AND created_at <= as_of - INTERVAL 7 DAY)
     AS messages_before,
-  (SELECT count(*) FROM companies WHERE deleted_at IS NULL AND NOT coalesce(is_org_company, false)) AS companies;
+  (SELECT count(*) FROM companies WHERE deleted_at IS NULL AND NOT coalesce(is_org_company, false)) AS companies,
+  (SELECT count(*) FROM service_levels) AS service_levels;

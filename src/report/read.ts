@@ -45,6 +45,8 @@ interface Totals {
   readonly messages: number;
   readonly messages_before: number;
   readonly companies: number;
+  /** How many are set. */
+  readonly service_levels: number;
 }
 
 interface BacklogCount {

@@ -42,9 +42,7 @@ export async function sectionsOf(data: ReportData, topicLink: TopicLink): Promis
     { id: 'backlog', heading: 'The backlog', content: await backlog(data) },
     { id: 'growing', heading: 'What grew', content: await growing(data, topicLink) },
     { id: 'waiting', heading: 'Who is waiting', content: await waiting(data) },
-    ...(data.serviceLevels.length > 0
-      ? [{ id: 'service-levels', heading: 'Replies as promised', content: await serviceLevels(data) }]
-      : []),
+    { id: 'service-levels', heading: 'Replies as promised', content: await serviceLevels(data) },
     { id: 'companies', heading: 'Companies at risk', content: await companies(data) },
     { id: 'duplicates', heading: 'Probably the same', content: duplicates(data, topicLink) },
     { id: 'sources', heading: 'Where people write', content: await sources(data) },
@@ -257,9 +255,15 @@ async function responseTimes({ responseTimes: rows, totals }: ReportData): Promi
 
 async function serviceLevels({
   header,
+  totals,
   serviceLevels: rows,
   serviceLevelPeople: people,
 }: ReportData): Promise<Html> {
+  if (totals.service_levels === 0)
+    return quiet(
+      'No service level is set (analysis.serviceLevels): nothing is promised, and nothing can be late.',
+    );
+  if (rows.length === 0) return quiet('No question of the last 26 weeks falls under a service level.');
   const weeks = everyWeek(rows, header.as_of);
   const sum = (of: typeof rows, what: 'in_time' | 'late' | 'waiting') =>
     of.reduce((all, row) => all + row[what], 0);

@@ -55,6 +55,14 @@ describe('the report', () => {
     expect(html).toMatch(/Of the questions that were answered\. The \d+ conversations that still wait, for /);
   });
 
+  it('says that no service level is set: without one, none is late', async () => {
+    const { totals, ...data } = someReport();
+    const none = { ...data, serviceLevels: [], totals: { ...totals, service_levels: 0 } };
+    expect((await reportPage(none, '1.2.3')).html).toContain(
+      'No service level is set (analysis.serviceLevels)',
+    );
+  });
+
   it('says no median where no conversation waits', async () => {
     const data = someReport();
     const tileOf = (text: string) => /href="#waiting">.*?<span>(.*?)<\/span>/s.exec(text)?.[1];

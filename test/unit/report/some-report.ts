@@ -24,6 +24,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
       messages: 1_234,
       messages_before: 900,
       companies: 20,
+      service_levels: 1,
     },
     backlog: [
       { priority: 'very_high', state: 'open', topics: 5 },
@@ -200,6 +201,7 @@ export const emptyReport: ReportData = {
     messages: 0,
     messages_before: 0,
     companies: 0,
+    service_levels: 0,
   },
   backlog: [],
   backlogWeeks: [],
