@@ -9,6 +9,7 @@ SELECT
   messages.author_id,
   author_people.person_id,
   coalesce(author_people.person_id, messages.author_id) AS sender_id,
+  author_people.display_name AS sender_name,
   author_people.company_id,
   CASE
     WHEN author_people.is_bot THEN 'bot'
@@ -31,6 +32,7 @@ COMMENT ON COLUMN message_senders.source_name IS 'Source system, e.g. slack.';
 COMMENT ON COLUMN message_senders.author_id IS 'The account that wrote it (authors.id). NULL when unknown.';
 COMMENT ON COLUMN message_senders.person_id IS 'The person behind the account (people.id). NULL when unknown.';
 COMMENT ON COLUMN message_senders.sender_id IS 'The person, or the account where the person is unknown: use it to count distinct senders.';
+COMMENT ON COLUMN message_senders.sender_name IS 'Name of the person, or of the account where the person is unknown.';
 COMMENT ON COLUMN message_senders.company_id IS 'The person''s company (companies.id). NULL when unknown.';
 COMMENT ON COLUMN message_senders.side IS 'bot, staff (our own people, and every internal note) or external. Where the person behind the account is unknown: external.';
 COMMENT ON COLUMN message_senders.is_internal IS 'True for an internal note of the team, which the external party cannot see.';

@@ -12,14 +12,15 @@ placed AS (
     token IN ('AND', 'OR', 'NOT') AS is_operator,
     count(*) FILTER (token = 'OR') OVER before AS alternative,
     count(*) FILTER (token = 'AND') OVER before AS part,
-    token LIKE '-%' OR coalesce(lag(token) OVER before, '') = 'NOT' AS is_excluded
+    regexp_matches(token, '^-["\p{L}\p{N}]') OR coalesce(lag(token) OVER before, '') = 'NOT' AS is_excluded
   FROM tokens
   WINDOW before AS (ORDER BY position)
 ),
 terms AS (
   SELECT
     placed.*,
-    regexp_extract_all(token, '[\p{L}\p{N}]+') AS parts,
+    -- The v of a version may be there or not: v4.12, 4.12.
+    regexp_extract_all(regexp_replace(token, '^\P{L}*v(\d)', '\1'), '[\p{L}\p{N}]+') AS parts,
     -- Languages that write no spaces have no borders of words either.
     CASE WHEN NOT regexp_matches(token, '[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]') THEN ' ' END AS border
   FROM placed
@@ -31,7 +32,8 @@ SELECT
   part,
   is_excluded,
   parts[1] AS first_word,
-  concat(border, array_to_string(parts, ' '), CASE WHEN token NOT LIKE '%*' THEN border END) AS term
+  concat(border, array_to_string(parts, ' ')) AS beginning,
+  concat(beginning, CASE WHEN token NOT LIKE '%*' THEN border END) AS term
 FROM terms
 WHERE len(parts) > 0;
 
@@ -55,50 +57,63 @@ texts AS (
 ),
 -- Only of those that may fit: the words between single spaces, so that a border is a space.
 spaced AS (
-  SELECT id, concat(' ', regexp_replace(text, '[^\p{L}\p{N}]+', ' ', 'g'), ' ') AS text
+  SELECT id, concat(' ', regexp_replace(regexp_replace(text, '\bv(\d)', '\1', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'), ' ') AS text
   FROM texts
   WHERE EXISTS (SELECT 1 FROM terms WHERE contains(texts.text, terms.first_word))
 ),
-hits AS MATERIALIZED (
+-- Both as the words were asked for, and as beginnings of words. What is excluded is excluded as asked.
+searched AS (
+  SELECT matched, terms.*, if(matched = 'word' OR is_excluded, term, beginning) AS wanted
+  FROM terms
+  CROSS JOIN (VALUES ('word'), ('beginning')) AS modes (matched)
+),
+found AS MATERIALIZED (
   SELECT
     spaced.id,
-    terms.position,
-    terms.alternative,
-    terms.part,
-    terms.is_excluded,
-    (length(spaced.text) - length(replace(spaced.text, terms.term, ''))) / length(terms.term) AS times,
+    searched.matched,
+    searched.position,
+    searched.alternative,
+    searched.part,
+    searched.is_excluded,
+    (length(spaced.text) - length(replace(spaced.text, searched.wanted, ''))) / length(searched.wanted) AS times,
     length(spaced.text) AS length
   FROM spaced
-  JOIN terms ON contains(spaced.text, terms.term)
+  JOIN searched ON contains(spaced.text, searched.wanted)
+),
+fitting AS MATERIALIZED (
+  SELECT found.id, found.matched, found.alternative
+  FROM found
+  JOIN parts USING (alternative)
+  GROUP BY found.id, found.matched, found.alternative, parts.parts
+  HAVING bool_and(NOT found.is_excluded) AND count(DISTINCT found.part) = parts.parts
+),
+-- Beginnings only where nothing has the words themselves.
+hits AS (
+  FROM found
+  WHERE matched = (SELECT max(matched) FROM fitting)
 ),
 rarity AS (
-  SELECT position, ln(1 + (SELECT count(*) FROM texts) / count(*)) AS weight
+  SELECT position, ln(1 + (SELECT count(*) FROM messages WHERE deleted_at IS NULL) / count(*)) AS weight
   FROM hits
   GROUP BY position
-),
-fitting AS (
-  SELECT hits.id, hits.alternative
-  FROM hits
-  JOIN parts USING (alternative)
-  GROUP BY hits.id, hits.alternative, parts.parts
-  HAVING bool_and(NOT hits.is_excluded) AND count(DISTINCT hits.part) = parts.parts
 ),
 best AS (
   SELECT
     hits.id,
+    hits.matched,
     hits.position,
     max(
       rarity.weight * hits.times * 2.2
       / (hits.times + 0.3 + 0.9 * hits.length / (SELECT greatest(avg(length), 1) FROM hits))
     ) AS score
   FROM hits
-  JOIN fitting USING (id, alternative)
+  JOIN fitting USING (id, matched, alternative)
   JOIN rarity ON rarity.position = hits.position
-  GROUP BY hits.id, hits.position
+  GROUP BY hits.id, hits.matched, hits.position
 )
-SELECT id, sum(score) AS score, count(*) AS words_found
+SELECT id, matched, sum(score) AS score, count(*) AS words_found
 FROM best
-GROUP BY id;
+GROUP BY id, matched;
 
 CREATE OR REPLACE MACRO message_search(words) AS TABLE
 WITH ranked AS MATERIALIZED (
@@ -108,10 +123,11 @@ SELECT
   ranked.id AS message_id,
   ranked.score,
   ranked.words_found,
+  ranked.matched,
   (SELECT count(*) FROM ranked) AS found,
   messages.created_at,
   messages.source_name,
-  author.display_name AS author_name,
+  sender.sender_name AS author_name,
   sender.side,
   messages.group_id,
   topic.topic_id,
@@ -121,7 +137,6 @@ SELECT
 FROM ranked
 JOIN messages ON messages.id = ranked.id
 LEFT JOIN message_senders AS sender ON sender.message_id = ranked.id
-LEFT JOIN author_people AS author ON author.author_id = messages.author_id
 LEFT JOIN conversation_topics AS topic ON topic.group_id = messages.group_id
 ORDER BY ranked.score DESC, messages.created_at DESC, ranked.id;
 
@@ -139,6 +154,7 @@ SELECT
   ranked.id AS group_id,
   ranked.score,
   ranked.words_found,
+  ranked.matched,
   (SELECT count(*) FROM ranked) AS found,
   groups.title,
   topic.topic_id,
@@ -154,5 +170,5 @@ ORDER BY ranked.score DESC, written.last_message_at DESC, ranked.id;
 
 COMMENT ON MACRO TABLE search_terms IS 'How a search is read: one row per word or phrase, with its alternative (between OR) and its part (between AND). For message_search and conversation_search.';
 COMMENT ON MACRO TABLE search_ranked IS 'What fits a search, and how well? For message_search and conversation_search.';
-COMMENT ON MACRO TABLE message_search IS 'Which messages say this? One row per message that is not deleted and has it in its title or text, in any case, with or without accents; the best come first (score). Words beside each other: any of them; words_found says how many, and rare ones count more. AND: both; OR: one of the two; NOT word or -word: without it; "a phrase"; begin*: words that begin so. AND binds more than OR. found is the number of all that fit: add LIMIT.';
+COMMENT ON MACRO TABLE message_search IS 'Which messages say this? One row per message that is not deleted and has it in its title or text, in any case, with or without accents; the best come first (score). Words beside each other: any of them; words_found says how many, and rare ones count more. AND: both; OR: one of the two; NOT word or -word: without it; "a phrase"; begin*: words that begin so. Where no message has the words, those with words that begin so (matched is beginning instead of word). v4.12 finds 4.12, and the other way round. AND binds more than OR. found is the number of all that fit: add LIMIT.';
 COMMENT ON MACRO TABLE conversation_search IS 'Which conversations say this? As message_search, anywhere in a conversation: its words may be in different messages.';

@@ -483,6 +483,7 @@ describe('message_search', () => {
       {
         message_id: 'g3',
         words_found: 1,
+        matched: 'word',
         found: 1,
         created_at: new Date(day(2)),
         source_name: 'slack',
@@ -509,11 +510,19 @@ describe('message_search', () => {
     ['"csv-export" OR slow', 'a1 a3', 'a'],
     ['and AND or', '', ''],
     ['"AND"', '', ''],
+    // Without a hit, words that begin so.
+    ['stop', 'a2', 'a'],
+    ['csv AND stop', '', 'a'],
+    ['4.12', 'd1 e1', 'd e'],
+    ['v4.12', 'd1 e1', 'd e'],
+    ['--force', 'd1', 'd'],
   ])('%s', async (words, messages, conversations) => {
     const said = {
       a: ['The CSV export.', 'It stops.', 'slow export csv'],
       b: ['csv', 'Export'],
       c: ['Exporting'],
+      d: ['Fails in v4.12 with --force'],
+      e: ['Works in 4.12.1'],
     };
     for (const [id, texts] of Object.entries(said))
       await talk(
@@ -528,6 +537,8 @@ describe('message_search', () => {
     expect([await ids('message_id', 'message_search'), await ids('group_id', 'conversation_search')]).toEqual(
       [messages, conversations],
     );
+    const [how] = await all(`SELECT min(matched) AS matched FROM conversation_search('${words}')`);
+    expect(how?.matched ?? '').toBe(conversations && (words.endsWith('stop') ? 'beginning' : 'word'));
   });
 });
 
