@@ -122,19 +122,27 @@ function domainOf(text: string | null): string | null {
   return bare === undefined || bare === '' ? null : bare;
 }
 
-const readers: readonly {
+interface Reader {
   readonly type: AttributeColumn['type'];
   readonly what: string;
   readonly read: (text: string) => Cell;
-}[] = [
+}
+
+const readers: readonly Reader[] = [
   {
     type: 'BOOLEAN',
     what: 'TRUE or FALSE',
     read: (text) => /^(true|false)$/i.exec(text)?.[0].toLowerCase() ?? null,
   },
-  { type: 'DOUBLE', what: 'a number such as 1234567.89', read: numberOf },
   { type: 'DATE', what: 'a date such as 2026-03-31', read: dateOf },
 ];
+
+/** Numbers with a point, as in English, and with a comma, as in German. */
+const numberReaders: readonly Reader[] = (['.', ','] as const).map((point) => ({
+  type: 'DOUBLE',
+  what: 'a number such as 1234567.89',
+  read: (text) => numberOf(text, point),
+}));
 
 /** A day that exists: DuckDB would make NULL of the 30th of February, and nothing would say so. */
 function dateOf(text: string): Cell {
@@ -144,46 +152,48 @@ function dateOf(text: string): Cell {
 }
 
 /** `1234`, `-12.5`, `1,234,567.89` and `1 234 567`; nothing else is sure to be meant so, and `007` is an id. */
-function numberOf(text: string): Cell {
+function numberOf(text: string, point: '.' | ','): Cell {
   if (/^-?0\d/.test(text)) return null;
-  if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return Number.isFinite(Number(text)) ? text : null;
-  return /^-?\d{1,3}([,'\s]\d{3})+(\.\d+)?$/.test(text) ? text.replace(/[,'\s]/g, '') : null;
+  const [whole = '', fraction, ...more] = text.split(point);
+  const digits = whole.replaceAll(point === '.' ? /[,'\s]/g : /[.'\s]/g, '');
+  const isGrouped = digits !== whole;
+  if (more.length > 0 || (isGrouped && !/^-?[1-9]\d{0,2}(?:[.,'\s]\d{3})+$/.test(whole))) return null;
+  const number = fraction === undefined ? digits : `${digits}.${fraction}`;
+  if (!/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(number)) return null;
+  return Number.isFinite(Number(number)) ? number : null;
 }
 
-/** Whether the point of a number may be one of thousands: `1.200` of a German Excel is 1200. */
-function isUnclear(text: string): boolean {
-  return /^-?[1-9]\d{0,2}\.\d{3}$/.test(text);
-}
-
-/** More than half of the values decide the type of a column; one that does not fit it is left out, and told. */
+/**
+ * More than half of the values decide the type of a column; one that does not fit it is left out, and told. Numbers are read by
+ * one rule that fits all of them, and not where none does, or where another one would give other numbers: `1,500` alone.
+ */
 function readColumn(
   name: string,
   values: readonly { readonly row: number; readonly text: Cell }[],
   problems: AttributeProblem[],
 ): { readonly column: AttributeColumn; readonly cells: readonly Cell[] } {
   const filled = values.flatMap(({ row, text }) => (text === null ? [] : [{ row, text }]));
-  // Another number with a point shows what it means.
-  const isClear = filled.some(
-    ({ text }) => text.includes('.') && numberOf(text) !== null && !isUnclear(text),
-  );
-  const readText = (text: string, { read }: (typeof readers)[number]) =>
-    isUnclear(text) && !isClear ? null : read(text);
-  const reader = readers.find(
-    (one) => filled.filter(({ text }) => readText(text, one) !== null).length * 2 > filled.length,
-  );
+  const isMost = (some: readonly unknown[]) => some.length * 2 > filled.length;
+  const numbers = filled.filter(({ text }) => numberReaders.some(({ read }) => read(text) !== null));
+  const fitting = numberReaders.filter(({ read }) => numbers.every(({ text }) => read(text) !== null));
+  const differing = numbers.find(({ text }) => new Set(fitting.map(({ read }) => read(text))).size !== 1);
+  const reader = isMost(numbers)
+    ? fitting.find(() => !differing)
+    : readers.find(({ read }) => isMost(filled.filter(({ text }) => read(text) !== null)));
   if (!reader) {
     const looksLikeNumbers = filled.filter(({ text }) =>
       /^(?!-?0\d)[\d\s.,'€$£-]*\d[\d\s.,'€$£-]*$/.test(text),
     );
-    if (looksLikeNumbers.length * 2 > filled.length)
+    const example = differing ?? looksLikeNumbers[0];
+    if (isMost(looksLikeNumbers))
       problems.push({
         row: null,
-        problem: `${name} is read as text, and not summed: write its numbers as 1234567.89 (row ${looksLikeNumbers[0]?.row} has ${looksLikeNumbers[0]?.text})`,
+        problem: `${name} is read as text, and not summed, because its numbers are ambiguous: write them as 1234567.89 (row ${example?.row} has ${example?.text})`,
       });
     return { column: { name, type: 'VARCHAR' }, cells: values.map(({ text }) => text) };
   }
   const cells = values.map(({ row, text }) => {
-    const read = text === null ? null : readText(text, reader);
+    const read = text === null ? null : reader.read(text);
     if (text !== null && read === null)
       problems.push({ row, problem: `${name} is ${text}, not ${reader.what}` });
     return read;

@@ -74,7 +74,7 @@ export async function matchAttributes(
   await session.run(`
     CREATE OR REPLACE TEMP TABLE matched_attributes AS
     WITH domains AS (
-      SELECT lower(primary_domain) AS domain, min(id) AS id
+      SELECT lower(primary_domain) AS domain, min(id) AS id, list(id ORDER BY id) AS ids
       FROM main.companies
       WHERE deleted_at IS NULL AND primary_domain IS NOT NULL
       GROUP BY ALL
@@ -82,9 +82,10 @@ export async function matchAttributes(
     SELECT
       given.*,
       found.id AS id_of_domain,
+      found.ids AS ids_of_domain,
       found.id IS NOT NULL AND lower(named.primary_domain) IS DISTINCT FROM given.domain AS is_of_two,
       CASE
-        WHEN given.company_id IS NULL THEN found.id
+        WHEN given.company_id IS NULL THEN if(len(found.ids) = 1, found.id, NULL)
         WHEN NOT is_of_two THEN named.id
       END AS found_id,
       named.id AS named_id,
@@ -122,6 +123,8 @@ export async function matchAttributes(
         WHEN named_id IS NOT NULL THEN
           'names two companies: ' || domain || ' is the domain of ' || id_of_domain || ', not of ' || company_id
         WHEN company_id IS NOT NULL THEN 'no company has the id ' || company_id
+        WHEN len(ids_of_domain) > 1 THEN
+          domain || ' is the domain of the companies ' || array_to_string(ids_of_domain[:3], ', ') || ': name one of them by company_id'
         ELSE 'no company has the domain ' || domain || coalesce('; did you mean ' || nearest || '?', '')
       END AS problem
     FROM unknown

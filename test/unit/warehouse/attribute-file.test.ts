@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { attributesFile, readAttributes } from '../../../src/warehouse/attribute-file.js';
-import type { AttributeFile } from '../../../src/warehouse/attributes.js';
+import { type AttributeFile, matchAttributes } from '../../../src/warehouse/attributes.js';
+import { Forgotten } from '../../../src/warehouse/forget/forgotten.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { emptyDir, oneWarehouse } from './support.js';
 
@@ -50,30 +51,46 @@ test('most values decide what a column is; what does not fit it is left out and 
   ]);
 });
 
-test('numbers of another country are told, not guessed; a file that names no companies says which columns it has', async () => {
-  const { columns, problems } = await read('domain;revenue\na.example;1.234.567,50\nb.example;2,5\n');
-  expect(columns).toEqual([{ name: 'revenue', type: 'VARCHAR' }]);
-  expect(problems[0]?.problem).toBe(
-    'revenue is read as text, and not summed: write its numbers as 1234567.89 (row 2 has 1.234.567,50)',
-  );
+test.each<[values: readonly string[], read: readonly (string | null)[], problem: string | null]>([
+  [['1.234.567,50', '2,5'], ['1234567.50', '2.5'], null],
+  [['0,125'], ['0.125'], null],
+  [['1,500', '2,5'], ['1.500', '2.5'], null],
+  [['1,500', '2,000,000'], ['1500', '2000000'], null],
+  [['1.200', '0.5'], ['1.200', '0.5'], null],
+  [['1,500', '800'], ['1,500', '800'], '1,500'],
+  [['1.200', '35.000'], ['1.200', '35.000'], '1.200'],
+  [['1.5', '2,5'], ['1.5', '2,5'], '1.5'],
+  [['5', '€ 7', '€ 8'], ['5', '€ 7', '€ 8'], '5'],
+  [['00123', '00124', '125'], ['00123', '00124', '125'], null],
+])(
+  'numbers are read by one rule that fits all of them, or are told: %j',
+  async (values, expected, ambiguous) => {
+    const lines = values.map((value, at) => `${at};"${value}"`);
+    const { rows, problems } = await read(`company_id;revenue\n${lines.join('\n')}\n`);
+    expect(rows.map(({ cells }) => cells[0])).toEqual(expected);
+    expect(problems.map(({ problem }) => problem)).toEqual(
+      ambiguous === null
+        ? []
+        : [expect.stringMatching(new RegExp(`ambiguous: .*\\(row \\d has ${ambiguous}\\)`))],
+    );
+  },
+);
+
+test('a file that names no companies says which columns it has', async () => {
   expect((await read('name,revenue\nAcme,5\n')).problems).toEqual([
     { row: null, problem: 'has no column company_id or domain; its columns are name, revenue' },
   ]);
 });
 
-test('a point that may be one of thousands is told, unless other numbers show what it means; digits after a zero are text', async () => {
-  const { columns, rows, problems } = await read(
-    'company_id;revenue;staff;weight;number\n1;1.200;1.200;1.200;00123\n2;35.000;800;0.5;00124\n3;;900;;125\n',
+test('a domain of two companies names neither; an id does', async () => {
+  await warehouse.run(
+    "INSERT INTO companies (id, primary_domain) VALUES ('7', 'A.example'), ('12', 'a.example')",
   );
-  expect(columns.map(({ type }) => type)).toEqual(['VARCHAR', 'DOUBLE', 'DOUBLE', 'VARCHAR']);
-  expect(rows.map(({ cells }) => cells)).toEqual([
-    ['1.200', null, '1.200', '00123'],
-    ['35.000', '800', '0.5', '00124'],
-    [null, '900', null, '125'],
-  ]);
-  expect(problems.map(({ row, problem }) => `${row ?? '-'} ${problem}`)).toEqual([
-    '- revenue is read as text, and not summed: write its numbers as 1234567.89 (row 2 has 1.200)',
-    '2 staff is 1.200, not a number such as 1234567.89',
+  const file = await read('company_id;domain;revenue\n;a.example;1\n12;a.example;2\n');
+  const { companies, problems } = await matchAttributes(warehouse as never, file, new Forgotten(''));
+  expect(companies).toBe(1);
+  expect(problems).toEqual([
+    { row: 2, problem: 'a.example is the domain of the companies 12, 7: name one of them by company_id' },
   ]);
 });
 
@@ -95,11 +112,11 @@ test('a day or a number that DuckDB would make NULL is told', async () => {
 
 test('a cell has the separator and line breaks where it is quoted; rows count as a spreadsheet program counts them', async () => {
   const { columns, rows, problems } = await read(
-    '\ufeffdomain,note,revenue\r\na.example,"one, ""two""\nthree","1,200"\r\n,,\r\n,x,5,6\r\nb.example\r\n',
+    '\ufeffdomain,note,revenue\r\na.example,"one, ""two""\nthree","1,200,000"\r\n,,\r\n,x,5,6\r\nb.example\r\n',
   );
   expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(['note VARCHAR', 'revenue DOUBLE']);
   expect(rows.map(({ row, domain, cells }) => [row, domain, ...cells])).toEqual([
-    [2, 'a.example', 'one, "two"\nthree', '1200'],
+    [2, 'a.example', 'one, "two"\nthree', '1200000'],
     [5, 'b.example', null, null],
   ]);
   expect(problems).toEqual([{ row: 4, problem: 'names no company' }]);
