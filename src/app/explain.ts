@@ -41,6 +41,8 @@ export interface Explanation {
   readonly row: Readonly<Record<string, Json>> | null;
   /** Whether it still exists, with the evidence; null for a conversation, which no list has. */
   readonly presence: (entity.Presence & { readonly evidence: entity.EntityRequest | null }) | null;
+  /** Who writes most about it, and what was said last. */
+  readonly around: readonly entity.Around[];
   /** What a sync would request of it now, and why or why not, in the order in which it is fetched. */
   readonly children: readonly (ExplainedChild & {
     /** The last request that is recorded, whatever came of it. */
@@ -126,6 +128,7 @@ export async function explainEntity(
     now: iso(now.getTime()),
     row,
     presence: presence && { ...presence, evidence: evidenceOf(presence, kind, id, requests.newest) },
+    around: await entity.aroundOf(snapshot, kind, id),
     children: children.map((child) => ({ ...child, lastRequest: lastOf(child, requests.newest) })),
     lastSync: await entity.lastSync(snapshot),
     requests,

@@ -32,7 +32,10 @@ const explained = (...args: string[]) => pulling.json<Explanation>(['explain', .
 
 describe('explain', () => {
   it('says which field makes a child due, and what it was fetched with', async () => {
-    const { children, lastSync, timeline, requests, runs } = await explained('topic', renamed.id);
+    const { around, children, lastSync, timeline, requests, runs } = await explained('topic', renamed.id);
+    expect(new Set(around.map(({ what }) => what))).toEqual(new Set(['company', 'person', 'message']));
+    const said = [...sandbox.world.messages.values()].map(({ content }) => content);
+    for (const { what, text } of around) if (what === 'message') expect(said).toContain(text);
     const detail = children.find(({ resource }) => resource === 'topic');
     expect(detail).toMatchObject({ isDue: true, reason: 'changed', why: 'changed', last: { status: 200 } });
     expect(detail?.changes).toContainEqual({ field: 'title', before: null, now: null, isKnown: false });

@@ -1,5 +1,5 @@
 import type { Explanation, TimelineEvent } from '../../app/explain.js';
-import { cut } from '../../base/display-width.js';
+import { cut, oneLine } from '../../base/display-width.js';
 import { leftDue } from '../../base/facts.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
@@ -18,6 +18,7 @@ export function explanationText(explanation: Explanation): string {
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${id}`;
   return sections([
     [cut(`${title}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
+    ['Latest messages', latestText(explanation)],
     ['What a sync requests next, and why', childrenText(explanation)],
     [
       'Fetch what is due of these resources',
@@ -29,10 +30,6 @@ export function explanationText(explanation: Explanation): string {
     ['Requests, newest first', requestsText(explanation)],
     ['Runs that requested or changed it', runsText(explanation)],
   ]);
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ');
 }
 
 function facts(explanation: Explanation): Fact[] {
@@ -47,6 +44,8 @@ function facts(explanation: Explanation): Fact[] {
   );
   return [
     row === null ? ['row', 'none: its record was rejected (below)'] : ['state', stateOf(row)],
+    ['companies', whoText(explanation, 'company')],
+    ['people', whoText(explanation, 'person')],
     ['in its list', presence && presenceText(presence, row, at)],
     ['no detail', noDetail && `listed, but answered 404 by id: ${noDetail}`],
     ['as published', `${ago(publishedAt, at)}${newer}`],
@@ -58,6 +57,25 @@ function facts(explanation: Explanation): Fact[] {
         : `the last sync stopped asking for ${failed.join(', ')}: see signalhouse status`,
     ],
   ];
+}
+
+/** Who writes most about it, with their messages. */
+function whoText({ around }: Explanation, wanted: 'company' | 'person'): string | null {
+  const found = around.filter(({ what }) => what === wanted);
+  if (found.length === 0) return null;
+  return found
+    .map(({ name, messages }) => `${oneLine(name ?? '(no name)')} (${count(messages ?? 0)})`)
+    .join(', ');
+}
+
+function latestText({ around }: Explanation): string {
+  const messages = around.filter(({ what }) => what === 'message');
+  return pairs(
+    messages.map(({ at, name, text }) => [
+      at === null ? 'no time' : moment(at),
+      `${oneLine(name ?? 'unknown')}: ${valueText(text)}`,
+    ]),
+  );
 }
 
 /** The columns that say most about a row, where it has them. */

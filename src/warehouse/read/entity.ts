@@ -19,6 +19,8 @@ interface KindOfEntity {
   readonly list: string | null;
   /** Its earlier states, and their column with its id. */
   readonly versions: { readonly table: string; readonly key: string } | null;
+  /** The ids of its conversations, as SQL over $id. */
+  readonly conversations: string;
 }
 
 const deleted = 'deleted_at IS NOT NULL';
@@ -30,6 +32,7 @@ const kinds: Readonly<Record<EntityKind, KindOfEntity>> = {
     gone: deleted,
     list: 'topics',
     versions: { table: 'topic_versions', key: 'topic_id' },
+    conversations: 'SELECT group_id FROM topic_groups WHERE topic_id = $id',
   },
   company: {
     table: 'companies',
@@ -37,6 +40,7 @@ const kinds: Readonly<Record<EntityKind, KindOfEntity>> = {
     gone: deleted,
     list: 'companies',
     versions: { table: 'company_versions', key: 'company_id' },
+    conversations: 'SELECT group_id FROM group_companies WHERE company_id = $id',
   },
   person: {
     table: 'people',
@@ -44,8 +48,16 @@ const kinds: Readonly<Record<EntityKind, KindOfEntity>> = {
     gone: deleted,
     list: 'people',
     versions: { table: 'people_versions', key: 'person_id' },
+    conversations: 'SELECT group_id FROM group_people WHERE person_id = $id',
   },
-  conversation: { table: 'groups', name: 'title', gone: 'false', list: null, versions: null },
+  conversation: {
+    table: 'groups',
+    name: 'title',
+    gone: 'false',
+    list: null,
+    versions: null,
+    conversations: 'SELECT $id',
+  },
 };
 
 /** The list whose items these entities are; null for conversations. */
@@ -272,6 +284,21 @@ export interface MessageDay {
   readonly edited: number;
   readonly deleted: number;
   readonly authors: readonly string[];
+}
+
+/** A company or person with messages in the conversations of an entity, or one of their latest messages. */
+export interface Around {
+  readonly what: 'company' | 'person' | 'message';
+  readonly name: string | null;
+  readonly messages: number | null;
+  readonly at: Iso | null;
+  readonly text: string | null;
+}
+
+/** Who writes most in the conversations of an entity, and what was said last: up to five of each. */
+export function aroundOf(snapshot: Snapshot, kind: EntityKind, id: string): Promise<Around[]> {
+  const { conversations } = kinds[kind];
+  return snapshot.all(substitute(sqlFile('explain/around'), { conversations }), { id });
 }
 
 /** The messages of a conversation, by day. */

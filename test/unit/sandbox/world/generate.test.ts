@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultSizes, generate } from '../../../../src/sandbox/world/generate.js';
@@ -14,6 +15,13 @@ describe('generate', () => {
         .digest('hex');
     expect(hash(1)).toBe(hash(1));
     expect(hash(1)).not.toBe(hash(2));
+  });
+
+  it('has the topic that the README explains, once', () => {
+    const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+    const [, title = 'none'] = /explain topic "([^"]+)"/.exec(readme) ?? [];
+    const titles = [...generate(defaultSizes).topics.values()].map((topic) => topic.title ?? '');
+    expect(titles.filter((one) => one.includes(title))).toHaveLength(1);
   });
 
   it('works for organizations of any small size, including empty ones', () => {
