@@ -12,6 +12,8 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY sql ./sql
+# What --version names.
+ARG REVISION=
 RUN npm run build
 
 FROM ${BASE} AS dependencies

@@ -1,6 +1,6 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
 // It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -34,6 +34,7 @@ try {
   cpSync(join(root, 'src/prove/assumptions.yaml'), join(fresh, 'prove/assumptions.yaml'));
   chmodSync(join(fresh, 'main.js'), 0o755);
   await describeSchema();
+  writeFileSync(join(fresh, 'commit'), commit());
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 } catch (error) {
@@ -43,6 +44,16 @@ try {
   process.exitCode = 1;
 } finally {
   rmSync(fresh, { recursive: true, force: true });
+}
+
+/** The commit that is built; an image is built without git, and is told. */
+function commit() {
+  if (process.env.REVISION) return process.env.REVISION.slice(0, 12);
+  const { stdout, status } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return status === 0 ? stdout.trim() : 'unknown';
 }
 
 /** Writes dist/columns.json, what each column says about people, and the sources of the dbt project. */

@@ -3,7 +3,7 @@ import type { Sources, Tuning } from '../config/load.js';
 import { type CommandGroup, type Context, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
-import { programVersion } from './setup.js';
+import { versionText } from './setup.js';
 import { printable, wrap } from './text/layout.js';
 
 /**
@@ -17,7 +17,7 @@ export async function run(
 ): Promise<ExitCode> {
   surviveClosedPipes();
   try {
-    const parsed = await parse(argv, groups, programVersion());
+    const parsed = await parse(argv, groups, versionText());
     if ('text' in parsed) {
       print(parsed.text);
       return ExitCode.done;

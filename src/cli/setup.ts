@@ -132,6 +132,11 @@ export async function observed<S extends Setup, T>(
   return interruptible(setup, config.shutdownSeconds, (signals) => work(setup, { ...signals, observe }));
 }
 
+/** What `--version` prints: the version, and the commit that it was built from. */
+export function versionText(): string {
+  return `${programVersion()} (${readFileSync(new URL('../../dist/commit', import.meta.url), 'utf8')})`;
+}
+
 /** The version of this program, from its package.json, which is beside both dist and src. */
 export function programVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

@@ -20,7 +20,7 @@ describe('the program', () => {
     expect((await signalhouse(['--help', '--json'])).stdout).toBe(help.stdout);
     expect(await signalhouse(['--version'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+ \([\da-f]{12}\)\n$/),
     });
   });
 

@@ -1,4 +1,12 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
@@ -97,6 +105,14 @@ test('the warehouse of a newer program is refused with instructions, which lead 
   expect(said).toContain('written by a newer program: it has migration 9999_more.sql');
   expect(said).toContain('restore the signals.duckdb that was saved before the upgrade');
   expect(readFileSync(join(dataDir, 'worker.duckdb')).equals(bytes)).toBe(true);
+  // What reads the published file says the same.
+  const published = join(dataDir, 'signals.duckdb');
+  chmodSync(published, 0o600);
+  await runOn(published, "INSERT INTO ops.migrations VALUES (9999, '9999_more.sql', 'x', now())");
+  for (const command of [['status'], ['changes', 'list']]) {
+    const { code, stderr } = await run(dataDir, ...command);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/written by a newer program:\s+it has/)]);
+  }
 
   // As docs/operations.md says.
   const elsewhere = testFolder();

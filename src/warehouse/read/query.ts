@@ -9,6 +9,7 @@ import { documentsTableSql, listLiteral, literal } from '../sql.js';
 import { attach, filesOf, type Limits, logsOf } from '../store/engine.js';
 import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
+import { refuseOtherVersion } from '../store/migrate.js';
 import { PrivateFolder } from '../store/private-folder.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
 import {
@@ -206,19 +207,26 @@ export async function openPublished(
 
 /**
  * Opens the snapshot with everything: the published one, or recovery.duckdb where that one leaves anything out. For the
- * commands of those who run the worker. Raises StorageError when there is none, or this user may not read it.
+ * commands of those who run the worker. Raises StorageError when there is none, another version of this
+ * program made it, or this user may not read it.
  */
 export async function openFull(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
   const { published, recovery } = filesOf(dataDir);
   const snapshot = new Snapshot(await openSealed(fullestIn(dataDir), limits));
-  if (await snapshot.isFull()) return snapshot;
-  snapshot.close();
-  throw new StorageError(
-    `${published} leaves out or masks a part of the data (publish), and ${recovery} ${existsSync(recovery) ? 'cannot be read by this user' : 'is missing'}`,
-    {
-      hint: 'Run this command as the user of the worker, after a sync. sql, export, report and mcp need only the published file.',
-    },
-  );
+  try {
+    if (!(await snapshot.isFull()))
+      throw new StorageError(
+        `${published} leaves out or masks a part of the data (publish), and ${recovery} ${existsSync(recovery) ? 'cannot be read by this user' : 'is missing'}`,
+        {
+          hint: 'Run this command as the user of the worker, after a sync. sql, export, report and mcp need only the published file.',
+        },
+      );
+    await refuseOtherVersion(snapshot);
+    return snapshot;
+  } catch (error) {
+    snapshot.close();
+    throw error;
+  }
 }
 
 /** The path of the snapshot with everything, where this user may read it; otherwise of the published one. */

@@ -28,7 +28,7 @@ export function readMigrations(folder: string = join(sqlDir, 'migrations')): Mig
 
 /** The migrations to apply. Raises StorageError when the tables are newer than this program or were made differently. */
 export async function pendingMigrations(
-  statements: Statements,
+  statements: Pick<Statements, 'all'>,
   migrations: readonly Migration[],
 ): Promise<Migration[]> {
   const exists = await statements.all(
@@ -53,6 +53,19 @@ export async function pendingMigrations(
   }
   const done = new Set(applied.map(({ version }) => version));
   return migrations.filter(({ version }) => !done.has(version));
+}
+
+/** Raises StorageError for a file that is to be read only and that another version of this program made. */
+export async function refuseOtherVersion(
+  statements: Pick<Statements, 'all'>,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<void> {
+  const pending = await pendingMigrations(statements, migrations);
+  if (pending.length === 0) return;
+  throw new StorageError(
+    `the warehouse was made by an older program: ${pending.length} migrations are missing`,
+    { hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.' },
+  );
 }
 
 /**

@@ -22,7 +22,7 @@ import {
 } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
-import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
+import { type Migration, migrate, readMigrations, refuseOtherVersion } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
@@ -77,9 +77,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       : await openOrRestore(dataDir, options, log);
     try {
       await callGuard(options.guard, session);
-      const migrated = reading
-        ? refusePending(await pendingMigrations(session, migrations))
-        : await prepare(session, dataDir, migrations);
+      if (reading) await refuseOtherVersion(session, migrations);
+      const migrated = reading ? [] : await prepare(session, dataDir, migrations);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models);
       const { forgotten, missing } = reading
@@ -147,12 +146,4 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   } catch (error) {
     throw storageFault(error, options.dataDir);
   }
-}
-
-function refusePending(pending: readonly Migration[]): string[] {
-  if (pending.length === 0) return [];
-  throw new StorageError(
-    `the warehouse was made by an older program: ${pending.length} migrations are missing`,
-    { hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.' },
-  );
 }
