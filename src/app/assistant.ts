@@ -51,7 +51,7 @@ export async function serveAssistant(
       version,
       log,
       explain,
-      recordRead: (tool, rows) => recordRead(setup, { by: tool, rows }),
+      recordRead: (tool, rows, tables) => recordRead(setup, { by: tool, tables, rows }),
       cookbook: await readFile(cookbook, 'utf8'),
       withSnapshot: (work) => withSnapshot(setup, work, { limits }),
     },

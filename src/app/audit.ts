@@ -1,7 +1,8 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { privateMode } from '../base/atomic-file.js';
 import { systemClock, timeId } from '../base/clock.js';
-import { messageOf } from '../base/errors.js';
+import { messageOf, StorageError } from '../base/errors.js';
 import { Journal } from '../base/journal.js';
 import type { Log } from '../base/log.js';
 import { osUser } from '../base/os-user.js';
@@ -16,7 +17,7 @@ import type { Setup } from './setup.js';
 
 /** What was written for somebody, without the content. */
 export interface ExportRecord {
-  /** Tables and views; `query` for the result of a query, whose text is not kept. */
+  /** Tables and views; for the result of a query, whose text is not kept, those that it reads. */
   readonly tables: readonly string[];
   readonly format: string;
   readonly rows: number;
@@ -31,22 +32,42 @@ function auditPath(dataDir: string): string {
 export interface ReadRecord {
   /** `sql`, `report`, or the tool of an assistant. */
   readonly by: string;
+  /** The tables that a query read, also through views and macros. */
+  readonly tables?: readonly string[];
   /** How many rows were shown; null for a page. */
   readonly rows: number | null;
 }
 
-/** Records an export. A data directory that cannot be written to is warned of; the export is done all the same. */
+/** Throws StorageError where an export could not be recorded: call it before anything is written. */
+export function refuseUnrecorded({ config }: Setup): void {
+  const path = auditPath(config.dataDir);
+  try {
+    closeSync(openSync(path, 'a', privateMode));
+  } catch (error) {
+    throw new StorageError(`the export cannot be recorded in ${path}: ${messageOf(error)}`, {
+      hint: 'Nothing was exported. Export as a user who may write to the data directory.',
+      cause: error,
+    });
+  }
+}
+
+/** Records an export. Throws StorageError where that is not possible: see `refuseUnrecorded`. */
 export function recordExport(setup: Setup, details: ExportRecord, requestedBy?: string): void {
+  refuseUnrecorded(setup);
   record(setup, 'export', details, requestedBy);
 }
 
 /** Records that somebody read. Who may only read the data directory leaves no record: there is nowhere to write it. */
 export function recordRead(setup: Setup, details: ReadRecord, requestedBy?: string): void {
-  record(setup, 'read', details, requestedBy);
+  try {
+    record(setup, 'read', details, requestedBy);
+  } catch (error) {
+    setup.log.debug({ err: error }, 'what was read could not be recorded in audit.journal');
+  }
 }
 
 function record(
-  { config, clock = systemClock, log }: Setup,
+  { config, clock = systemClock }: Setup,
   action: 'export' | 'read',
   details: unknown,
   requestedBy = osUser(),
@@ -62,12 +83,7 @@ function record(
     reason: null,
     details,
   };
-  try {
-    new Journal(auditPath(config.dataDir)).append([line]);
-  } catch (error) {
-    if (action === 'export') log.warn({ err: error }, 'the export could not be recorded in audit.journal');
-    else log.debug({ err: error }, 'what was read could not be recorded in audit.journal');
-  }
+  new Journal(auditPath(config.dataDir)).append([line]);
 }
 
 /**

@@ -54,7 +54,7 @@ import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { recordExport } from './audit.js';
+import { recordExport, refuseUnrecorded } from './audit.js';
 import type { Access, Setup } from './setup.js';
 import { withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 import {
@@ -245,6 +245,7 @@ export async function makeSheet(
   options: EditSheetOptions | DuplicatesSheetOptions,
   by?: string,
 ): Promise<EditSheet> {
+  refuseUnrecorded(setup);
   const sheet = await withFullSnapshot(setup, (snapshot) =>
     'entityType' in options ? writeEditSheet(snapshot, options) : writeDuplicatesSheet(snapshot, options),
   );

@@ -7,7 +7,7 @@ import { DeliveryError, type Message } from '../serve/notify/deliver.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import { writeSheetFile } from '../sheet/write.js';
-import { recordExport } from './audit.js';
+import { recordExport, refuseUnrecorded } from './audit.js';
 import { channelsOf } from './channels.js';
 import { makeDigest, nextAfterDigest } from './report.js';
 import type { Access } from './setup.js';
@@ -22,6 +22,7 @@ type Sending = Access & Pick<ServeConfig, 'readSecrets'>;
  */
 export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): Promise<JobResult> {
   const { config, clock = systemClock } = access;
+  refuseUnrecorded(access);
   const dir = join(config.dataDir, 'reports', job.name);
   makeFolder(dir);
   const path = join(dir, 'digest.html');

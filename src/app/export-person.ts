@@ -3,7 +3,7 @@ import { iso, systemClock } from '../base/clock.js';
 import { ExitCode } from '../base/errors.js';
 import { refuseExisting, writeSheetFile } from '../sheet/write.js';
 import type { PersonData } from '../warehouse/forget/person-data.js';
-import { recordExport } from './audit.js';
+import { recordExport, refuseUnrecorded } from './audit.js';
 import { cleanFiles } from './forget-files.js';
 import type { Setup } from './setup.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
@@ -47,6 +47,7 @@ export async function exportPerson(
   const { config, log, clock = systemClock } = setup;
   const path = resolve(out);
   refuseExisting(path, { overwrite: force });
+  refuseUnrecorded(setup);
   const report = { who, ids: [], held: {}, leftOut: [], out: null };
   return withWarehouse(setup, options, async (warehouse): Promise<PersonReport> => {
     const found = await warehouse.collectPerson(who);

@@ -15,7 +15,7 @@ import {
   relationsIn,
 } from '../warehouse/read/export.js';
 import type { Snapshot } from '../warehouse/read/query.js';
-import { recordExport } from './audit.js';
+import { recordExport, refuseUnrecorded } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
 
@@ -27,8 +27,12 @@ export async function exportOne(
   what: Parameters<typeof exportQuery>[0],
   to: CsvOptions & { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
 ): Promise<Exported> {
+  refuseUnrecorded(setup);
   const done = await exportQuery(what, { ...readingLimitsOf(setup.config), ...to });
-  const tables = ['table' in what ? what.table : 'query'];
+  const tables =
+    'table' in what
+      ? [what.table]
+      : await withSnapshot(setup, async (snapshot) => snapshot.tablesOf(what.sql));
   recordExport(setup, { tables, format: to.format, rows: done.rows, file: done.path });
   return done;
 }
@@ -40,6 +44,7 @@ export async function exportEverything(
   force: boolean,
   stop?: AbortSignal,
 ): Promise<Exported[]> {
+  refuseUnrecorded(setup);
   const done = await exportAll({ ...readingLimitsOf(setup.config), dir, force, stop });
   const rows = done.reduce((sum, one) => sum + one.rows, 0);
   recordExport(setup, { tables: done.map(({ name }) => name), format: 'parquet', rows, file: resolve(dir) });
@@ -66,6 +71,7 @@ export async function exportWorkbook(
   { out, force }: { readonly out: string; readonly force: boolean },
 ): Promise<ExportedSheet[]> {
   const path = resolve(out);
+  refuseUnrecorded(setup);
   return withSnapshot(setup, async (snapshot) => {
     const selects = await selectsOf(snapshot, content);
     const tables: TableSheet[] = [];
@@ -80,8 +86,14 @@ export async function exportWorkbook(
     });
     const { size: bytes } = await stat(path);
     const names = selects.map(({ name }) => name);
+    const ofQuery = typeof content === 'object' && 'sql' in content ? content.sql : null;
     const count = written.reduce((sum, one) => sum + one.rows, 0);
-    recordExport(setup, { tables: names, format: 'xlsx', rows: count, file: path });
+    recordExport(setup, {
+      tables: ofQuery === null ? names : snapshot.tablesOf(ofQuery),
+      format: 'xlsx',
+      rows: count,
+      file: path,
+    });
     return written.map((one, at) => ({ name: names[at] ?? '', path, ...one, bytes }));
   });
 }

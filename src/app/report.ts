@@ -7,7 +7,7 @@ import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { refuseOfTheWorker } from '../warehouse/store/engine.js';
-import { recordExport, recordRead } from './audit.js';
+import { recordExport, recordRead, refuseUnrecorded } from './audit.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withSnapshot } from './snapshot.js';
 
@@ -59,6 +59,7 @@ async function writePage(
   make: (path: string) => Promise<Shown & { readonly content: string; readonly format: string }>,
 ): Promise<WrittenPage> {
   const path = resolve(out);
+  refuseUnrecorded(setup);
   refuseOfTheWorker(setup.config.dataDir, path);
   await refuseOther(path, force);
   const { content, format, asOf, since } = await make(path);

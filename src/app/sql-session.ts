@@ -90,8 +90,8 @@ export class SqlSession {
   }
 
   /** Records how many rows a statement has shown. */
-  shown(rows: number): void {
-    recordRead(this.#setup, { by: 'sql', rows });
+  shown(sql: string, rows: number): void {
+    recordRead(this.#setup, { by: 'sql', tables: this.snapshot.tablesOf(sql), rows });
   }
 
   close(): void {

@@ -31,7 +31,7 @@ export interface AssistantOptions {
   /** Explains a topic, company, person or conversation by its id or title, in a few lines. */
   readonly explain: (snapshot: Snapshot, kind: ExplainedKind, what: string) => Promise<string>;
   /** Called with the name of a tool and the rows that it has shown. */
-  readonly recordRead: (tool: string, rows: number) => void;
+  readonly recordRead: (tool: string, rows: number, tables: readonly string[]) => void;
   /** The text of docs/cookbook.md, whose questions become prompts. */
   readonly cookbook: string;
   readonly version: string;
@@ -131,7 +131,8 @@ function addCatalogTools(server: McpServer, run: Run): void {
 /** The tools whose answers hold texts from outside. */
 function addDataTools(server: McpServer, run: Run, options: AssistantOptions): void {
   const add = toolsOf(server, run);
-  const shown = (tool: string) => (number: number) => options.recordRead(tool, number);
+  const shown = (tool: string, tables: readonly string[]) => (number: number) =>
+    options.recordRead(tool, number, tables);
   const rowsWanted = (most: number, usual: number) =>
     z.number().int().min(1).max(most).default(usual).describe(`Maximum number of rows, at most ${most}`);
   const cellWanted = z
@@ -151,7 +152,12 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
       max_cell: cellWanted,
     },
     async (snapshot, { sql, max_rows: rows, max_cell: cell }) =>
-      dataAhead + (await tableText(await snapshot.onlyAnswer(sql), { rows, cell, onShown: shown('query') })),
+      dataAhead +
+      (await tableText(await snapshot.onlyAnswer(sql), {
+        rows,
+        cell,
+        onShown: shown('query', snapshot.tablesOf(sql)),
+      })),
   );
   add(
     'explain',
@@ -163,7 +169,7 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
     },
     async (snapshot, { kind, what }) => {
       const text = await options.explain(snapshot, kind, what.trim());
-      options.recordRead('explain', 1);
+      options.recordRead('explain', 1, [kind]);
       return dataAhead + text;
     },
   );
@@ -180,7 +186,9 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
     async (snapshot, { words, since = null, max_rows: rows, max_cell: cell }) => {
       const query = sqlFile('assistant/search_messages');
       const found = await snapshot.bound(query, { words, since, limit: rows + 1 });
-      return dataAhead + (await tableText(found, { rows, cell, onShown: shown('search_messages') }));
+      return (
+        dataAhead + (await tableText(found, { rows, cell, onShown: shown('search_messages', ['messages']) }))
+      );
     },
   );
 }

@@ -283,9 +283,9 @@ it('who read what is recorded, without what they asked, and is in the audit afte
   await pulling.run(['rebuild']);
   const read = await rows('SELECT requested_by, details FROM audit WHERE action = \'read\' ORDER BY "at"');
   const details = read.map((row) => row.details);
-  expect(details).toContainEqual({ by: 'sql', rows: 7 });
-  expect(details).toContainEqual({ by: 'query', rows: expect.any(Number) });
-  expect(details).toContainEqual({ by: 'search_messages', rows: expect.any(Number) });
+  expect(details).toContainEqual({ by: 'sql', tables: ['topics'], rows: 7 });
+  expect(details).toContainEqual({ by: 'query', tables: expect.any(Array), rows: expect.any(Number) });
+  expect(details).toContainEqual({ by: 'search_messages', tables: ['messages'], rows: expect.any(Number) });
   expect(read.every((row) => typeof row.requested_by === 'string')).toBe(true);
   expect(JSON.stringify(read)).not.toContain('SELECT');
 });

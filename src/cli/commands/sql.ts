@@ -86,7 +86,7 @@ export const sql = command({
             note += `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`;
         }
       } finally {
-        if (answers > 0) recordRead(setup, { by: 'sql', rows });
+        if (answers > 0) recordRead(setup, { by: 'sql', tables: snapshot.tablesOf(source), rows });
         release();
         process.stderr.write(note);
       }

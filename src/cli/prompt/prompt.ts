@@ -176,7 +176,7 @@ export class Prompt {
       if (more) print(`(the first ${counted(printed, 'row')}; sql --limit N shows more)`);
       else if (isForPeople(format)) print(`(${counted(printed, 'row')})`);
     }
-    this.#session.shown(rows);
+    this.#session.shown(sql, rows);
     print('\n');
   }
 

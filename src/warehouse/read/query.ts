@@ -119,6 +119,18 @@ export class Snapshot {
     return new UsageError(error.message, error.problems, { hint: leftOut, cause: error.cause });
   }
 
+  /**
+   * The tables that a user's statements read, also through views and macros, without their schemas. Where DuckDB cannot tell, as
+   * of a PIVOT, every name in the text may be one.
+   */
+  tablesOf(sql: string): string[] {
+    const found = statementsIn(sql).flatMap((text) => {
+      const names = this.#connection.getTableNames(text, false);
+      return names.length > 0 ? names : (text.match(/(?<=\b(?:FROM|JOIN|PIVOT)\s+)[\w.]+/gi) ?? []);
+    });
+    return [...new Set(found)].sort();
+  }
+
   /** Stops the statement that is running; its rows then fail with an error. */
   interrupt(): void {
     this.#connection.interrupt();

@@ -1,8 +1,9 @@
-import fs, { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { moveRecords, recordExport } from '../../../src/app/audit.js';
+import { moveRecords, recordExport, recordRead } from '../../../src/app/audit.js';
+import { exportOne } from '../../../src/app/export.js';
 import { testFolder } from '../../support/test-folders.js';
 import { setupOf } from './support.js';
 
@@ -33,6 +34,16 @@ test('an export whose file of records is taken away while it writes is recorded 
   }
   expect([times, existsSync(taken)]).toEqual([2, false]);
   expect(readFileSync(path, 'utf8').split('\n')).toEqual([expect.stringContaining('/tmp/a.csv'), '']);
+});
+
+test('an export that cannot be recorded is refused; what is only read is not', async () => {
+  const dataDir = testFolder();
+  mkdirSync(join(dataDir, 'audit.journal'));
+  const out = join(dataDir, 'topics.csv');
+  const exporting = exportOne(setupOf(dataDir), { table: 'topics' }, { out, format: 'csv', force: false });
+  await expect(exporting).rejects.toThrow(/the export cannot be recorded/);
+  expect(existsSync(out)).toBe(false);
+  expect(() => recordRead(setupOf(dataDir), { by: 'sql', rows: 1 })).not.toThrow();
 });
 
 test('a record that another user left unreadable stops nothing, and is moved once it can be read', async () => {
