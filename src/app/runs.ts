@@ -227,7 +227,7 @@ const limitMs = 3_600_000;
 /**
  * Runs the commands after a run that has published, while the warehouse is still locked: nothing else writes to the data
  * directory, so that the files belong together. What they print goes to the log. A failure leaves the publication as it is,
- * is noted, and makes the run incomplete; the other commands run all the same. None is started once the run was stopped.
+ * is noted, and makes the run incomplete, as does a user's view that is newly left out; the other commands run all the same. None is started once the run was stopped.
  */
 async function runAfterPublication<R extends Pick<RunReport, 'published' | 'notes' | 'exitCode' | 'outcome'>>(
   { config, log }: Pick<Setup, 'config' | 'log'>,
@@ -236,12 +236,12 @@ async function runAfterPublication<R extends Pick<RunReport, 'published' | 'note
   display: Pick<ProgressDisplay, 'phase' | 'phaseEnd'>,
 ): Promise<Followed<R>> {
   const commands = config.publish.after;
-  if (report.published === null || commands.length === 0) return { ...report, afterPublication: [] };
+  if (report.published === null) return { ...report, afterPublication: [] };
   const signals = [stop, kill].filter((one) => one !== undefined);
   const stopping = signals.length === 0 ? undefined : AbortSignal.any(signals);
   const done: AfterCommand[] = [];
   const notes: string[] = [];
-  let hasFailed = false;
+  let hasFailed = report.published.newlyLeftOut.length > 0;
   for (const [index, command] of commands.entries()) {
     const [program] = typeof command === 'string' ? command.trim().split(/\s/) : command;
     const name = `publish.after ${index + 1} (${program ?? ''})`;

@@ -90,6 +90,11 @@ export class RefusedError extends SignalhouseError {
 /** Recovery: repair the storage. The disk is full, read-only or unreadable, or a file is newer than this program. */
 export class StorageError extends SignalhouseError {}
 
+/** Recovery: sync, or name the right data directory. Nothing was published there yet. */
+export class NotPublishedError extends StorageError {
+  override readonly exitCode = ExitCode.incomplete;
+}
+
 /**
  * Recovery: do what the hint says to the lake's settings or services, then publish again. The local warehouse is not
  * affected.

@@ -87,7 +87,7 @@ export interface RunReport {
   readonly requests: RequestCounts;
   /** What the reader should know: a restored database, a sweep that cannot be kept, deletions held back. */
   readonly notes: readonly string[];
-  readonly published: Pick<Published, 'path' | 'bytes' | 'ms' | 'userViews'> | null;
+  readonly published: Pick<Published, 'path' | 'bytes' | 'ms' | 'userViews' | 'newlyLeftOut'> | null;
   readonly startedAt: string;
   readonly minutes: number;
 }
@@ -208,10 +208,10 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
-    const { path, bytes, ms, userViews, attributes } = await warehouse.publish();
+    const { path, bytes, ms, userViews, newlyLeftOut, attributes } = await warehouse.publish();
     context.notes.push(...leftOutTexts(userViews), ...attributeTexts(attributes));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
-    return { report, error, published: { path, bytes, ms, userViews } };
+    return { report, error, published: { path, bytes, ms, userViews, newlyLeftOut } };
   });
 }
 

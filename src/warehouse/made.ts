@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Session, Statements } from './store/session.js';
 
 /** What the live file has that is made of the rest of it: the views that publications copy, and the tables derived from others. */
-type What = 'views' | 'derived';
+type What = 'views' | 'derived' | 'left_out';
 
 /** Until it is finished. */
 const inTheMaking = '';
@@ -31,6 +31,21 @@ export async function makeOnce<T>(
   const made = await make();
   await session.run('UPDATE appended.made SET checksum = $checksum WHERE what = $what', params);
   return made;
+}
+
+/** Notes which files a publication left out; returns those that the one before did not leave out. */
+export async function noteLeftOut(session: Session, names: readonly string[]): Promise<string[]> {
+  const what = 'left_out';
+  const [before] = await session.all<{ checksum: string }>(
+    'SELECT checksum FROM appended.made WHERE what = $what',
+    { what },
+  );
+  const known: string[] = before ? JSON.parse(before.checksum) : [];
+  await session.transaction(async (tx) => {
+    await forgetMade(tx, what);
+    await tx.run('INSERT INTO appended.made VALUES ($what, $names)', { what, names: JSON.stringify(names) });
+  });
+  return names.filter((name) => !known.includes(name));
 }
 
 /** Has something made again: call it in the transaction that changes what it is made of. */

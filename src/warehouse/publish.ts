@@ -14,7 +14,7 @@ import {
 import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { makeOnce } from './made.js';
+import { makeOnce, noteLeftOut } from './made.js';
 import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
 import { copyDatabase, databaseInUse, inDatabase } from './store/copy.js';
@@ -31,6 +31,8 @@ export interface Published {
   readonly tables: number;
   /** What became of the files of views/ in the data directory. */
   readonly userViews: readonly UserView[];
+  /** Those of them that are left out, and were not the time before. */
+  readonly newlyLeftOut: readonly string[];
   /** What became of the file of attributes/ in the data directory; null where there is none. */
   readonly attributes: PublishedAttributes | null;
   /** Logs that other programs had left beside published files, which were removed. */
@@ -128,12 +130,14 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     }
     const removedLogs = replaceFiles(dataDir, outputs);
     const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
+    const leftOut = userViews.flatMap(({ file, error }) => (error === null ? [] : file));
     return {
       path: published,
       bytes: statSync(published).size,
       ms: performance.now() - started,
       tables,
       userViews,
+      newlyLeftOut: await noteLeftOut(session, leftOut),
       attributes,
       removedLogs,
     };

@@ -96,7 +96,7 @@ describe('sql', () => {
       { name: 'UsageError', message: expect.stringContaining('"nothing"') },
     ]);
     const early = await signalhouse(['sql', 'SELECT 1'], { cwd: testFolder() });
-    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('signalhouse sync') });
+    expect(early).toMatchObject({ code: 3, stderr: expect.stringContaining('signalhouse sync') });
   });
 
   it('describes tables and views, in 80 columns or as JSON', async () => {

@@ -33,7 +33,8 @@ const good = {
 test('files of views/ are in every snapshot; one that fails is left out, and named in the summary and in status', async () => {
   put({ ...good, 'broken.sql': 'CREATE VIEW broken AS SELECT * FROM nowhere' });
   const summary = await pulling.run(['sync', '--only', 'channels']);
-  expect(summary.code).toBe(0);
+  // What was so before does not fail every night.
+  expect([summary.code, (await pulling.run(['sync', '--only', 'channels'])).code]).toEqual([3, 0]);
   expect(summary.stdout.replaceAll(/\s+/g, ' ')).toContain(
     'views/broken.sql is left out of signals.duckdb: Catalog Error',
   );

@@ -2,7 +2,14 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type DuckDBConnection, type DuckDBResult, ResultReturnType } from '@duckdb/node-api';
-import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
+import {
+  firstLine,
+  messageOf,
+  NotPublishedError,
+  SignalhouseError,
+  StorageError,
+  UsageError,
+} from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { documentsTableSql, listLiteral, literal } from '../sql.js';
@@ -385,7 +392,7 @@ export function publishedIn(dataDir: string, file = 'signals.duckdb'): string {
   const published = join(dataDir, file);
   if (existsSync(published)) return published;
   const holder = currentHolder(dataDir);
-  throw new StorageError(`nothing was published in ${dataDir} yet: there is no ${file}`, {
+  throw new NotPublishedError(`nothing was published in ${dataDir} yet: there is no ${file}`, {
     hint: holder
       ? `${holder.command} (process ${holder.pid}) is running, and publishes at its end, a long run every half hour: try again then.`
       : 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',

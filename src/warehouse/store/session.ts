@@ -290,15 +290,19 @@ function isoOf(value: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
   return beyond === 0n ? text : text.replace('Z', `${String(beyond).padStart(3, '0')}Z`);
 }
 
-/** The value of a JSON column, in which an integer is text where a number would round it; text that is not JSON stays text. */
+/** The value of a JSON column, in which a number is text where it would be rounded or infinite; text that is not JSON stays text. */
 export function parsedJson(value: Json): Json {
   if (typeof value !== 'string') return value;
-  const parsed = jsonOf(/\d{16}/.test(value) ? value.replace(stringOrNumber, exactText) : value);
+  const parsed = jsonOf(/\d{16}|e\+?\d{3}/i.test(value) ? value.replace(stringOrNumber, exactText) : value);
   return parsed === undefined ? value : parsed;
 }
 
 const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function exactText(part: string): string {
-  return /^-?\d+$/.test(part) && !Number.isSafeInteger(Number(part)) ? `"${part}"` : part;
+  if (part.startsWith('"')) return part;
+  const isInteger = /^-?\d+$/.test(part);
+  return Number.isFinite(Number(part)) && !(isInteger && !Number.isSafeInteger(Number(part)))
+    ? part
+    : `"${part}"`;
 }

@@ -39,7 +39,7 @@ const report: SyncReport = {
   failures: [],
   leftByResource: [],
   notes: [],
-  published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [] },
+  published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [], newlyLeftOut: [] },
 };
 
 const failure = (number: number) => ({
