@@ -61,7 +61,9 @@ describe('serve', () => {
       () => statusOf(served),
       ({ schedule }) => schedule.history.some(({ job }) => job === 'dump'),
     );
-    expect(readdirSync(join(pulling.dataDir, 'reports', 'dump'))).toContain('topics.parquet');
+    expect(readdirSync(join(pulling.dataDir, 'reports', 'dump'))).toEqual(
+      expect.arrayContaining(['topics', 'manifest.json']),
+    );
 
     // Decisions over HTTP, by the rules of an import; a job that runs just now is said to be in the way.
     const topic = [...sandbox.world.topics.values()].find(

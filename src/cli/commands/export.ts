@@ -26,7 +26,7 @@ const flags = {
   table: text.optional().describe('A table or view, e.g. backlog or raw.documents'),
   query: text.optional().describe('Export the result of a SELECT instead of a table'),
   all: toggle.describe(
-    'Export every table and view: to a directory of Parquet files, or to an .xlsx file with a sheet for each',
+    'Export every table and view: to a directory with a folder for each and a manifest.json, or to an .xlsx file with a sheet for each',
   ),
   format: z
     .enum(formats, `must be one of ${formats.join(', ')}`)

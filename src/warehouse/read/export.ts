@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   createReadStream,
@@ -7,10 +8,10 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type DuckDBConnection, ResultReturnType } from '@duckdb/node-api';
-import { makeFolder, moveFile, syncFile } from '../../base/atomic-file.js';
+import { makeFolder, moveFile, syncFile, writeAtomicallySync } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal, relationLabel } from '../sql.js';
 import { type Limits, refuseOfTheWorker, unfinished } from '../store/engine.js';
@@ -81,10 +82,27 @@ export async function exportQuery(
   return done;
 }
 
+/** What was exported together: it is written last, so that the files belong together where it is. */
+interface Manifest {
+  /** The last run in the snapshot; null where the file has no runs. */
+  readonly run: string | null;
+  /** The last migration of its tables; null where the file does not say. */
+  readonly schema_version: number | null;
+  readonly tables: readonly {
+    readonly name: string;
+    readonly file: string;
+    readonly rows: number;
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
+}
+
+const manifestName = 'manifest.json';
+
 /**
- * Writes every table and view, without the users' own, to a folder, each to a Parquet file of its name, with the schema in front for `raw` and
- * `ops` (`raw.documents.parquet`). No file is replaced before all are written; `stop` ends it between two tables with its
- * reason, and leaves the existing files.
+ * Writes every table and view, without the users' own, to a folder: a folder of its name for each, with the schema in front for
+ * `raw` and `ops` (`raw.documents`), with one Parquet file, and a manifest. No file is replaced before all are written; `stop`
+ * ends it between two tables with its reason, and leaves the existing files.
  */
 export async function exportAll(
   options: Options & { readonly dir: string; readonly stop?: AbortSignal | undefined },
@@ -98,7 +116,7 @@ export async function exportAll(
   const published = publishedIn(options.dataDir);
   const relations = await reading(published, options, [], withoutUserViews);
   const plan = relations.map(({ label, sql }) => {
-    const out = join(dir, `${label}.parquet`);
+    const out = join(dir, label, 'data.parquet');
     return {
       name: label,
       select: `FROM ${sql}`,
@@ -112,20 +130,50 @@ export async function exportAll(
     options.force,
   );
   const paths = plan.map(({ temporary }) => temporary);
+  for (const { out } of plan) makeFolder(dirname(out));
   try {
-    return await reading(published, options, paths, async (_, connection) => {
+    return await reading(published, options, paths, async (snapshot, connection) => {
       const done: Exported[] = [];
       for (const step of plan) {
         options.stop?.throwIfAborted();
         done.push(await write(connection, step));
       }
+      const manifest = JSON.stringify(await manifestOf(snapshot, dir, plan, done), null, 2);
+      rmSync(join(dir, manifestName), { force: true });
       for (const { temporary, out } of plan) moveFile(temporary, out);
+      writeAtomicallySync(join(dir, manifestName), `${manifest}\n`);
       return done;
     });
   } catch (error) {
     for (const path of paths) rmSync(path, { force: true });
     throw error;
   }
+}
+
+async function manifestOf(
+  snapshot: Snapshot,
+  dir: string,
+  plan: readonly Step[],
+  done: readonly Exported[],
+): Promise<Manifest> {
+  const last = async (table: string, value: string) => {
+    const [has] = await snapshot.rows(
+      `SELECT 1 FROM duckdb_tables() WHERE schema_name = 'ops' AND table_name = '${table}'`,
+    );
+    const [row] = has
+      ? await snapshot.rows<{ last: string }>(`SELECT ${value} AS last FROM ops.${table}`)
+      : [];
+    return row?.last ?? null;
+  };
+  const schema = await last('migrations', 'max(version)');
+  const tables: Manifest['tables'][number][] = [];
+  for (const [at, { name, path, rows, bytes }] of done.entries()) {
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(plan[at]?.temporary ?? path), hash);
+    tables.push({ name, file: relative(dir, path), rows, bytes, sha256: hash.digest('hex') });
+  }
+  const run = await last('runs', 'arg_max(run_id, started_at)');
+  return { run, schema_version: schema === null ? null : Number(schema), tables };
 }
 
 interface Step extends CsvOptions {

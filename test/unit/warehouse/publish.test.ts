@@ -162,7 +162,7 @@ test('opening removes what a killed publish left, and nothing else', async () =>
 test('a missing snapshot is reported as missing', async () => {
   const dir = emptyDir();
   await expect(openPublished(dir, limits)).rejects.toMatchObject({
-    name: 'StorageError',
+    name: 'NotPublishedError',
     hint: expect.stringContaining('signalhouse sync'),
   });
   writeFileSync(published(dir), 'garbage');

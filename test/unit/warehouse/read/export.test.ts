@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -18,6 +19,7 @@ beforeAll(async () => {
     warehouse,
     batchOf(runId, { documents: [doc('topics', 't1', 0, { title, keywords: ['a', 'b"c'] })] }),
   );
+  await warehouse.run(`INSERT INTO ops.runs BY NAME SELECT '${runId}' AS run_id, now() AS started_at`);
   await warehouse.publish();
   await warehouse.close();
 });
@@ -194,20 +196,23 @@ test('exports all tables and views to a folder, one file each; when stopped, it 
   const dir = join(emptyDir(), "it's new");
   const done = await exportAll({ ...options, dir });
   const names = readdirSync(dir).sort();
-  expect(names).toEqual(done.map(({ name }) => `${name}.parquet`).sort());
-  expect(names).toEqual(
-    expect.arrayContaining(
-      ['topics', 'backlog', 'raw.documents', 'ops.runs'].map((name) => `${name}.parquet`),
-    ),
-  );
-  expect(
-    await readBack(`SELECT body::VARCHAR AS body FROM '${dir.replace("'", "''")}/raw.documents.parquet'`),
-  ).toHaveLength(1);
+  expect(names).toEqual([...done.map(({ name }) => name), 'manifest.json'].sort());
+  expect(names).toEqual(expect.arrayContaining(['topics', 'backlog', 'raw.documents', 'ops.runs']));
+  const inFolder = (file: string) => join(dir, file);
+  const body = `SELECT body::VARCHAR AS body FROM '${inFolder('raw.documents').replace("'", "''")}/*.parquet'`;
+  expect(await readBack(body)).toHaveLength(1);
+  const manifest = () => JSON.parse(readFileSync(inFolder('manifest.json'), 'utf8'));
+  expect(manifest()).toMatchObject({ run: runId, schema_version: expect.any(Number) });
+  for (const { file, bytes, sha256 } of manifest().tables) {
+    const content = readFileSync(inFolder(file));
+    expect([content.length, createHash('sha256').update(content).digest('hex')]).toEqual([bytes, sha256]);
+  }
+  expect(manifest().tables).toHaveLength(done.length);
 
   await expect(exportAll({ ...options, dir })).rejects.toThrow(UsageError);
-  const before = statSync(join(dir, 'topics.parquet')).mtimeMs;
+  const before = statSync(join(dir, 'topics', 'data.parquet')).mtimeMs;
   const stop = AbortSignal.abort(new StoppedError('enough'));
   await expect(exportAll({ ...options, dir, force: true, stop })).rejects.toThrow('enough');
   expect(readdirSync(dir).sort()).toEqual(names);
-  expect(statSync(join(dir, 'topics.parquet')).mtimeMs).toBe(before);
+  expect(statSync(join(dir, 'topics', 'data.parquet')).mtimeMs).toBe(before);
 });
