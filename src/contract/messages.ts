@@ -13,6 +13,7 @@ import {
   text,
   texts,
   when,
+  whenDeleted,
 } from './fields.js';
 import { type EmbeddedEntry, paged, paging, type ReadEndpoint } from './resource-entry.js';
 
@@ -30,7 +31,7 @@ const messageFields = {
   id: id('message_id'),
   content: text('message_text'),
   createdAt: when,
-  deletedAt: when,
+  deletedAt: whenDeleted,
   editedAt: when,
   isInternal: flag,
   metadata: freeForm('document'),
