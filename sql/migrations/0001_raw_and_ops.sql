@@ -1,5 +1,6 @@
 -- Schema raw holds what the API said, as it said it. Schema ops holds what the worker did and still has to do.
--- Schema main holds the tables and views for analysts.
+-- Schema main holds the tables and views for analysts: here are only those that cannot be made again from documents. The others are
+-- declared in src/contract.
 -- (DuckDB has no COMMENT ON SCHEMA yet; docs/schema.md says the same.)
 --
 -- No PRIMARY KEY, UNIQUE, index, ENUM, sequence, default or generated column anywhere: rows are merged on their key,
@@ -91,11 +92,11 @@ CREATE TABLE IF NOT EXISTS ops.migrations (
   checksum VARCHAR,
   applied_at TIMESTAMPTZ
 );
-COMMENT ON TABLE ops.migrations IS 'The migrations that were applied to this warehouse. Key: version.';
-COMMENT ON COLUMN ops.migrations.version IS 'Number at the start of the migration''s file name.';
-COMMENT ON COLUMN ops.migrations.name IS 'File name of the migration.';
-COMMENT ON COLUMN ops.migrations.checksum IS 'Checksum of the file when it was applied. A warehouse whose migration differs from the file of that name is not opened.';
-COMMENT ON COLUMN ops.migrations.applied_at IS 'When it was applied (UTC).';
+COMMENT ON TABLE ops.migrations IS 'With what this warehouse was made: its migrations, and the declarations of the tables that are projections of documents. Key: version, name.';
+COMMENT ON COLUMN ops.migrations.version IS 'Number at the start of the migration''s file name. NULL for a table.';
+COMMENT ON COLUMN ops.migrations.name IS 'File name of the migration, or name of the table.';
+COMMENT ON COLUMN ops.migrations.checksum IS 'Checksum of the file when it was applied: a warehouse whose migration differs from the file of that name is not opened. Checksum of the table''s declaration: a table whose declaration differs is made again; empty while it is.';
+COMMENT ON COLUMN ops.migrations.applied_at IS 'When it was applied, or the table was made (UTC).';
 
 CREATE TABLE ops.runs (
   run_id VARCHAR,
@@ -444,8 +445,8 @@ COMMENT ON COLUMN ops.audit.pending IS 'Steps that still have to be done: compac
 COMMENT ON COLUMN ops.audit.completed_at IS 'When the last step was done (UTC). NULL until then.';
 
 -- What stood in a row, from when to when. Unlike the other tables of schema main these are no projection of
--- raw.documents, which holds only the last that was said: they are written beside the rows that are observed, by the
--- file of their name in sql/versions, and cannot be made again.
+-- raw.documents, which holds only the last that was said: they are written beside the rows that are observed,
+-- and cannot be made again.
 
 CREATE TABLE topic_versions (
   topic_id VARCHAR,
