@@ -132,8 +132,7 @@ function compare(schema: z.ZodType, value: unknown): { issue: Issue | null; oddF
   const { error } = schema.safeParse(value, { reportInput: true });
   for (const { path: parts, message, input } of error?.issues ?? []) {
     const path = parts.map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.');
-    if (isOptionalTime(schemaAt(schema, parts)))
-      oddFields.push({ path, kind: 'changed_type', value: input });
+    if (isOptionalTime(schemaAt(schema, parts))) oddFields.push({ path, kind: 'changed_type', value: input });
     else issue ??= { path, reason: message };
   }
   return { issue, oddFields };
