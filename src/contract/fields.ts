@@ -84,14 +84,19 @@ export const integer = maybe(count);
 export const when = maybe(dateTime);
 export const moment = maybe(timestamp);
 /** When something was deleted. One that cannot be read is rejected with its item: as NULL, it would say that nothing was. */
-export const whenDeleted = maybe(dateTime);
+export const whenDeleted = maybe(dateTimeOf('time'));
 export const freeForm = (kind: Kind) => maybe(holding(kind, z.record(z.string(), z.unknown())));
 
+const seenTime = dateTimeOf('seen');
 /** When a person, company or channel was first or last seen. */
-export const seen = maybe(dateTimeOf('seen'));
+export const seen = maybe(seenTime);
 
-/** Times without which an item is still true: one that cannot be read is drift, and its column is NULL. */
-export const optionalTimes: ReadonlySet<z.ZodType> = new Set<z.ZodType>([when, moment, seen]);
+const optionalTimes: ReadonlySet<unknown> = new Set([dateTime, timestamp, seenTime]);
+
+/** Whether an item is still true without this time: one that cannot be read is drift, and its column is NULL. */
+export function isOptionalTime(schema: z.ZodType | undefined): boolean {
+  return schema instanceof z.ZodOptional && optionalTimes.has((schema.unwrap() as z.ZodNullable).unwrap());
+}
 
 /** How sure a model was, or how much two things are alike. */
 export const score = maybe(holding('score', z.number()));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { JsonText, sentText } from '../../api/json-text.js';
 import type { Arrival } from '../../base/clock.js';
 import { isObject } from '../../base/json.js';
-import { optionalTimes } from '../../contract/fields.js';
+import { isOptionalTime } from '../../contract/fields.js';
 
 /** Names an item among those of its kind: its own id, and that of the entity it belongs to, if any. */
 export interface ItemKey {
@@ -132,8 +132,7 @@ function compare(schema: z.ZodType, value: unknown): { issue: Issue | null; oddF
   const { error } = schema.safeParse(value, { reportInput: true });
   for (const { path: parts, message, input } of error?.issues ?? []) {
     const path = parts.map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.');
-    if (optionalTimes.has(schemaAt(schema, parts)))
-      oddFields.push({ path, kind: 'changed_type', value: input });
+    if (isOptionalTime(schemaAt(schema, parts))) oddFields.push({ path, kind: 'changed_type', value: input });
     else issue ??= { path, reason: message };
   }
   return { issue, oddFields };

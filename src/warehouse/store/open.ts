@@ -7,7 +7,8 @@ import { Forgotten } from '../forget/forgotten.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
 import { merge } from '../load/merge.js';
-import { readModels } from '../load/models.js';
+import { type Models, readModels } from '../load/models.js';
+import { changedTables, remakeTables } from '../load/remake.js';
 import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
@@ -22,7 +23,7 @@ import {
 } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
-import { type Migration, migrate, readMigrations, refuseOtherVersion } from './migrate.js';
+import { type Migration, migrate, ofOtherVersion, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
@@ -43,6 +44,8 @@ export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly guard?: ((owner: Organization | null) => void) | undefined;
   /** The folder that holds `migrations/`, `models/` and `views/`; the program's own, except in tests. */
   readonly sql?: string;
+  /** What fills the tables; the program's own, except in tests. */
+  readonly models?: Models;
 }
 
 /** A warehouse that started empty beside what a restore has moved aside would forget its queue, and what was forgotten. */
@@ -65,7 +68,7 @@ function refuseUnfinishedRestore(dataDir: string): void {
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const folder = options.sql ?? sqlDir;
   const migrations = readMigrations(join(folder, 'migrations'));
-  const models = readModels(folder);
+  const models = options.models ?? readModels(folder);
   const log = options.log ?? silentLog;
   const { dataDir, wait } = options;
   const reading = options.access === 'read';
@@ -77,8 +80,14 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       : await openOrRestore(dataDir, options, log);
     try {
       await callGuard(options.guard, session);
-      if (reading) await refuseOtherVersion(session, migrations);
-      const migrated = reading ? [] : await prepare(session, dataDir, migrations);
+      const { migrated, remade } = reading
+        ? await refusePending(session, migrations, models)
+        : await prepare(session, dataDir, migrations, models);
+      if (remade.length > 0)
+        log.info(
+          { tables: remade },
+          'made tables again from the stored documents: this version declares them otherwise',
+        );
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models);
       const { forgotten, missing } = reading
@@ -90,6 +99,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         models,
         restored,
         migrated,
+        remade,
         log,
         forgotten,
         unfinishedRequests: missing,
@@ -121,17 +131,22 @@ async function callGuard(guard: OpenOptions['guard'], session: Session): Promise
   }
 }
 
+/** What opening did to the tables. */
+type Prepared = Pick<Warehouse, 'migrated' | 'remade'>;
+
 async function prepare(
   session: Session,
   dataDir: string,
   migrations: readonly Migration[],
-): Promise<string[]> {
+  models: Models,
+): Promise<Prepared> {
   writeHolder(dataDir);
   removeLeftovers(dataDir);
-  const migrated = await migrate(session, migrations);
+  const migrated = await migrate(session, migrations, models);
   await createAppended(session);
+  const remade = await remakeTables(session, models);
   await markInterrupted(session);
-  return migrated;
+  return { migrated, remade };
 }
 
 async function openExisting(options: OpenOptions): Promise<Session> {
@@ -146,4 +161,15 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   } catch (error) {
     throw storageFault(error, options.dataDir);
   }
+}
+
+async function refusePending(
+  session: Session,
+  migrations: readonly Migration[],
+  models: Models,
+): Promise<Prepared> {
+  const pending = (await pendingMigrations(session, migrations)).map(({ name }) => name);
+  const missing = pending.length > 0 ? pending : await changedTables(session, models);
+  if (missing.length === 0) return { migrated: [], remade: [] };
+  throw ofOtherVersion(missing);
 }
