@@ -30,6 +30,7 @@ import { type RequestCounts, RunTally, requestRecord } from './tally.js';
 export interface RunSettings {
   readonly retention: Retention;
   readonly tuning?: Tuning;
+  readonly shutdownSeconds?: number;
 }
 
 /** What the caller of a run may ask for, whatever the run does. */
@@ -161,6 +162,10 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     scope.defer(() => stop.release());
     const startedAt = new Date(clock.now());
     const start = clock.monotonic();
+    let signalledAt: number | null = null;
+    const onSignal = () => (signalledAt = clock.monotonic());
+    options.stop?.addEventListener('abort', onSignal, { once: true });
+    scope.defer(() => options.stop?.removeEventListener('abort', onSignal));
     const runId = await warehouse.startRun({
       command: kind.command,
       startedAt,
@@ -204,6 +209,12 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       summary,
     });
     if (!kind.publishes(context.tally)) return { report, error, published: null };
+    if (signalledAt !== null && (await isTooLate(parts, clock.monotonic() - signalledAt))) {
+      context.notes.push(
+        'nothing was published: it would take longer than shutdownSeconds leaves; the next run publishes',
+      );
+      return { report, error, published: null };
+    }
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);
@@ -213,6 +224,19 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
     return { report, error, published: { path, bytes, ms, userViews, newlyLeftOut } };
   });
+}
+
+/**
+ * Whether a run that was told to stop so long ago has no time to publish: by the last publication, and half as much again, since
+ * what stops a run often keeps its machine busy.
+ */
+async function isTooLate(
+  { config, warehouse }: Pick<RunParts, 'config' | 'warehouse'>,
+  stoppingMs: number,
+): Promise<boolean> {
+  const { shutdownSeconds } = config;
+  if (shutdownSeconds === undefined) return false;
+  return stoppingMs + 1.5 * (await warehouse.publicationMs()) > shutdownSeconds * 1000;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Session, Statements } from './store/session.js';
 
-/** What the live file has that is made of the rest of it: the views that publications copy, and the tables derived from others. */
-type What = 'views' | 'derived' | 'left_out';
+/** What the live file has that is made of the rest of it: the views that publications copy, the tables derived from others, and the last publication. */
+type What = 'views' | 'derived' | 'publication';
 
 /** Until it is finished. */
 const inTheMaking = '';
@@ -33,19 +33,28 @@ export async function makeOnce<T>(
   return made;
 }
 
-/** Notes which files a publication left out; returns those that the one before did not leave out. */
-export async function noteLeftOut(session: Session, names: readonly string[]): Promise<string[]> {
-  const what = 'left_out';
-  const [before] = await session.all<{ checksum: string }>(
-    'SELECT checksum FROM appended.made WHERE what = $what',
-    { what },
+/** What the next publication has to know of this one. */
+export interface LastPublication {
+  readonly ms: number;
+  /** The users' files that were left out. */
+  readonly leftOut: readonly string[];
+}
+
+/** What was noted of the last publication; undefined before the first one. */
+export async function lastPublication(session: Session): Promise<LastPublication | undefined> {
+  const [found] = await session.all<{ checksum: string }>(
+    `SELECT checksum FROM appended.made WHERE what = 'publication'`,
   );
-  const known: string[] = before ? JSON.parse(before.checksum) : [];
+  return found && JSON.parse(found.checksum);
+}
+
+export async function notePublication(session: Session, published: LastPublication): Promise<void> {
   await session.transaction(async (tx) => {
-    await forgetMade(tx, what);
-    await tx.run('INSERT INTO appended.made VALUES ($what, $names)', { what, names: JSON.stringify(names) });
+    await forgetMade(tx, 'publication');
+    await tx.run(`INSERT INTO appended.made VALUES ('publication', $noted)`, {
+      noted: JSON.stringify(published),
+    });
   });
-  return names.filter((name) => !known.includes(name));
 }
 
 /** Has something made again: call it in the transaction that changes what it is made of. */

@@ -14,7 +14,7 @@ import {
 import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { makeOnce, noteLeftOut } from './made.js';
+import { lastPublication, makeOnce, notePublication } from './made.js';
 import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
 import { copyDatabase, databaseInUse, inDatabase } from './store/copy.js';
@@ -131,13 +131,16 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
     const removedLogs = replaceFiles(dataDir, outputs);
     const { tables = 0, userViews = [] } = copies[outputs.findIndex(({ path }) => path === published)] ?? {};
     const leftOut = userViews.flatMap(({ file, error }) => (error === null ? [] : file));
+    const ms = performance.now() - started;
+    const before = await lastPublication(session);
+    await notePublication(session, { ms, leftOut });
     return {
       path: published,
       bytes: statSync(published).size,
-      ms: performance.now() - started,
+      ms,
       tables,
       userViews,
-      newlyLeftOut: await noteLeftOut(session, leftOut),
+      newlyLeftOut: leftOut.filter((file) => !before?.leftOut.includes(file)),
       attributes,
       removedLogs,
     };

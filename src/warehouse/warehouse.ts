@@ -37,7 +37,7 @@ import {
   rebuild,
   refreshDerived,
 } from './load/rebuild.js';
-import { forgetMade } from './made.js';
+import { forgetMade, lastPublication } from './made.js';
 import { type Published, type PublishSettings, publish } from './publish.js';
 import { type CompactWhen, compact, compactNow } from './store/compact.js';
 import { filesOf, type Limits, logOf, makePrivate } from './store/engine.js';
@@ -189,6 +189,11 @@ export class Warehouse {
         `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
       );
     return published;
+  }
+
+  /** How long the last publication took; 0 before the first one. */
+  async publicationMs(): Promise<number> {
+    return (await lastPublication(this.session))?.ms ?? 0;
   }
 
   /** Removes the worker's own records that are older than their retention. */

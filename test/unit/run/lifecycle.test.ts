@@ -90,6 +90,7 @@ class Trial {
         this.rows.push(end);
       },
       trim: async () => void calls.push('trim'),
+      publicationMs: async () => 4_000,
       publish: async () => {
         calls.push('publish');
         const { publishError } = this;
@@ -100,6 +101,7 @@ class Trial {
     };
     return {
       config: {
+        shutdownSeconds: 25,
         retention: { recordsDays: 1 },
         tuning: { batch: { megabytes: 1, answers: 10, seconds: 60 }, publishEveryMinutes: 1 },
       },
@@ -231,6 +233,25 @@ describe('runLifecycle', () => {
       { stop: stop.signal },
     );
     expect(trial.calls.at(-1)).toBe('publish');
+  });
+
+  it.each([
+    [18_000, true],
+    [20_000, false],
+  ])('publishes %i ms after a signal: %s, because the last publication took 4 s', async (ms, publishes) => {
+    const trial = new Trial();
+    const stop = new AbortController();
+    const { published } = await trial.start(
+      () => ({
+        async work() {
+          stop.abort(new StoppedError('SIGTERM'));
+          trial.now += ms;
+        },
+      }),
+      { stop: stop.signal },
+    );
+    expect([published !== null, trial.calls.includes('publish')]).toEqual([publishes, publishes]);
+    expect(trial.calls).toContain('finish');
   });
 
   it('stops at its cap, with what did not go through deciding the exit code', async () => {
