@@ -24,7 +24,7 @@ people_of AS (
   LIMIT 5
 ),
 latest AS (
-  SELECT 'message' AS what, sender_name AS name, created_at, content
+  SELECT 'message' AS what, said.sender_name AS name, said.created_at, messages.content
   FROM said
   JOIN messages ON messages.id = said.message_id
   ORDER BY said.created_at DESC NULLS LAST, said.position DESC, said.message_id DESC

@@ -117,7 +117,7 @@ describe('explain', () => {
   it('says what to do when there is no warehouse, or a damaged one', async () => {
     const dataDir = testFolder();
     const ran = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Run signalhouse sync first') });
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Run signalhouse sync first') });
     writeFileSync(join(dataDir, 'signals.duckdb'), 'not a database');
     const damaged = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
     expect(damaged).toMatchObject({ code: 1, stderr: expect.stringContaining('signalhouse rebuild') });
