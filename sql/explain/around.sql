@@ -1,4 +1,4 @@
--- Whom an entity concerns, and what was said last: rows of what, name and messages, or of a message with its time and text.
+-- Who writes most in the conversations of an entity, and what was said last: rows of what, name and messages, or of a message with its time and text.
 --   $id                the entity
 --   {{conversations}}  the ids of its conversations, as SQL
 WITH said AS MATERIALIZED (

@@ -65,7 +65,7 @@ export class RunTally {
     this.#outdated += outdated;
     this.#rejectedNew += rejections.new;
     this.#rejectedKnown += rejections.known;
-    // Without the example, which may quote what somebody wrote: the summary of a run is kept for longer.
+    // Without the example, which may quote a message: the summary of a run is kept for longer.
     for (const { endpoint, path, kind } of newDrift) this.#drift.push({ endpoint, path, kind });
     for (const { endpoint, id, path, reason } of rejections.examples) {
       if (this.#examples.length >= maxExamples) return;

@@ -146,7 +146,7 @@ describe('the command', () => {
     const empty = join(testFolder(), 'data');
     mkdirSync(empty);
     const { code, stderr } = await make(['--data-dir', empty]);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr).toContain('signalhouse sync');
   });
 });

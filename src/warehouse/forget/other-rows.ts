@@ -79,7 +79,7 @@ function leftOf(forgotten: Forgotten, { label, json, own }: Searched, row: Value
     if (row.id) left.id = documentId(forgotten, key);
     left.body = 'null';
   }
-  // Both may be about anyone: what has not the documented form does not say about whom.
+  // Both may quote anyone: what does not have the documented form does not say whose text it is.
   if (label === 'ops.schema_drift') left.example = null;
   // A short hash of a name is in there.
   if (label === 'ops.coverage' && isForgottenParent(forgotten, row.entity_id)) left.counters = null;
