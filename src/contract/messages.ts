@@ -14,6 +14,7 @@ import {
   text,
   texts,
   when,
+  whenDeleted,
 } from './fields.js';
 import { type EmbeddedEntry, paged, paging, type ReadEndpoint } from './resource-entry.js';
 import type { TableEntry } from './table-entry.js';
@@ -39,7 +40,7 @@ const messageFields = {
   content: text('message_text').describe('Full text.'),
   createdAt: when.describe('When it was written (UTC).'),
   editedAt: when.describe('When it was last edited (UTC). NULL when it never was.'),
-  deletedAt: when.describe('When it was deleted in its source (UTC). NULL when it was not.'),
+  deletedAt: whenDeleted.describe('When it was deleted in its source (UTC). NULL when it was not.'),
   isInternal: flag.describe('True for an internal note of the team, which the external party cannot see.'),
   metadata: freeForm('document').describe(
     'Additional data from the source; free-form. NULL when there is none.',

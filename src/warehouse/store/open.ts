@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
@@ -13,7 +13,14 @@ import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import type { CompactWhen } from './compact.js';
-import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
+import {
+  createDataDir,
+  filesOf,
+  type Limits,
+  movedAsidePrefix,
+  openFile,
+  removeLeftovers,
+} from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
@@ -41,9 +48,13 @@ export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly models?: Models;
 }
 
-/** What fills a folder from the beginning also removes what is not finished in it, and so the snapshot of the backup. */
+/** A warehouse that started empty beside what a restore has moved aside would forget its queue, and what was forgotten. */
 function refuseUnfinishedRestore(dataDir: string): void {
-  if (!existsSync(filesOf(dataDir).restoring)) return;
+  const { restoring, worker, published, recovery } = filesOf(dataDir);
+  const isEmpty = ![worker, published, recovery].some((path) => existsSync(path));
+  const isAside = () =>
+    existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith(movedAsidePrefix));
+  if (!existsSync(restoring) && !(isEmpty && isAside())) return;
   throw new StorageError(`a restore into ${dataDir} has not finished`, {
     hint: 'Wait for it to end; if it was killed, run signalhouse restore again.',
   });
