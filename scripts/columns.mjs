@@ -14,14 +14,6 @@
  * @property {object} ordered
  * @property {object} kept
  * @property {Record<string, string[]>} profiles
- *
- * A table or view.
- * @typedef {object} Relation
- * @property {string} label its name, with the schema in front for `raw` and `ops`
- * @property {{ name: string, type: string }[]} columns
- * @property {Record<string, string | undefined>} declared the kinds of a declared table's columns
- * @property {string[]} reads what it takes columns from under the same name
- * @property {boolean} isOfWorker whether it says what the worker did
  */
 
 /** What some columns say about people is not clear; the message names each of them. */
@@ -39,44 +31,61 @@ export class UnclearColumns extends Error {
  * @param {Sources} sources
  * @returns {{ tables: Kinds, views: Kinds }}
  */
-export function kindsOfColumns(schema, sources) {
-  /** @type {Kinds} */
-  const found = {};
+export function kindsOfColumns({ relations, columns }, sources) {
+  const { models, kinds } = sources;
+  /** @type {Map<string | undefined, string | undefined>} the table whose rows have versions, by the table with these */
+  const currentOf = new Map(models.documents.map(({ table, versions }) => [versions?.table, table]));
+  /** @type {Map<string | undefined, string>} */
+  const labels = new Map(relations.map((one) => [one.name, labelOf(one)]));
+  /** @param {Record<string, string>} relation */
+  const rank = ({ of, name }) => (of === 'views' ? 2 : currentOf.has(name) ? 1 : 0);
+  const found = { tables: /** @type {Kinds} */ ({}), views: /** @type {Kinds} */ ({}) };
   /** @type {string[]} */
   const problems = [];
-  const relations = relationsOf(schema, sources.models);
-  for (const relation of relations) {
-    const { label, columns } = relation;
+  // Tables of versions come behind those whose rows they keep, and views behind what they read.
+  for (const one of relations.filter(({ of }) => of !== 'macros').sort((a, b) => rank(a) - rank(b))) {
+    const label = labelOf(one);
+    const declared = models.tables.find(({ name }) => name === one.name)?.all ?? [];
+    const listed = Object.entries(sources.columns[label] ?? {});
+    const read = [...(one.sql ?? '').matchAll(/\b(?:FROM|JOIN)\s+\(*(?:\w+\.)?(\w+)/g)].map(
+      ([, name]) => name,
+    );
+    const sameName = [...read, currentOf.get(one.name)].flatMap((name) => labels.get(name) ?? []);
     /** @type {Record<string, string>} */
     const own = {};
-    for (const { name, type } of columns) {
-      const kind = kindOf(name, type, relation, sources, found);
-      if (kind !== undefined && sources.kinds.includes(kind)) own[name] = kind;
+    for (const { name = '', type = '' } of columns.filter(
+      (it) => it.schema === one.schema && it.table_name === one.name,
+    )) {
+      const taken = new Set(
+        sameName.flatMap((from) => (found.tables[from] ?? found.views[from])?.[name] ?? []),
+      );
+      const kind =
+        listed.find(([, names]) => names.includes(name))?.[0] ??
+        declared.find((column) => column.name === name)?.kind ??
+        (taken.size === 1 && name !== 'run_id'
+          ? [...taken][0]
+          : kindByType(name, type, one.schema !== 'main', kinds));
+      if (kind !== undefined && kinds.includes(kind)) own[name] = kind;
       else if (kind !== undefined) problems.push(`${label}.${name}: there is no kind ${kind}`);
       else
         problems.push(
           `${label}.${name}: nothing says what it holds. Name its kind under columns in sql/privacy.yaml`,
         );
     }
-    found[label] = own;
+    found[one.of === 'views' ? 'views' : 'tables'][label] = own;
   }
   for (const [documents, fields] of sources.documents)
     for (const path of unclearIn(fields))
       problems.push(`${documents}: the schema in src/contract names no kind for ${path}`);
+  const all = Object.entries({ ...found.tables, ...found.views });
+  const names = new Set(
+    all.flatMap(([label, own]) => [label, ...Object.keys(own).map((name) => `${label}.${name}`)]),
+  );
   for (const name of namedIn(sources))
-    if (
-      !relations.some(
-        ({ label, columns }) => name === label || columns.some((one) => name === `${label}.${one.name}`),
-      )
-    )
+    if (!names.has(name))
       problems.push(`${name} is in sql/privacy.yaml, and there is no such table or column`);
   if (problems.length > 0) throw new UnclearColumns(problems);
-  const isTable = new Set(schema.relations.filter(({ of }) => of === 'tables').map(labelOf));
-  const all = Object.entries(found);
-  return {
-    tables: Object.fromEntries(all.filter(([label]) => isTable.has(label))),
-    views: Object.fromEntries(all.filter(([label]) => !isTable.has(label))),
-  };
+  return found;
 }
 
 /**
@@ -84,78 +93,29 @@ export function kindsOfColumns(schema, sources) {
  * @param {Sources} sources
  */
 function namedIn({ columns, mixed, ordered, profiles, kept }) {
-  const declared = Object.entries(columns).flatMap(([label, byKind]) =>
+  const listed = Object.entries(columns).flatMap(([label, byKind]) =>
     Object.values(byKind).flatMap((names) => names.map((name) => `${label}.${name}`)),
   );
   const left = Object.values(profiles).flat();
   return [
-    ...declared,
+    ...listed,
     ...[mixed, ordered, kept].flatMap(Object.keys),
     ...left.filter((name) => name !== 'raw'),
   ];
 }
 
 /**
- * @param {string} column
+ * What a column holds that nothing else tells: a number, a flag, a time, or what its name says.
+ * @param {string} name
  * @param {string} type
- * @param {Relation} relation
- * @param {Sources} sources
- * @param {Kinds} found the kinds of relations that come before
- * @returns {string | undefined}
+ * @param {boolean} isOfWorker whether its table says what the worker did
+ * @param {readonly string[]} kinds
  */
-function kindOf(column, type, { label, declared, reads, isOfWorker }, sources, found) {
-  const [listed] = Object.entries(sources.columns[label] ?? {}).find(([, all]) => all.includes(column)) ?? [];
-  const own = listed ?? declared[column];
-  if (own !== undefined) return own;
-  if (column === 'run_id') return 'none';
-  const ofTables = new Set(reads.flatMap((one) => found[one]?.[column] ?? []));
-  if (ofTables.size === 1) return [...ofTables][0];
-  if (/^(?:BOOLEAN|BIGINT|INTEGER|DOUBLE|DATE)/.test(type)) return 'none';
+function kindByType(name, type, isOfWorker, kinds) {
+  if (name === 'run_id' || /^(?:BOOLEAN|BIGINT|INTEGER|DOUBLE|DATE)/.test(type)) return 'none';
   if (type === 'TIMESTAMPTZ') return isOfWorker ? 'none' : 'time';
-  const like = column === 'group_id' ? 'conversation_id' : column;
-  return sources.kinds.includes(like) ? like : undefined;
-}
-
-/**
- * Tables of versions come behind those whose rows they keep, and views behind what they read.
- * @param {Schema} schema
- * @param {Models} models
- * @returns {Relation[]}
- */
-function relationsOf({ relations, columns }, models) {
-  const labels = new Map(relations.map((one) => [one.name ?? '', labelOf(one)]));
-  /** @param {{ name?: string }} one */
-  const currentOf = ({ name }) => models.documents.find(({ versions }) => versions?.table === name)?.table;
-  /** @param {Record<string, string>} one */
-  const rank = (one) => (one.of === 'views' ? 2 : currentOf(one) === undefined ? 0 : 1);
-  return relations
-    .filter(({ of }) => of !== 'macros')
-    .sort((a, b) => rank(a) - rank(b))
-    .map((one) => {
-      const read = [...(one.sql ?? '').matchAll(/\b(?:FROM|JOIN)\s+\(*(?:\w+\.)?(\w+)/g)].map(
-        ([, name]) => name ?? '',
-      );
-      const current = currentOf(one);
-      return {
-        label: labelOf(one),
-        columns: columns
-          .filter((it) => it.schema === one.schema && it.table_name === one.name)
-          .map(({ name = '', type = '' }) => ({ name, type })),
-        reads:
-          one.of === 'views'
-            ? read.flatMap((name) => labels.get(name) ?? [])
-            : current === undefined
-              ? []
-              : [current],
-        declared: Object.fromEntries(
-          (models.tables.find(({ name }) => name === one.name)?.all ?? []).map(({ name, kind }) => [
-            name,
-            kind,
-          ]),
-        ),
-        isOfWorker: one.schema !== 'main',
-      };
-    });
+  const like = name === 'group_id' ? 'conversation_id' : name;
+  return kinds.includes(like) ? like : undefined;
 }
 
 /** @param {Record<string, string>} relation */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { freeForm, id, maybe, number, object, text, when } from './fields.js';
 import { personHistoryLimit } from './limits.js';
-import type { TableEntry } from './table-entry.js';
+import { idByType, type MixedKind, type TableEntry } from './table-entry.js';
 
 export const actors = ['agent', 'system', 'user'] as const;
 const actor = object({
@@ -69,6 +69,12 @@ export const historyQuery = z.object({
   limit: z.coerce.number().int().min(1).max(personHistoryLimit).optional(),
 });
 
+const nameByType = {
+  by: 'entity_type',
+  rows: { topic: 'topic_title', company: 'company_name', person: 'person_name' },
+  otherwise: 'document',
+} as const satisfies MixedKind;
+
 export const historyTables = {
   history: {
     comment: 'One row per recorded change of a topic, company or person. Records are only added.',
@@ -77,6 +83,7 @@ export const historyTables = {
     ids: { id: 'id' },
     siblings: false,
     fields: [historyRecord],
+    mixed: { entity_id: idByType },
     columns: {
       entity_type: {
         before: 'changed_at',
@@ -96,6 +103,7 @@ export const historyTables = {
     key: ['entity_type', 'source_id', 'target_id'],
     derived: ['raw.documents', 'topics', 'companies', 'people'],
     stamped: true,
+    mixed: { source_id: idByType, target_id: idByType, source_name: nameByType, target_name: nameByType },
     columns: {
       entity_type: { kind: 'none', comment: 'What was merged: topic, company or person.' },
       source_id: { kind: 'entity_id', comment: 'Id of the one that was merged away.' },

@@ -196,6 +196,24 @@ export const storyTables = {
     whole: ['draft'],
     rows: 'draft.sourceRefs',
     fields: [sourceRef],
+    mixed: {
+      source_id: {
+        by: 'type',
+        rows: {
+          topic: 'topic_id',
+          company: 'company_id',
+          person: 'person_id',
+          author: 'author_id',
+          message: 'message_id',
+        },
+        otherwise: 'account_id',
+      },
+      label: {
+        by: 'type',
+        rows: { topic: 'topic_title', company: 'company_name', person: 'person_name', author: 'person_name' },
+        otherwise: 'document',
+      },
+    },
     columns: {
       story_slug: { kind: 'story_slug', comment: 'The story (stories.slug).' },
       position: {

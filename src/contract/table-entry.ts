@@ -4,6 +4,20 @@ import type { Kind } from './privacy.js';
 
 /** What one entry of the tables says (tables.ts). Everything that is made of a table is derived from it. */
 
+/** The kind of a value by another column of its row, as SQL, and otherwise. */
+export interface MixedKind {
+  readonly by: string;
+  readonly rows: Readonly<Record<string, Kind>>;
+  readonly otherwise: Kind;
+}
+
+/** The ids of topics, companies and people, where the column `entity_type` says which. */
+export const idByType = {
+  by: 'entity_type',
+  rows: { topic: 'topic_id', company: 'company_id', person: 'person_id' },
+  otherwise: 'account_id',
+} as const satisfies MixedKind;
+
 /** A column that is no field of the item, or not under its name. */
 export interface OwnColumn {
   readonly comment: string;
@@ -31,6 +45,8 @@ interface Entry {
   /** The items whose described fields are its columns; what a later one has alone stands behind the field that it follows there. */
   readonly fields?: readonly z.ZodObject[];
   readonly columns?: Readonly<Record<string, OwnColumn>>;
+  /** Columns whose kind depends on the row. */
+  readonly mixed?: Readonly<Record<string, MixedKind>>;
 }
 
 /**

@@ -6,7 +6,13 @@ import { messageTables } from './messages.js';
 import { peopleTables } from './people.js';
 import { serviceTables } from './service.js';
 import { storyTables } from './stories.js';
-import type { DerivedTable, DocumentTable, OwnColumn, TableEntry } from './table-entry.js';
+import {
+  type DerivedTable,
+  type DocumentTable,
+  idByType,
+  type OwnColumn,
+  type TableEntry,
+} from './table-entry.js';
 import { topicTables } from './topics.js';
 
 /**
@@ -30,6 +36,7 @@ export const tableEntries = {
   duplicate_pairs: {
     comment: 'The pairs of probable_duplicates, and those that were merged since.',
     key: ['entity_type', 'id_1', 'id_2'],
+    mixed: { id_1: idByType, id_2: idByType },
     derived: [
       'topics',
       'topic_group_versions',
@@ -114,6 +121,8 @@ function columnsOf(table: string, entry: TableEntry): TableColumn[] {
   const columns = [...own.filter(isFirst), ...columnsIn(entry.fields ?? [])];
   for (const column of own.filter((one) => !isFirst(one))) {
     const before = columns.findIndex(({ name }) => name === column.before);
+    if (before < 0 && column.before !== undefined)
+      throw new Error(`${table} has no column ${column.before}, before which ${column.name} stands`);
     columns.splice(before < 0 ? columns.length : before, 0, column);
   }
   if (columns.length === 0) return [];

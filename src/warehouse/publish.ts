@@ -102,7 +102,8 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  const texts = parts.models.derived.map(({ select }) => select);
+  // Those of documents too: a table that was made again by another declaration has other rows.
+  const texts = [...parts.models.documents, ...parts.models.derived].map(({ select }) => select);
   await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models));
   await makeViews(session, parts);
   const outputs = outputsOf(parts);

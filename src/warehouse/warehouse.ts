@@ -60,7 +60,6 @@ interface Parts extends Limits, PublishSettings {
   /** The greatest number of an answer that was stored when the warehouse was opened. */
   readonly answersBefore: number;
   readonly restored: Restored | null;
-  readonly migrated: readonly string[];
   readonly remade: readonly string[];
   /** Whether the file was opened for writing. */
   readonly writes: boolean;
@@ -101,11 +100,6 @@ export class Warehouse {
   /** What was done because the live file could not be opened; null when it could. */
   get restored(): Restored | null {
     return this.parts.restored;
-  }
-
-  /** The migrations that opening it applied. */
-  get migrated(): readonly string[] {
-    return this.parts.migrated;
   }
 
   /** The tables that opening it made again, because this program declares them otherwise. */

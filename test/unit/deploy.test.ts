@@ -77,7 +77,10 @@ it('each has the time to end a run, and the memory that it needs', () => {
   expect(sandbox).toContain(`\nEnvironment=SIGNALHOUSE_API_KEY_FILE=%d/${credential}\n`);
 });
 
-/** Made by scripts/kubernetes-schema.mjs: every field that Kubernetes knows, and no other. */
+/**
+ * Every field that Kubernetes knows of what deploy/kubernetes uses, and no other: the definitions of its OpenAPI document in the
+ * strict form, as the package kubernetes-validate 1.37.0 has them (v1.37.0-local-strict), without descriptions.
+ */
 const { definitions } = JSON.parse(text(`${root}test/support/kubernetes-schema.json`)) as {
   definitions: Record<
     string,

@@ -49,11 +49,16 @@ async function compare(
 }
 
 /**
- * Makes each table again whose declaration is not the stored one, from the documents and without a request; returns their names.
+ * Makes each table again whose declaration is not the stored one, from the documents and without a request; returns their names, and
+ * tells each before it begins, because a large one takes minutes.
  * The table gets its columns in a transaction that records itself first, followed by a checkpoint. Then the rows that differ are
  * replaced, in pieces that fit the memory; all others stay, with their `run_id`. After a kill the next writer does it again.
  */
-export async function remakeTables(session: Session, models: Models): Promise<string[]> {
+export async function remakeTables(
+  session: Session,
+  models: Models,
+  begins: (table: string) => void = () => undefined,
+): Promise<string[]> {
   const { changed, dropped } = await compare(session, models);
   if (changed.length + dropped.length === 0) return [];
   // A new table may have the name of a view; the next publication makes all of them again.
@@ -64,11 +69,12 @@ export async function remakeTables(session: Session, models: Models): Promise<st
       await tx.run(`DROP TABLE IF EXISTS main.${identifier(name)}`);
     });
   for (const model of changed) {
+    begins(model.table);
     await inOneStep(session, async (tx) => {
       await record(tx, model, unfinished);
       await tx.run([await alteredSql(tx, model.declared), ...commentsSql(model.declared)].join(';\n'));
     });
-    await refresh(session, model, false);
+    await refresh(session, model, true);
     await record(session, model, checksumOf(model));
   }
   return [...changed.map(({ table }) => table), ...dropped];

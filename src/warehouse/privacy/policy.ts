@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Problem } from '../../base/errors.js';
 import type { Settings } from '../../config/schema.js';
 import { classOf, type Kind, kinds, type PrivacyClass } from '../../contract/privacy.js';
+import { tables } from '../../contract/tables.js';
 import { sqlDir } from '../sql.js';
 
 /** What a file leaves out and masks, as the settings say it: `publish`, one of `publish.also`, or the lake. */
@@ -274,10 +275,12 @@ export function kindsOfColumns(): z.infer<typeof generatedShape> {
 
 /** The whole of both files. */
 export function classesFile(): Classes {
-  read ??= {
-    ...privacyShape.parse(parse(readFileSync(join(sqlDir, 'privacy.yaml'), 'utf8'))),
-    ...kindsOfColumns(),
-  };
+  if (read) return read;
+  const file = privacyShape.parse(parse(readFileSync(join(sqlDir, 'privacy.yaml'), 'utf8')));
+  const declared = tables.flatMap(({ name, mixed = {} }) =>
+    Object.entries(mixed).map(([column, kinds]) => [`${name}.${column}`, kinds] as const),
+  );
+  read = { ...file, mixed: { ...file.mixed, ...Object.fromEntries(declared) }, ...kindsOfColumns() };
   return read;
 }
 

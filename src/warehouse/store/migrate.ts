@@ -72,7 +72,7 @@ export function ofOtherVersion(missing: readonly string[]): StorageError {
 }
 
 /**
- * Brings the tables up to date; returns the names of the applied migrations. Each migration is one transaction, which
+ * Applies the migrations that are missing. Each migration is one transaction, which
  * records itself first and is followed by a checkpoint: kills between DDL and checkpoint have left databases that DuckDB
  * could not open again.
  *
@@ -84,10 +84,10 @@ export async function migrate(
   session: Session,
   migrations: readonly Migration[],
   models: Models,
-): Promise<string[]> {
+): Promise<void> {
   const pending = await pendingMigrations(session, migrations);
   const [first] = pending;
-  if (first === undefined) return [];
+  if (first === undefined) return;
   // A new table may have the name of a view; the next publication makes all of them again.
   const isNew = first.version === 1;
   if (!isNew) await dropViews(session);
@@ -99,7 +99,6 @@ export async function migrate(
     });
     await session.run('CHECKPOINT');
   }
-  return pending.map(({ name }) => name);
 }
 
 async function apply(tx: Statements, { version, name, checksum, sql }: Migration): Promise<void> {

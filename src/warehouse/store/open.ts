@@ -80,14 +80,9 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       : await openOrRestore(dataDir, options, log);
     try {
       await callGuard(options.guard, session);
-      const { migrated, remade } = reading
+      const remade = reading
         ? await refusePending(session, migrations, models)
-        : await prepare(session, dataDir, migrations, models);
-      if (remade.length > 0)
-        log.info(
-          { tables: remade },
-          'made tables again from the stored documents: this version declares them otherwise',
-        );
+        : await prepare(session, dataDir, migrations, models, log);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models);
       const { forgotten, missing } = reading
@@ -98,7 +93,6 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         ...options,
         models,
         restored,
-        migrated,
         remade,
         log,
         forgotten,
@@ -131,22 +125,22 @@ async function callGuard(guard: OpenOptions['guard'], session: Session): Promise
   }
 }
 
-/** What opening did to the tables. */
-type Prepared = Pick<Warehouse, 'migrated' | 'remade'>;
-
 async function prepare(
   session: Session,
   dataDir: string,
   migrations: readonly Migration[],
   models: Models,
-): Promise<Prepared> {
+  log: Log,
+): Promise<string[]> {
   writeHolder(dataDir);
   removeLeftovers(dataDir);
-  const migrated = await migrate(session, migrations, models);
+  await migrate(session, migrations, models);
   await createAppended(session);
-  const remade = await remakeTables(session, models);
+  const remade = await remakeTables(session, models, (table) =>
+    log.info({ table }, 'making a table again from the stored documents: this version declares it otherwise'),
+  );
   await markInterrupted(session);
-  return { migrated, remade };
+  return remade;
 }
 
 async function openExisting(options: OpenOptions): Promise<Session> {
@@ -167,9 +161,9 @@ async function refusePending(
   session: Session,
   migrations: readonly Migration[],
   models: Models,
-): Promise<Prepared> {
+): Promise<string[]> {
   const pending = (await pendingMigrations(session, migrations)).map(({ name }) => name);
   const missing = pending.length > 0 ? pending : await changedTables(session, models);
-  if (missing.length === 0) return { migrated: [], remade: [] };
+  if (missing.length === 0) return [];
   throw ofOtherVersion(missing);
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { column } from '../../../../src/contract/columns.js';
 import { integer, object, text } from '../../../../src/contract/fields.js';
 import type { TableEntry } from '../../../../src/contract/table-entry.js';
 import { tableEntries, tablesOf } from '../../../../src/contract/tables.js';
@@ -138,6 +139,30 @@ test('a table whose file in sql/models differs is made again', async () => {
   appendFileSync(join(sql, 'models/group_people.sql'), '-- another text\n');
   expect(await remade({ sql })).toEqual(['group_people']);
   expect(await remade({ sql })).toEqual([]);
+});
+
+test('a publication after that has tables that are derived from it', async () => {
+  const mergedInto = { id: 'm1', mergedAt: '2026-01-01T00:00:00Z', targetTopic: { id: 't2', title: 'Old' } };
+  const other = object({ other: column('title', text('topic_title')).describe('Title.') });
+  const renamed = modelsWith({ topics: { ...topics, fields: [other, ...topics.fields] } });
+  const targets = (options: Partial<OpenOptions>) =>
+    using(options, async (warehouse) => {
+      await warehouse.publish();
+      return warehouse.all('SELECT target_name FROM merges');
+    });
+  await using({}, (warehouse) =>
+    loadBatch(
+      warehouse,
+      batchOf(second, {
+        documents: [
+          doc('topic_merges', 't1', 3, { mergedInto }),
+          doc('topics', 't2', 3, { title: 'Title', other: 'Other title' }),
+        ],
+      }),
+    ),
+  );
+  expect(await targets({})).toEqual([{ target_name: 'Title' }]);
+  expect(await targets(renamed)).toEqual([{ target_name: 'Other title' }]);
 });
 
 test('what a killed process began is made again', async () => {
