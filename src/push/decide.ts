@@ -1,11 +1,12 @@
 import { UsageError } from '../base/errors.js';
-import { type Change, entityKey, isOpen, mayBecome, type Status, shareGroup } from './change.js';
+import { type Change, entityKey, isOpen, mayBecome, type Status } from './change.js';
 import { pick } from './compare.js';
-import { contestsAmong, decidedText, isContested } from './contested.js';
-import { unsentPatch } from './doubt.js';
+import { unsentPatch } from './deliver.js';
 import { type ChangeFilter, matches } from './facts.js';
+import { shareGroup } from './fields.js';
 import type { Queue } from './queue.js';
-import { named, type StoredOf } from './stored.js';
+import { contradicts, decidedText, isContested } from './queueing.js';
+import type { StoredOf } from './stored.js';
 
 export interface Selection {
   readonly ids: readonly string[];
@@ -29,13 +30,17 @@ export interface RetryOptions {
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
 export function cancel(queue: Queue, selection: Selection): Decision[] {
-  const chosen = select(queue, selection, 'cancelled');
-  const plans = chosen.map((change) => ({
-    change,
-    refusal: unseen(change, selection) ?? cancelRefusal(change),
-  }));
-  queue.move(granted(plans), 'cancelled');
-  return plans.map((plan) => decisionOf(queue, plan));
+  return select(queue, selection, 'cancelled').map((change) => {
+    const reason =
+      unseen(change, selection) ??
+      (change.status === 'sending'
+        ? 'its request may have been sent: run signalhouse push to settle it'
+        : mayBecome(change.status, 'cancelled')
+          ? null
+          : `it is already ${change.status}`);
+    if (reason === null) queue.move([change], 'cancelled');
+    return decisionOf(queue, change, reason);
+  });
 }
 
 /**
@@ -51,47 +56,33 @@ export function retry(
   storedOf: StoredOf = () => undefined,
 ): Decision[] {
   const chosen = select(queue, selection, 'queued');
-  const isChosen = new Set(chosen.map(({ id }) => id));
-  const all = queue.all();
-  const open = all.filter(isOpen);
-  const contests = contestsAmong(all);
-  const plans = chosen.map((change) => {
-    const rivals = isContested(change) ? contests(change) : [];
-    const rival = rivals.find(({ id }) => isChosen.has(id));
-    const refusal =
-      (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ||
-      (unseen(change, selection) ?? retryRefusal(change, open, storedOf));
-    if (refusal === null) open.push(change);
-    return { change, refusal, rivals };
-  });
-  queue.move(granted(plans), 'queued', (change) => ({
-    ...unsentPatch(),
-    // Nothing was read from the API in a conflict between people.
-    ...(overwrite &&
-      !isContested(change) && {
-        overwrite: true,
-        base: { ...change.base, ...pick(change.remoteBefore ?? {}, change.wanted) },
-      }),
-  }));
-  return plans.map((plan) => {
-    const decision = decisionOf(queue, plan);
-    if (!decision.done || plan.rivals.length === 0) return decision;
-    queue.update(plan.rivals, { errorCode: 'conflict', error: decidedText(plan.change) });
-    return { ...decision, over: plan.rivals.map(({ id }) => id) };
+  return chosen.map((change) => {
+    const ofEntity = queue.all().filter((one) => entityKey(one) === entityKey(change));
+    const rivals = isContested(change)
+      ? ofEntity.filter((one) => isContested(one) && contradicts(one, change))
+      : [];
+    const rival = chosen.find(({ id }) => rivals.some((one) => one.id === id));
+    const reason =
+      (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ??
+      unseen(change, selection) ??
+      retryRefusal(change, ofEntity, storedOf);
+    if (reason !== null) return decisionOf(queue, change, reason);
+    queue.move([change], 'queued', {
+      ...unsentPatch(),
+      // Nothing was read from the API in a conflict between people.
+      ...(overwrite &&
+        !isContested(change) && {
+          overwrite: true,
+          base: { ...change.base, ...pick(change.remoteBefore ?? {}, { ...change.base, ...change.wanted }) },
+        }),
+    });
+    queue.update(rivals, { errorCode: 'conflict', error: decidedText(change) });
+    const over = rivals.length > 0 && { over: rivals.map(({ id }) => id) };
+    return { ...decisionOf(queue, change, null), ...over };
   });
 }
 
-/** A selected change, and why it stays as it is; null when it does not. */
-interface Plan {
-  readonly change: Change;
-  readonly refusal: string | null;
-}
-
-function granted(plans: readonly Plan[]): Change[] {
-  return plans.flatMap(({ change, refusal }) => (refusal === null ? [change] : []));
-}
-
-function decisionOf(queue: Queue, { change, refusal: reason }: Plan): Decision {
+function decisionOf(queue: Queue, change: Change, reason: string | null): Decision {
   const { id, entityType, entityId } = change;
   const status = queue.get(id)?.status ?? change.status;
   return { id, entityType, entityId, status, done: reason === null, reason };
@@ -107,10 +98,7 @@ function select(queue: Queue, { ids, filter }: Selection, to: Status): Change[] 
   }
   if (ids.length > 0) return [...new Set(ids)].flatMap((id) => queue.get(id) ?? []);
   // A filter does not mean changes that are settled, or already have the status.
-  const isMeant = ({ status }: Change) =>
-    status === 'sending'
-      ? to !== 'queued' || filter.status?.includes('sending') === true
-      : mayBecome(status, to);
+  const isMeant = ({ status }: Change) => status !== 'sending' && mayBecome(status, to);
   return queue.all().filter((change) => matches(change, filter) && isMeant(change));
 }
 
@@ -120,22 +108,14 @@ function unseen({ id, revision }: Change, { seen }: Selection): string | null {
     : null;
 }
 
-function cancelRefusal({ status }: Change): string | null {
-  if (status === 'sending') return 'its request may have been sent: run signalhouse push to settle it';
-  return mayBecome(status, 'cancelled') ? null : `it is already ${status}`;
-}
-
-function retryRefusal(change: Change, open: readonly Change[], storedOf: StoredOf): string | null {
+function retryRefusal(change: Change, ofEntity: readonly Change[], storedOf: StoredOf): string | null {
   const { status, entityType } = change;
   if (isOpen(change)) return `it is ${status}: the next push sends it`;
   if (!mayBecome(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
   if (entityType === 'person')
     return 'a merge is confirmed with both people in view: run changes merge-people again';
-  const survivor = storedOf(change)?.survivor;
-  if (survivor)
-    return `the ${entityType} was merged into ${named(survivor.id, survivor.title)}: cancel the change, and change that instead`;
-  const other = open.find(
-    (one) => entityKey(one) === entityKey(change) && shareGroup(one.wanted, change.wanted),
-  );
+  const blocked = storedOf(change)?.blockedReason ?? null;
+  if (blocked !== null) return `the ${entityType} ${blocked}`;
+  const other = ofEntity.find((one) => isOpen(one) && shareGroup(one.wanted, change.wanted));
   return other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null;
 }

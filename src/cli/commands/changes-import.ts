@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import type { ImportFrom } from '../../app/changes.js';
+import type { ConfirmPlan, ImportFrom } from '../../app/changes.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
-import type { PreparedImport } from '../../push/import/import.js';
-import type { ImportReport } from '../../push/import/preview.js';
-import type { PreparedUndo, UndoReport } from '../../push/undo.js';
+import type { PlanReport } from '../../push/plan.js';
 import { type Context, command, text, toggle, wait } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUp } from '../setup.js';
-import { importHead, importText, undoOutcome, undoText } from '../text/queueing.js';
+import { headText, leftText, planText } from '../text/queueing.js';
 
 /** The commands that queue changes, after a preview: `changes import` and `changes undo`. */
 
@@ -54,8 +52,7 @@ export const importChanges = command({
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
-    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full);
-    return queueAfterPreview(context, yes, { whole, outcome: importHead }, async (confirm) =>
+    return queueAfterPreview(context, { yes, full }, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );
   },
@@ -98,37 +95,33 @@ export const undo = command({
   async run({ what, by, reason: requestedReason, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../app/changes.js');
     const options = { requestedBy: by ?? osPerson() ?? commandLine, requestedReason, dryRun, wait };
-    const whole = (shown: PreparedUndo | UndoReport) => undoText(shown, full);
-    return queueAfterPreview(context, yes, { whole, outcome: undoOutcome }, async (confirm) =>
+    return queueAfterPreview(context, { yes, full }, async (confirm) =>
       undoChanges(await setUp(context), what, options, confirm),
     );
   },
 });
 
 /**
- * Runs a command that queues changes: shows the preview, asks, and prints the report, of which only the `outcome` where the
+ * Runs a command that queues changes: shows the preview, asks, and prints the report, of which only the outcome where the
  * preview has shown the rest. With `--yes`, `work` gets no `confirm` and goes ahead.
  */
-async function queueAfterPreview<
-  Prepared extends { readonly newChanges: readonly unknown[] },
-  Report extends { readonly exitCode: number },
->(
+async function queueAfterPreview(
   context: Context,
-  yes: boolean,
-  { whole, outcome }: { whole(shown: Prepared | Report): string; outcome(report: Report): string },
-  work: (confirm?: (prepared: Prepared) => Promise<boolean>) => Promise<Report>,
+  { yes, full }: { readonly yes: boolean; readonly full: boolean },
+  work: (confirm?: ConfirmPlan) => Promise<PlanReport>,
 ): Promise<ExitCode> {
   let isShown = false;
-  const confirm = async (prepared: Prepared) => {
-    if (!context.json) print(whole(prepared));
+  const confirm: ConfirmPlan = async (plan) => {
+    if (!context.json) print(planText(plan, full));
     isShown = true;
-    const number = prepared.newChanges.length;
+    const number = plan.changes.length;
     const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
     return confirmed(context, `queue ${counted(number, 'change')}`, question, howToQueue);
   };
   const report = await work(yes ? undefined : confirm);
   const exitCode = report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
-  return answer(context, report, () => (isShown ? outcome(report) : whole(report)), exitCode);
+  const text = () => (isShown ? `${headText(report)}${leftText(report)}` : planText(report, full));
+  return answer(context, report, text, exitCode);
 }
 
 const howToQueue =

@@ -40,13 +40,12 @@ export const mergePeople = command({
       dryRun,
       wait,
     };
-    const ask: ConfirmMerge = async (pair, isNameEnough) => {
+    const ask: ConfirmMerge = async (pair) => {
       const given = `--confirm ${shellWord(`${source}:${into}`)}`;
       const hint = `Nothing was sent. Pass ${given} to confirm it once more, or --dry-run to look only.`;
       refuseUnlessAsked(context, `merge ${source} into ${into}`, '--confirm', hint);
-      const what = isNameEnough ? 'id or the name' : 'id';
       const who = printable(nameOf(pair.target));
-      return answerTo(`Type the ${what} of the person who stays (${who}) to merge them for good: `);
+      return answerTo(`Type the id of the person who stays (${who}) to merge them for good: `);
     };
     const app = await import('../../app/changes.js');
     const show = (pair: Pair) => {

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RejectedError } from '../../../src/base/errors.js';
-import {
-  isConfirmation,
-  type KnownPerson,
-  problemsOf,
-  type RemotePerson,
-  readMerge,
-} from '../../../src/push/merges.js';
+import { type KnownPerson, problemsOf } from '../../../src/push/merges.js';
+import { type RemotePerson, readMerge } from '../../../src/push/people.js';
 
 const kim: KnownPerson = {
   id: '1',
@@ -63,15 +58,6 @@ describe('what speaks against a merge', () => {
     if (problem === null) expect(problems).toEqual([]);
     else expect(problems).toEqual([expect.stringMatching(problem)]);
   });
-});
-
-it('the id or the name of the one who stays confirms it; a name that both have does not', () => {
-  const typed = (text: string, pair = pairOf()) => isConfirmation(text, pair);
-  expect(['2', ' 2 ', 'k. lee', 'K. Lee'].map((one) => typed(one))).toEqual([true, true, true, true]);
-  expect(['1', 'Kim Lee', '', 'y', 'yes', '22'].map((one) => typed(one))).toEqual(Array(6).fill(false));
-  const alike = pairOf({ name: 'K. LEE' });
-  expect([typed('K. Lee', alike), typed('2', alike)]).toEqual([false, true]);
-  expect(typed('', pairOf({ name: 'A' }, { name: null }))).toBe(false);
 });
 
 describe('what the API has of a merge', () => {

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { arrivalNow, type Clock, systemClock } from '../../../src/base/clock.js';
 import { ContractError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
-import type { Change, Values } from '../../../src/push/change.js';
-import { CircuitBreaker, type PushContext } from '../../../src/push/context.js';
-import { LatestTimes } from '../../../src/push/latest-times.js';
+import type { Change } from '../../../src/push/change.js';
+import { CircuitBreaker, LatestTimes, type PushContext } from '../../../src/push/context.js';
+import type { Values } from '../../../src/push/fields.js';
 import { Queue } from '../../../src/push/queue.js';
 import { readEntity } from '../../../src/push/remote.js';
 import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
@@ -102,27 +102,6 @@ it.each([
   queue.move(sent, 'applied');
   await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('topic');
   expect(queue.all().map((change) => change.status)).toEqual(['applied', status]);
-});
-
-it('what one person wants is not replaced by what another wants as well, which may be held back', async () => {
-  const queue = await queueAt(systemClock);
-  const topic = { id: 't', priority: 'default', lifecycleState: 'dismissed' };
-  const call = async (endpoint: string, { body }: { body?: object }) => {
-    if (endpoint !== 'topic') Object.assign(topic, body);
-    return { body: { ...topic }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
-  };
-  const base = { priority: 'default', lifecycle_state: 'open' };
-  const wish = (requestedBy: string, wanted: Values) => ({
-    ...newChange({ topic: 't', wanted, base }),
-    requestedBy,
-  });
-  queue.add([
-    wish('Kim', { priority: 'high' }),
-    wish('Lee', { priority: 'high', lifecycle_state: 'completed' }),
-    wish('Lee', { priority: 'high', lifecycle_state: 'in_progress' }),
-  ]);
-  await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('topic');
-  expect(queue.all().map(({ status }) => status)).toEqual(['applied', 'superseded', 'conflict']);
 });
 
 it.each([
