@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../base/clock.js';
+import { UsageError } from '../base/errors.js';
 import type { Change } from '../push/change.js';
 import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
@@ -12,19 +13,12 @@ import {
 } from '../push/facts.js';
 import { mergedInto } from '../push/fields.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
-import { fromRecords, fromSheet, fromSql, type ImportSource } from '../push/import/source.js';
-import {
-  type MergeReport,
-  type MergeRequest,
-  newMerge,
-  type Pair,
-  problemsOf,
-  readPair,
-} from '../push/merges.js';
-import { readBoth } from '../push/people.js';
+import { fromRecords, fromSheet, type ImportSource } from '../push/import/source.js';
+import { type MergeReport, type MergeRequest, newMerge, type Pair, readPair } from '../push/merges.js';
 import { type Plan, type PlanParts, type PlanReport, reportOf } from '../push/plan.js';
 import { type Preview, Previews } from '../push/previews.js';
 import { Queue, readQueue } from '../push/queue.js';
+import { queueChanges } from '../push/queueing.js';
 import { runPush } from '../push/run.js';
 import { storedEntitiesOf } from '../push/stored.js';
 import { prepareUndo, type UndoOptions, undoneBy } from '../push/undo.js';
@@ -54,8 +48,7 @@ import {
 export type ImportFrom =
   | (Parameters<typeof fromSheet>[0] & SheetOptions)
   /** Rows that have been read already. */
-  | { readonly source: ImportSource }
-  | { readonly sql: string };
+  | { readonly source: ImportSource };
 
 export interface QueueOptions extends WorkerOptions {
   /** False leaves publishing to somebody else: until then, the journal has what was queued. */
@@ -90,12 +83,7 @@ export async function importChanges(
   options: ImportOptions & PlanOptions,
   confirm?: ConfirmPlan,
 ): Promise<PlanReport> {
-  const source =
-    'sql' in from
-      ? await withFullSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
-      : 'source' in from
-        ? from.source
-        : await fromSheet(from, { sheet: from.sheet });
+  const source = 'source' in from ? from.source : await fromSheet(from, { sheet: from.sheet });
   const plan = await planned(setup, (parts) => prepareImport(parts, source, options));
   return afterPreview(setup, plan, options, confirm, source);
 }
@@ -272,8 +260,7 @@ export type ConfirmMerge = (pair: Pair) => Promise<string>;
 
 /**
  * `signalhouse changes merge-people`: reads the pair from the published file, shows it with `show`, and after `confirm` queues the
- * merge and sends it at once. Without `confirm` it was confirmed on the command line. One that was sent before without an answer
- * is settled first.
+ * merge and sends it at once. Without `confirm` it was confirmed on the command line. One that waits or is in doubt is sent instead.
  */
 export async function mergePeople(
   access: Access,
@@ -284,57 +271,40 @@ export async function mergePeople(
 ): Promise<MergeReport> {
   const pair = await withFullSnapshot(access, (snapshot) => readPair(snapshot, source, target));
   show(pair);
+  const nothing = { ...pair, id: null, error: null };
+  if (options.dryRun) return { ...nothing, outcome: 'dry_run', exitCode: 0 };
+  if (confirm && (await confirm(pair)).trim() !== target)
+    return { ...nothing, outcome: 'declined', exitCode: 3 };
   return withWorker(access, options, async (parts, display) => {
-    const { api, warehouse, config, clock, log } = parts;
+    const { warehouse, config, clock, log } = parts;
     const queue = await Queue.open(warehouse, config, clock, log);
-    const stop = options.stop ?? new AbortController().signal;
-    const report = (outcome: MergeReport['outcome'], more: Partial<MergeReport> = {}): MergeReport => {
-      const isDone = ['merged', 'already_merged', 'dry_run'].includes(outcome) && !more.problems?.length;
-      return { ...pair, outcome, id: null, problems: [], error: null, exitCode: isDone ? 0 : 3, ...more };
-    };
-    /** Sends one merge, or settles it: how it ended. */
-    const send = async ({ id }: Change): Promise<MergeReport> => {
-      await runPush({ ...parts, queue, only: (change) => change.id === id }, options, display);
-      const { status, error } = queue.get(id) as Change;
-      if (status === 'applied') return report('merged', { id });
-      if (status === 'unchanged') return report('already_merged', { id });
-      return report(status === 'failed' || status === 'conflict' ? 'failed' : 'waiting', { id, error });
-    };
-    const { own, others } = openMerges(queue, pair);
-    if (own && !options.dryRun) {
-      const sent = await send(own);
-      if (sent.outcome !== 'failed') return sent;
-    }
-    const remote = await readBoth({ api, stop }, source, target);
-    if (remote.source.state === 'merged' && remote.source.into === target) return report('already_merged');
-    const problems = [
-      ...others.map(
-        ({ id }) => `change ${id} merges one of them and is still open: run signalhouse push first`,
-      ),
-      ...problemsOf(pair, remote),
-    ];
-    if (options.dryRun) return report('dry_run', { problems });
-    if (problems.length > 0) return report('refused', { problems });
-    if (confirm) {
-      if ((await confirm(pair)).trim() !== target) return report('declined');
-      // The answer may have taken an hour.
-      const since = problemsOf(pair, await readBoth({ api, stop }, source, target));
-      if (since.length > 0) return report('refused', { problems: since });
-    }
-    const [merge] = queue.add([newMerge(pair, options, randomUUID())]) as [Change];
-    return send(merge);
+    const merge = newMerge(pair, options, randomUUID());
+    refuseBesideOpenMerge(queue, merge);
+    const { became } = queueChanges(queue, [merge]);
+    const id = became[0]?.changeId ?? '';
+    await runPush({ ...parts, queue, only: (change) => change.id === id }, options, display);
+    const { status, error } = queue.get(id) as Change;
+    const outcomes = { applied: 'merged', unchanged: 'already_merged', failed: 'failed', conflict: 'failed' };
+    const outcome = (outcomes as Partial<Record<string, MergeReport['outcome']>>)[status] ?? 'waiting';
+    const isDone = status === 'applied' || status === 'unchanged';
+    return { ...pair, id, outcome, error, exitCode: isDone ? 0 : 3 };
   });
 }
 
-/** The merges of these two people, or of one of them with somebody else, that wait or are in doubt. */
-function openMerges(queue: Queue, { source, target }: Pair) {
-  const ids = [source.id, target.id];
-  const open = queue
+/** Throws where one of the two is in another merge that waits or is in doubt. */
+function refuseBesideOpenMerge(
+  queue: Queue,
+  { entityId, wanted }: Pick<Change, 'entityId' | 'wanted'>,
+): void {
+  const ids = [entityId, wanted[mergedInto]];
+  const other = queue
     .withStatus('queued', 'sending')
-    .filter(
-      ({ entityType, entityId, wanted }) =>
-        entityType === 'person' && [entityId, wanted[mergedInto]].some((id) => ids.includes(String(id))),
+    .filter(({ entityType }) => entityType === 'person')
+    .find(
+      (one) =>
+        ids.some((id) => id === one.wanted[mergedInto] || id === one.entityId) && one.entityId !== entityId,
     );
-  const isOwn = ({ entityId, wanted }: Change) => entityId === source.id && wanted[mergedInto] === target.id;
-  return { own: open.find(isOwn), others: open.filter((change) => !isOwn(change)) };
+  if (!other) return;
+  const problem = `change ${other.id} merges one of them and is still open: run signalhouse push first`;
+  throw new UsageError('These people cannot be merged now.', [{ setting: '--into', problem }]);
 }

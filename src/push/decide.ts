@@ -10,7 +10,7 @@ import type { StoredOf } from './stored.js';
 
 export interface Selection {
   readonly ids: readonly string[];
-  readonly filter: Pick<ChangeFilter, 'status' | 'source'>;
+  readonly filter: ChangeFilter;
   /** The revision of each change that the person has seen; one that has changed since then stays as it is. */
   readonly seen?: ReadonlyMap<string, number>;
 }

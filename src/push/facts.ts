@@ -95,15 +95,10 @@ export async function withFacts<T extends Change>(
   });
 }
 
-/** Which changes to list; a property that is left out matches every change. */
+/** Which changes are meant; a property that is left out matches every change. */
 export interface ChangeFilter {
   readonly status?: readonly Status[] | undefined;
-  readonly topic?: string | undefined;
-  readonly company?: string | undefined;
   readonly source?: string | undefined;
-  readonly by?: string | undefined;
-  /** Queued at this time or later. */
-  readonly since?: Date | undefined;
 }
 
 export interface TitledChange extends Change, ChangeFacts {
@@ -126,16 +121,9 @@ export interface ChangeAttempt {
 }
 
 /** Whether a change meets every condition of a filter. */
-export function matches(change: Change, filter: ChangeFilter): boolean {
-  const { status, topic, company, source, by, since } = filter;
-  const isOf = (type: EntityType, id: string | undefined) =>
-    id === undefined || (change.entityType === type && change.entityId === id);
+export function matches(change: Change, { status, source }: ChangeFilter): boolean {
   return (
     (status === undefined || status.includes(change.status)) &&
-    isOf('topic', topic) &&
-    isOf('company', company) &&
-    (source === undefined || change.source === source) &&
-    (by === undefined || change.requestedBy === by) &&
-    (since === undefined || Date.parse(change.queuedAt) >= since.getTime())
+    (source === undefined || change.source === source)
   );
 }

@@ -2,13 +2,11 @@ import { UsageError } from '../base/errors.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { mergedInto } from './fields.js';
-import type { PersonValues, RemotePair, RemotePerson } from './people.js';
 import type { NewChange } from './queue.js';
-import { named } from './stored.js';
 
 /**
  * Merges of people, `POST /people/merge`: a change of the person who goes, in the same queue and sent in the same way. It has no
- * base and no undo, so both people are shown, and compared with what the API has, before it is confirmed.
+ * base and no undo, so both people are shown before it is confirmed.
  */
 
 const peopleSql = sqlFile('push/people_to_merge');
@@ -28,8 +26,6 @@ export interface KnownPerson {
   readonly conversations: number | null;
   readonly lastSeenAt: string | null;
   readonly syncedAt: string | null;
-  readonly isDeleted: boolean;
-  readonly mergedIntoId: string | null;
   readonly role: 'customer' | 'staff' | 'bot';
 }
 
@@ -49,11 +45,9 @@ export interface MergeRequest {
 }
 
 export interface MergeReport extends Pair {
-  readonly outcome: 'merged' | 'already_merged' | 'declined' | 'dry_run' | 'refused' | 'failed' | 'waiting';
+  readonly outcome: 'merged' | 'already_merged' | 'declined' | 'dry_run' | 'failed' | 'waiting';
   /** The change; null when nothing was queued. */
   readonly id: string | null;
-  /** Why the two must not be merged. */
-  readonly problems: readonly string[];
   readonly error: string | null;
   readonly exitCode: 0 | 3;
 }
@@ -69,8 +63,14 @@ export async function readPair(snapshot: Snapshot, source: string, target: strin
   const problems = rows
     .filter((row) => !row.is_known)
     .map(({ id }) => ({ setting: id === source ? 'source' : '--into', problem: `there is no person ${id}` }));
+  const [role, otherRole] = rows.map((row) => row.role);
+  if (problems.length === 0 && role !== otherRole)
+    problems.push({
+      setting: '--into',
+      problem: `is ${otherRole}, and ${source} is ${role}: their messages would count as those of one`,
+    });
   if (problems.length > 0)
-    throw new UsageError('Only people in the published file can be merged.', problems, {
+    throw new UsageError('These people cannot be merged.', problems, {
       hint: 'The ids are in people.id, and for people who are probably the same in probable_duplicates. Run signalhouse sync for people who are new.',
     });
   const [one, other] = rows.map(({ is_known: _, ...person }) => person) as [KnownPerson, KnownPerson];
@@ -94,49 +94,4 @@ export function newMerge({ source, target }: Pair, request: MergeRequest, import
     sourceRow: null,
     importId,
   };
-}
-
-/** Why the two must not be merged, a sentence each; none when they may be. */
-export function problemsOf({ source, target }: Pair, remote: RemotePair): string[] {
-  const problems = [...problemsOfOne(source, remote.source), ...problemsOfOne(target, remote.target)];
-  if (source.role !== target.role)
-    problems.push(
-      `${nameOf(source)} is ${roles[source.role]} and ${nameOf(target)} ${roles[target.role]}: their messages would count as those of one`,
-    );
-  return problems;
-}
-
-const roles = { customer: 'a customer', staff: 'one of our own staff', bot: 'a bot' } as const;
-
-function problemsOfOne(known: KnownPerson, now: RemotePerson): string[] {
-  const who = nameOf(known);
-  if (now.state === 'merged') return [`${who} was merged into ${now.into} already`];
-  if (now.state === 'gone') return [`${who} is gone: the API answers 404`];
-  if (known.isDeleted || known.mergedIntoId !== null)
-    return [
-      `${who} was deleted when the published file was made, and is there again: run signalhouse sync first`,
-    ];
-  return compared.flatMap(([field, label]) => {
-    const [was, is] = [known[field] ?? null, now.values[field]];
-    if (is === undefined || is === was) return [];
-    return [
-      `${who} has changed since the published file: ${label} was ${shown(was)} and is ${shown(is)}. Run signalhouse sync, and look at both again`,
-    ];
-  });
-}
-
-/** What identifies a person. Counts of messages move with every message, and say nothing about it. */
-const compared: readonly (readonly [keyof PersonValues, string])[] = [
-  ['name', 'the name'],
-  ['email', 'the e-mail address'],
-  ['companyId', 'the company'],
-  ['accounts', 'the number of accounts'],
-];
-
-function shown(value: string | number | null): string {
-  return value === null ? 'empty' : typeof value === 'number' ? String(value) : `"${value}"`;
-}
-
-function nameOf({ id, name }: Pick<KnownPerson, 'id' | 'name'>): string {
-  return named(id, name);
 }

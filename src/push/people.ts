@@ -11,29 +11,10 @@ import { mergedInto } from './fields.js';
 
 type PeopleApi = Pick<PushContext, 'api' | 'stop'>;
 
-/** What identifies a person, as far as an answer has it. */
-export interface PersonValues {
-  readonly name?: string | null;
-  readonly email?: string | null;
-  readonly companyId?: string | null;
-  readonly accounts?: number;
-}
-
-export type RemotePerson =
-  | { readonly state: 'there'; readonly values: PersonValues }
-  | { readonly state: 'merged'; readonly into: string }
-  | { readonly state: 'gone' };
-
-export interface RemotePair {
-  readonly source: RemotePerson;
-  readonly target: RemotePerson;
-}
-
-/** What the API has of both people of a pair. Throws what the client throws. */
-export async function readBoth(context: PeopleApi, sourceId: string, targetId: string): Promise<RemotePair> {
-  const target = await readPerson(context, targetId);
-  return { source: await readPerson(context, sourceId, targetId), target };
-}
+/** Where a person is in the API. */
+type RemotePerson =
+  | { readonly state: 'there' | 'gone' }
+  | { readonly state: 'merged'; readonly into: string };
 
 /** What the API has for a merge that is queued or was sent, as the comparison of every change reads it. */
 export async function readMerge(
@@ -41,7 +22,8 @@ export async function readMerge(
   { entityId, wanted }: Pick<Change, 'entityId' | 'wanted'>,
 ): Promise<Remote> {
   const targetId = String(wanted[mergedInto]);
-  const { source, target } = await readBoth(context, entityId, targetId);
+  const target = await readPerson(context, targetId);
+  const source = await readPerson(context, entityId, targetId);
   const values = (into: string | null): Remote => {
     return { values: { [mergedInto]: into }, unknownConnections: [] };
   };
@@ -76,7 +58,7 @@ async function readPerson(context: PeopleApi, id: string, survivorId?: string): 
     const where = { endpoint: 'person', method: 'GET', path: `/people/${id}` };
     throw new ContractError(`person: GET ${where.path} returned something that is not a person`, where);
   }
-  return answered === id ? { state: 'there', values: valuesOf(body) } : { state: 'merged', into: answered };
+  return answered === id ? { state: 'there' } : { state: 'merged', into: answered };
 }
 
 /** Null for a 404. */
@@ -107,20 +89,4 @@ async function readMerges(
 
 function objects(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-/** The values that an answer has; a field that it leaves out says nothing. */
-function valuesOf({
-  displayName,
-  primaryEmail,
-  company,
-  identityCount,
-}: Record<string, unknown>): PersonValues {
-  return {
-    ...(displayName !== undefined && { name: idText(displayName) ?? null }),
-    ...(primaryEmail !== undefined && { email: idText(primaryEmail) ?? null }),
-    ...(company === null && { companyId: null }),
-    ...(isObject(company) && company.id !== undefined && { companyId: idText(company.id) ?? null }),
-    ...(typeof identityCount === 'number' && { accounts: identityCount }),
-  };
 }

@@ -154,8 +154,9 @@ function isWanted(change: Change | undefined, name: string, values: Values): boo
 }
 
 /** Whether a change wanted the same and met a conflict, and nothing in the later wish shows that the person has seen the other value. */
-function isUnresolved({ wanted, base, baseFrom }: NewChange, change: Change): boolean {
-  if (change.status !== 'conflict' || isContested(change)) return false;
+function isUnresolved({ wanted, base, baseFrom, entityType }: NewChange, change: Change): boolean {
+  // A merge has no base: both people were in view.
+  if (change.status !== 'conflict' || isContested(change) || entityType === 'person') return false;
   const names = Object.keys(wanted);
   const isSeen = names.every((name) => name in base && isSame(base[name], change.remoteBefore?.[name]));
   return !(isSeen && baseFrom === 'file') && names.every((name) => isWanted(change, name, wanted));

@@ -84,7 +84,7 @@ it('a sheet goes round: written, edited, imported, listed, cancelled, and tried 
   const again = await imported('topics.xlsx');
   expect(again).toMatchObject({ outcome: 'nothing', preview: { rows: { imported_before: 3 } } });
 
-  const list = await listed('--by', 'kim', '--status', 'queued', '--since', '1h', '--limit', '2');
+  const list = await listed('--source', 'topics.xlsx', '--status', 'queued', '--limit', '2');
   expect(list).toMatchObject({
     total: 3,
     changes: [{ entityId: rows[2]?.cells[0] }, { title: rows[1]?.cells[1] }],

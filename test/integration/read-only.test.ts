@@ -42,12 +42,11 @@ function expectUntouched(): void {
   expect(readdirSync(pulling.dataDir).filter((name) => !names.includes(name))).toEqual([]);
 }
 
-describe.each(['sql', 'export', 'import'] as const)('%s', (command) => {
+describe.each(['sql', 'export'] as const)('%s', (command) => {
   const argsOf = (sql: string) =>
     ({
       sql: ['sql', sql],
       export: ['export', '--query', sql, '--out', join(testFolder(), 'out.csv')],
-      import: ['changes', 'import', '--sql', sql],
     })[command];
 
   test('runs nothing that writes or reads another file, and says what may run', async () => {

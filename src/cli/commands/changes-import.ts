@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ConfirmPlan, ImportFrom } from '../../app/changes.js';
-import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
 import type { PlanReport } from '../../push/plan.js';
@@ -23,7 +23,6 @@ export const importChanges = command({
     ['signalhouse changes import topics.xlsx', 'Show what would change, and ask'],
     ['signalhouse changes import list.csv --yes --by kim', 'Without a question'],
     ['signalhouse changes import list.csv --skip-invalid', 'Only the valid rows'],
-    ['signalhouse changes import --sql "FROM wanted"', 'The rows of your own view'],
     ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One of several sheets'],
     ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
@@ -36,7 +35,6 @@ export const importChanges = command({
     sheet: text
       .optional()
       .describe('The sheet of a workbook (default: Topics or Companies, else the first visible one)'),
-    sql: text.optional().describe('A SELECT instead of a file'),
     by: text
       .optional()
       .describe('Who requests the changes (default: the user at the terminal, else who saved the file)'),
@@ -47,8 +45,8 @@ export const importChanges = command({
     dryRun,
     wait,
   },
-  async run({ file, sheet, sql, by, reason: requestedReason, full, yes, dryRun, wait, ...rest }, context) {
-    const from = sourceOf(file, sheet, sql);
+  async run({ file = '', sheet, by, reason: requestedReason, full, yes, dryRun, wait, ...rest }, context) {
+    const from = sourceOf(file, sheet);
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
@@ -58,18 +56,12 @@ export const importChanges = command({
   },
 });
 
-function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
-  const problems: Problem[] = [];
-  const wrong = (setting: string, problem: string) => problems.push({ setting, problem });
-  if (file !== undefined && sql !== undefined) wrong('--sql', 'cannot be combined with a file');
-  if (sheet !== undefined && sql !== undefined) wrong('--sheet', 'cannot be combined with --sql');
-  if (file === undefined && sql === undefined)
-    wrong('file', 'is missing: name a file, - for stdin, or pass --sql');
+function sourceOf(file: string, sheet: string | undefined): ImportFrom {
   const isPiped = file === '' || file === '-';
-  if (isPiped && process.stdin.isTTY) wrong('file', 'is -, but nothing is piped in');
-  if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
-  if (sql !== undefined) return { sql };
-  return isPiped ? { stream: process.stdin, name: 'standard input', sheet } : { path: file as string, sheet };
+  if (!isPiped) return { path: file, sheet };
+  if (!process.stdin.isTTY) return { stream: process.stdin, name: 'standard input', sheet };
+  const problem = 'is missing: name a file, or pipe one in and pass -';
+  throw new UsageError('Cannot tell what to import.', [{ setting: 'file', problem }]);
 }
 
 export const undo = command({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { arrivalNow, type Clock, systemClock } from '../../../src/base/clock.js';
-import { ContractError } from '../../../src/base/errors.js';
+import { ContractError, RejectedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Change } from '../../../src/push/change.js';
 import { CircuitBreaker, LatestTimes, type PushContext } from '../../../src/push/context.js';
@@ -151,6 +151,63 @@ it('a connection is not set where another one has a value that cannot be sent ba
   expect(queue.all()[0]).toMatchObject({ status: 'failed', errorCode: 'unknown_connections' });
   expect(queue.all()[0]?.error).toContain('(github)');
   expect(asked).toEqual(['company']);
+});
+
+it('connections are set where an earlier answer has shown that the API keeps those that a request leaves out', async () => {
+  const queue = await queueAt(systemClock);
+  const slack = { 1: false, 2: true };
+  const bodies: unknown[] = [];
+  const connections = (id: '1' | '2') => ({ github: 'acme', ...(slack[id] && { slack: 'T1' }) });
+  const call = async (
+    endpoint: string,
+    { params, body }: { params?: { companyId: '1' | '2' }; body?: { companies: [{ companyId: '1' | '2' }] } },
+  ) => {
+    const id = params?.companyId ?? body?.companies[0].companyId ?? '1';
+    if (endpoint === 'update_companies') {
+      bodies.push(body);
+      // A colleague connects it meanwhile.
+      slack[id] = true;
+    }
+    const data = { id, connections: { ...connections(id), email: bodies.length > 0 ? 'c@b.example' : null } };
+    const answer = endpoint === 'company' ? data : { results: [{ companyId: id, success: true, data }] };
+    return { body: answer, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+  };
+  const wanted = { connections_email: 'c@b.example' };
+  const send = () => new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('company');
+  queue.add([newChange({ company: '1', wanted, base: {} })]);
+  await send();
+  bodies.length = 0;
+  queue.add([newChange({ company: '2', wanted, base: {} })]);
+  await send();
+  expect(queue.all().map(({ status }) => status)).toEqual(['applied', 'applied']);
+  expect(bodies).toEqual([
+    { companies: [{ companyId: '2', connections: { github: 'acme', email: 'c@b.example' } }] },
+  ]);
+});
+
+it('what is answered 409 again and again is in doubt, and applied where the next push sees it', async () => {
+  const queue = await queueAt(systemClock);
+  let priority = 'default';
+  const patched: string[] = [];
+  const call = async (endpoint: string, { idempotencyKey = '' }: { idempotencyKey?: string }) => {
+    if (endpoint === 'topic_history')
+      return { body: {}, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 9 };
+    if (endpoint === 'topic')
+      return { body: { id: 't', priority }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 9 };
+    patched.push(idempotencyKey);
+    const where = { endpoint, method: 'PATCH', path: '/topics/t' };
+    throw new RejectedError('in progress', where, 409, 'CONFLICT', undefined);
+  };
+  const context = contextOf(queue, { ...systemClock, sleep: async () => undefined }, call);
+  Object.assign(context.api, { retry: { attempts: 3, maxMs: 1, baseMs: 1 } });
+  queue.add([newChange({ topic: 't', wanted: { priority: 'high' }, base: { priority: 'default' } })]);
+  await new Sender(context, new AttemptLog()).sendQueued('topic');
+  expect(queue.all()).toMatchObject([{ status: 'sending', errorCode: 'http_409' }]);
+  expect(patched).toEqual(Array(4).fill(queue.all()[0]?.idempotencyKey));
+  // It was applied two seconds later.
+  priority = 'high';
+  await new Sender(context, new AttemptLog()).resume();
+  expect(queue.all()).toMatchObject([{ status: 'applied' }]);
 });
 
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {
