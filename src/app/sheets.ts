@@ -135,7 +135,7 @@ export function sheetsOf(
           why === null ? [] : [{ what: title ?? entityId, why }],
         ),
         ...rows.flatMap(({ outcome, row, changeId, text }) =>
-          outcome === 'conflict' && changeId !== null ? [{ what: `row ${row}`, why: text ?? '' }] : [],
+          outcome === 'conflict' && changeId !== null ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
         ),
       ],
       quiet: { unchanged, duplicate, imported_before },

@@ -174,12 +174,13 @@ function wrongRows(problems: readonly ImportProblem[]): LeftOut[] {
   const same = groupBy(problems, ({ column, value, problem }) => JSON.stringify([column, value, problem]));
   return [...same.values()].map((group): LeftOut => {
     const [{ column, value, problem, allowed }] = group;
-    const where = `${group.length === 1 ? 'row' : 'rows'} ${firstOf(
+    const numbers = firstOf(
       group.map(({ row }) => row),
       10,
-    )}`;
-    const cell = value === null ? '' : `"${value}" `;
+    );
+    const cell = value === null ? '' : ` "${value}"`;
     const choices = allowed ? ` (allowed: ${allowed.join(', ')})` : '';
-    return { what: column === null ? where : `${where}, ${column}`, why: `${cell}${problem}${choices}` };
+    const what = `${group.length === 1 ? 'Row' : 'Rows'} ${numbers}`;
+    return { what: column === null ? what : `${what}, ${column}${cell}`, why: `${problem}${choices}` };
   });
 }

@@ -103,7 +103,7 @@ export class Previews {
     const own = new Set([...report.queued, ...report.conflicts]);
     const others = report.rows.flatMap(({ row, outcome, text, changeId }) =>
       text !== null && outcome !== 'invalid' && !own.has(changeId ?? '')
-        ? [{ what: `row ${row}`, why: text }]
+        ? [{ what: `Row ${row}`, why: text }]
         : [],
     );
     const left = [...report.leftOut, ...others];

@@ -49,13 +49,19 @@ function contestedText(change: Wish, rivals: readonly (Wish & Partial<Pick<Chang
 }
 
 function wishText({ requestedBy, wanted }: Wish, names: readonly string[]): string {
-  const values = names.map((name) => `${name} ${valueText(wanted[name])}`);
-  return `${requestedBy ?? 'somebody without a name'} wants ${values.join(', ')}`;
+  return `${requestedBy ?? nobody} wants ${valuesText(wanted, names)}`;
+}
+
+const nobody = 'somebody without a name';
+
+function valuesText(wanted: Values, names: readonly string[]): string {
+  return names.map((name) => `${name} ${valueText(wanted[name])}`).join(', ');
 }
 
 /** What a change says after somebody decided for another one. */
 export function decidedText(chosen: Change): string {
-  return `Another change was preferred (${chosen.id}: ${wishText(chosen, Object.keys(chosen.wanted))}). Retry this change to set it after that, or cancel it`;
+  const { id, requestedBy, wanted } = chosen;
+  return `${requestedBy ?? nobody} was preferred (change ${id}: ${valuesText(wanted, Object.keys(wanted))}). Retry this change to set it after that, or cancel it`;
 }
 
 /** Where a change comes from. */

@@ -105,7 +105,7 @@ it('rows that are wrong are named all at once with exit 3; --skip-invalid queues
   );
   const refused = await pulling.run(['changes', 'import', 'bad.tsv']);
   expect(refused).toMatchObject({ code: 3, stderr: '' });
-  for (const text of ['row 3, Topic ID "nope"', 'row 4, lifecycle-state "unknown"', 'allowed: open'])
+  for (const text of ['Row 3, Topic ID "nope"', 'Row 4, lifecycle-state "unknown"', 'allowed: open'])
     expect(flat(refused.stdout)).toContain(text);
   const args = ['changes', 'import', 'bad.tsv', '--skip-invalid', '--yes'];
   const report = await pulling.json<PlanReport>(args, 3);

@@ -81,7 +81,7 @@ function conflictsText(shown: Shown): string {
   const { rows, changes, kind } = shown;
   const contested = 'conflicts' in shown ? shown.conflicts : [];
   const ofRows = rows.flatMap(({ row, outcome, text, changeId }) =>
-    outcome === 'conflict' ? [{ what: `row ${row}`, why: text, changeId }] : [],
+    outcome === 'conflict' ? [{ what: `Row ${row}`, why: text, changeId }] : [],
   );
   const ofUndo = changes.flatMap(({ conflict: why, title, entityId }) =>
     why !== null && kind === 'undo' ? [{ what: title ?? entityId, why, changeId: null }] : [],

@@ -140,7 +140,7 @@ describe('the decision', () => {
     expect(states()).toEqual(['Anna low queued', 'Ben high conflict']);
     expect(only('Anna')).toMatchObject({ overwrite: false, base: { priority: 'default' }, error: null });
     expect(only('Ben')).toMatchObject({ errorCode: 'conflict' });
-    expect(only('Ben').error).toMatch(/^Another change was preferred \(\S+: Anna wants priority low\)/);
+    expect(only('Ben').error).toMatch(/^Anna was preferred \(change \S+: priority low\)/);
     expect(retry(importing.queue, decide(only('Ben')), {})).toMatchObject([
       { done: false, reason: expect.stringContaining('is open and sets the same field') },
     ]);

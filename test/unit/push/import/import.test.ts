@@ -223,9 +223,9 @@ it('what cannot be seen in a value is shown, and a value that cannot be set is t
   const list = 'topic_id,priority\nt1,done\nt2,hoch\nt3,hoch\nt4,P1\n';
   const { leftOut } = await importing.prepare(list);
   expect(leftOut.map(({ what, why }) => `${what}: ${why.replace(/ \(allowed.*/, '')}`)).toEqual([
-    'row 2, priority: "done" is not a priority',
-    'rows 3, 4, priority: "hoch" is not a priority; did you mean high?',
-    'row 5, priority: "P1" is not a priority; did you mean high?',
+    'Row 2, priority "done": is not a priority',
+    'Rows 3, 4, priority "hoch": is not a priority; did you mean high?',
+    'Row 5, priority "P1": is not a priority; did you mean high?',
   ]);
   const states = await importing.prepare('topic_id,lifecycle_state\nt1,closed\n');
   expect(states.problems[0]?.problem).toBe('is not a lifecycle_state; did you mean completed?');
