@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
 import { type Change, entityKey, isOpen, mayBecome, type Status } from './change.js';
 import { pick } from './compare.js';
 import { unsentPatch } from './deliver.js';
@@ -30,17 +31,14 @@ export interface RetryOptions {
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
 export function cancel(queue: Queue, selection: Selection): Decision[] {
-  return select(queue, selection, 'cancelled').map((change) => {
-    const reason =
-      unseen(change, selection) ??
-      (change.status === 'sending'
-        ? 'its request may have been sent: run signalhouse push to settle it'
-        : mayBecome(change.status, 'cancelled')
-          ? null
-          : `it is already ${change.status}`);
-    if (reason === null) queue.move([change], 'cancelled');
-    return decisionOf(queue, change, reason);
+  const plans = select(queue, selection, 'cancelled').map((change): Plan => {
+    const { status } = change;
+    const done = mayBecome(status, 'cancelled') ? null : `it is already ${status}`;
+    const sent = 'its request may have been sent: run signalhouse push to settle it';
+    return { change, reason: unseen(change, selection) ?? (status === 'sending' ? sent : done), over: [] };
   });
+  queue.move(granted(plans), 'cancelled');
+  return plans.map((plan) => decisionOf(queue, plan));
 }
 
 /**
@@ -56,36 +54,55 @@ export function retry(
   storedOf: StoredOf = () => undefined,
 ): Decision[] {
   const chosen = select(queue, selection, 'queued');
-  return chosen.map((change) => {
-    const ofEntity = queue.all().filter((one) => entityKey(one) === entityKey(change));
-    const rivals = isContested(change)
-      ? ofEntity.filter((one) => isContested(one) && contradicts(one, change))
-      : [];
-    const rival = chosen.find(({ id }) => rivals.some((one) => one.id === id));
+  const isChosen = new Set(chosen.map(({ id }) => id));
+  const sameEntity = groupBy(queue.all(), entityKey);
+  const open = new Set(queue.withStatus('queued', 'sending').map(({ id }) => id));
+  const plans = chosen.map((change): Plan => {
+    const ofEntity = sameEntity.get(entityKey(change)) ?? [];
+    const over = ofEntity.filter(
+      (one) => isContested(change) && isContested(one) && contradicts(one, change),
+    );
+    const rival = over.find(({ id }) => isChosen.has(id));
+    const other = ofEntity.find(({ id, wanted }) => open.has(id) && shareGroup(wanted, change.wanted));
     const reason =
       (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ??
       unseen(change, selection) ??
-      retryRefusal(change, ofEntity, storedOf);
-    if (reason !== null) return decisionOf(queue, change, reason);
-    queue.move([change], 'queued', {
-      ...unsentPatch(),
-      // Nothing was read from the API in a conflict between people.
-      ...(overwrite &&
-        !isContested(change) && {
-          overwrite: true,
-          base: { ...change.base, ...pick(change.remoteBefore ?? {}, { ...change.base, ...change.wanted }) },
-        }),
-    });
-    queue.update(rivals, { errorCode: 'conflict', error: decidedText(change) });
-    const over = rivals.length > 0 && { over: rivals.map(({ id }) => id) };
-    return { ...decisionOf(queue, change, null), ...over };
+      retryRefusal(change, storedOf) ??
+      (other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null);
+    if (reason === null) open.add(change.id);
+    return { change, reason, over };
   });
+  queue.move(granted(plans), 'queued', (change) => ({
+    ...unsentPatch(),
+    // Nothing was read from the API in a conflict between people.
+    ...(overwrite &&
+      !isContested(change) && {
+        overwrite: true,
+        base: { ...change.base, ...pick(change.remoteBefore ?? {}, { ...change.base, ...change.wanted }) },
+      }),
+  }));
+  for (const { change, reason, over } of plans)
+    if (reason === null && over.length > 0)
+      queue.update(over, { errorCode: 'conflict', error: decidedText(change) });
+  return plans.map((plan) => decisionOf(queue, plan));
 }
 
-function decisionOf(queue: Queue, change: Change, reason: string | null): Decision {
+/** A selected change, why it stays as it is (null when it does not), and the changes that contradict it. */
+interface Plan {
+  readonly change: Change;
+  readonly reason: string | null;
+  readonly over: readonly Change[];
+}
+
+function granted(plans: readonly Plan[]): Change[] {
+  return plans.flatMap(({ change, reason }) => (reason === null ? [change] : []));
+}
+
+function decisionOf(queue: Queue, { change, reason, over }: Plan): Decision {
   const { id, entityType, entityId } = change;
   const status = queue.get(id)?.status ?? change.status;
-  return { id, entityType, entityId, status, done: reason === null, reason };
+  const decision = { id, entityType, entityId, status, done: reason === null, reason };
+  return reason === null && over.length > 0 ? { ...decision, over: over.map((one) => one.id) } : decision;
 }
 
 function select(queue: Queue, { ids, filter }: Selection, to: Status): Change[] {
@@ -108,14 +125,12 @@ function unseen({ id, revision }: Change, { seen }: Selection): string | null {
     : null;
 }
 
-function retryRefusal(change: Change, ofEntity: readonly Change[], storedOf: StoredOf): string | null {
+function retryRefusal(change: Change, storedOf: StoredOf): string | null {
   const { status, entityType } = change;
   if (isOpen(change)) return `it is ${status}: the next push sends it`;
   if (!mayBecome(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
   if (entityType === 'person')
     return 'a merge is confirmed with both people in view: run changes merge-people again';
   const blocked = storedOf(change)?.blockedReason ?? null;
-  if (blocked !== null) return `the ${entityType} ${blocked}`;
-  const other = ofEntity.find((one) => isOpen(one) && shareGroup(one.wanted, change.wanted));
-  return other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null;
+  return blocked === null ? null : `the ${entityType} ${blocked}`;
 }

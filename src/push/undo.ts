@@ -6,7 +6,15 @@ import { groupBy } from '../base/group-by.js';
 import { type Change, entityKey, isOpen } from './change.js';
 import { isSame } from './compare.js';
 import { replacedValues } from './facts.js';
-import { archivedReason, type Field, groupOf, kinds, shareGroup, type Value, type Values } from './fields.js';
+import {
+  archivedReason,
+  type Field,
+  inGroupsOf,
+  kinds,
+  shareGroup,
+  type Value,
+  type Values,
+} from './fields.js';
 import { type LeftOut, type Plan, type PlannedChange, type PlanParts, planOf } from './plan.js';
 import type { NewChange } from './queue.js';
 import { compareWithQueue } from './queueing.js';
@@ -223,53 +231,32 @@ function reverseOf(
   }
   const before = (name: string): Value | undefined => {
     const first = changes.find(({ wanted }) => shareGroup(wanted, { [name]: null }));
-    return first && previous(first, name);
+    const value = first && previous(first, name);
+    if (value !== undefined || name !== 'archived' || after.archived === false) return value;
+    // One that the API never showed as archived was not, when it was archived. Only an archived topic can get another reason.
+    return after.archived !== true;
   };
-  const archiving = reverseOfArchiving(after, before);
-  const wanted: Record<string, Value> = { ...archiving.wanted };
-  const base: Record<string, Value> = { ...archiving.base };
-  const kept = [...archiving.kept];
+  const wanted: Record<string, Value> = {};
+  const kept: string[] = [];
   for (const field of kinds[entityType].fields) {
     const { name } = field;
     const [now, then] = [after[name], before(name)];
-    if (now === undefined || groupOf(name) === 'archived' || isSame(now, then)) continue;
+    // The API takes a reason only with an archiving, and drops it when the topic leaves the archive.
+    const isMoot = name === archivedReason && before('archived') !== true;
+    if (now === undefined || isMoot || isSame(now, then)) continue;
     const reason = unsettableReason(then, field);
-    if (reason !== null) kept.push(`${name} ${reason}`);
-    else {
-      wanted[name] = then as Value;
-      base[name] = now;
-    }
+    if (reason === null) wanted[name] = then as Value;
+    else kept.push(`${name} ${reason}`);
   }
-  return { wanted, base, kept };
+  return { wanted, base: inGroupsOf(after, Object.keys(wanted)), kept };
 }
-
-const cannotClear = 'stays: it had no value before, and the API has no documented way to clear it';
 
 /** Why a client cannot set the value that was there before. */
 function unsettableReason(value: Value | undefined, { allowed }: Field): string | null {
   if (value === undefined) return 'stays: what it was before is not known';
-  if (value === null || value === '') return cannotClear;
+  if (value === null || value === '')
+    return 'stays: it had no value before, and the API has no documented way to clear it';
   return allowed && !allowed.includes(String(value))
     ? `stays: it was ${value} before, which can only be set by the service`
     : null;
-}
-
-/** `archived` and its reason are one decision: the API takes a reason only with an archiving, and drops it after it. */
-function reverseOfArchiving(after: Values, before: (name: string) => Value | undefined): Reverse {
-  const nothing: Reverse = { wanted: {}, base: {}, kept: [] };
-  const { archived, [archivedReason]: reason } = after;
-  if (archived === undefined && reason === undefined) return nothing;
-  const isArchived = archived ?? true;
-  // Only an archived topic can get another reason. One that the API never showed as archived was not, when it was archived.
-  const assumed = archived === undefined ? true : archived === true ? false : undefined;
-  const wasArchived = before('archived') ?? assumed;
-  const base = { archived: isArchived, ...(reason !== undefined && { [archivedReason]: reason }) };
-  if (wasArchived === undefined)
-    return { ...nothing, kept: ['archived stays: whether the topic was archived before is not known'] };
-  if (wasArchived === false) return isArchived ? { ...nothing, wanted: { archived: false }, base } : nothing;
-  const old = before(archivedReason);
-  const hadReason = old !== undefined && old !== null && old !== '';
-  if (isArchived && (reason === undefined || isSame(reason, old))) return nothing;
-  if (isArchived && !hadReason) return { ...nothing, kept: [`${archivedReason} ${cannotClear}`] };
-  return { wanted: { archived: true, ...(hadReason && { [archivedReason]: old }) }, base, kept: [] };
 }
