@@ -2,8 +2,9 @@ import { minutesFor } from '../api/budget.js';
 import { countBy, groupBy } from '../base/group-by.js';
 import { firstOf } from '../base/units.js';
 import type { Settings } from '../config/schema.js';
+import { type Change, entityKey } from './change.js';
 import type { NewChange, Origin, Queue } from './queue.js';
-import { type Queued, queueChanges } from './queueing.js';
+import { compareWithQueue, queueChanges } from './queueing.js';
 import type { Store } from './stored.js';
 
 /**
@@ -51,13 +52,16 @@ export interface ImportRow {
   readonly text: string | null;
 }
 
-export interface PlannedChange extends NewChange {
-  /** What it contradicts, in words; null when it will be sent. */
-  readonly conflict: string | null;
+export interface Wish extends NewChange {
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
   /** The rows that ask for it; none for an undo. */
   readonly rows: readonly number[];
+}
+
+export interface PlannedChange extends Wish {
+  /** What it contradicts, in words; null when it will be sent. */
+  readonly conflict: string | null;
 }
 
 /** Something that changes nothing, and why. */
@@ -109,17 +113,65 @@ export interface PlanParts {
   readonly settings: Pick<Settings, 'rateLimit'>;
 }
 
-/** A plan with its totals; its problems are left out. */
-export function planOf(given: Omit<Plan, 'preview'>, settings: PlanParts['settings']): Plan {
-  const plan = { ...given, leftOut: [...wrongRows(given.problems), ...given.leftOut] };
-  const sent = plan.changes.filter(({ conflict }) => conflict === null);
+/** What somebody wants, before it is compared with what is in the queue. */
+export interface Wishes extends Omit<Plan, 'changes' | 'preview'> {
+  readonly wishes: readonly Wish[];
+}
+
+/** Compares what somebody wants with the queue (`all`), and says what confirming it would do and cost. Queues nothing. */
+export function planOf(
+  { wishes, ...given }: Wishes,
+  all: readonly Change[],
+  settings: PlanParts['settings'],
+): Plan {
+  const ofEntity = groupBy(all, entityKey);
+  const compared = wishes.map((wish) => compareWithQueue(wish, ofEntity.get(entityKey(wish)) ?? []));
+  const became = compared.map((one): Became => {
+    if (one.kind !== 'queue') return { outcome: one.kind, changeId: one.change.id, text: one.text };
+    if (one.conflict !== null) return { outcome: 'conflict', changeId: null, text: one.conflict };
+    return given.isRefused ? held : { outcome: 'queued', changeId: null, text: null };
+  });
+  const rows = withOutcomes(given.rows, wishes, became);
+  const changes = wishes.flatMap((wish, at): PlannedChange[] => {
+    const comparison = compared[at];
+    const isPlanned = comparison?.kind === 'queue' && !given.isRefused;
+    return isPlanned ? [{ ...wish, conflict: comparison.conflict }] : [];
+  });
+  const isQueued = (at: number) => compared[at]?.kind === 'queue';
+  const leftOut = [...wrongRows(given.problems), ...given.leftOut, ...notUndone(wishes, became, isQueued)];
+  const sent = changes.filter(({ conflict }) => conflict === null);
   const fromWarehouse = sent.filter(({ baseFrom }) => baseFrom === 'warehouse');
   const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
   // A write for each, and a read before it.
   const requests = 2 * sent.length;
   const base = { file: sent.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest };
   const minutes = minutesFor(requests, settings);
-  return { ...plan, preview: { rows: countsOf(plan.rows), changes: sent.length, requests, minutes, base } };
+  const preview = { rows: countsOf(rows), changes: sent.length, requests, minutes, base };
+  return { ...given, changes, rows, leftOut, preview };
+}
+
+type Became = Omit<ImportRow, 'row'>;
+
+const held: Became = { outcome: 'not_queued', changeId: null, text: 'Other rows of the file are wrong.' };
+
+function withOutcomes(
+  rows: readonly ImportRow[],
+  wishes: readonly Wish[],
+  became: readonly Became[],
+): ImportRow[] {
+  const ofRow = new Map(wishes.flatMap((wish, at) => wish.rows.map((row) => [row, became[at]] as const)));
+  return rows.map((row) => ({ ...row, ...ofRow.get(row.row) }));
+}
+
+/** What has no row that could say what became of it. */
+function notUndone(
+  wishes: readonly Wish[],
+  became: readonly Became[],
+  isQueued: (at: number) => boolean,
+): LeftOut[] {
+  return wishes.flatMap(({ title, entityId, rows }, at) =>
+    rows.length > 0 || isQueued(at) ? [] : [{ what: title ?? entityId, why: became[at]?.text ?? '' }],
+  );
 }
 
 function countsOf(rows: readonly ImportRow[]): Plan['preview']['rows'] {
@@ -129,24 +181,17 @@ function countsOf(rows: readonly ImportRow[]): Plan['preview']['rows'] {
 
 /** Queues exactly what a plan shows, as `queueChanges` does. */
 export function confirmPlan(queue: Queue, plan: Plan): PlanReport {
+  const { changes } = plan;
   const { became, conflicts } = queueChanges(
     queue,
-    plan.changes.map(({ title: _, rows: __, ...change }) => change),
+    changes.map(({ title: _, rows: __, ...change }) => change),
   );
-  const ofRow = new Map<number, Queued>();
-  for (const [at, one] of became.entries())
-    for (const row of plan.changes[at]?.rows ?? []) ofRow.set(row, one);
-  const rows = plan.rows.map((row) => ({ ...row, ...ofRow.get(row.row) }));
-  const queued = became.flatMap(({ outcome, changeId }) => (outcome === 'queued' ? [changeId] : []));
-  const left = became.flatMap(({ outcome, text }, at): LeftOut[] => {
-    const { title, entityId } = plan.changes[at] ?? {};
-    return outcome === 'queued' || plan.kind === 'import'
-      ? []
-      : [{ what: title ?? entityId ?? '', why: text ?? '' }];
-  });
+  const isQueued = (at: number) => became[at]?.outcome === 'queued';
+  const queued = became.flatMap(({ changeId }, at) => (isQueued(at) ? [changeId] : []));
+  const rows = withOutcomes(plan.rows, changes, became);
+  const leftOut = [...plan.leftOut, ...notUndone(changes, became, isQueued)];
   const outcome = queued.length > 0 ? 'queued' : 'nothing';
-  const changed = { ...plan, rows, leftOut: [...plan.leftOut, ...left] };
-  return { ...reportOf(changed, outcome), queued, conflicts };
+  return { ...reportOf({ ...plan, rows, leftOut }, outcome), queued, conflicts };
 }
 
 /** The report of a plan of which nothing is queued: there is nothing to queue, a dry run, or the user answered no. */

@@ -15,9 +15,7 @@ import {
   type Value,
   type Values,
 } from './fields.js';
-import { type LeftOut, type Plan, type PlannedChange, type PlanParts, planOf } from './plan.js';
-import type { NewChange } from './queue.js';
-import { compareWithQueue } from './queueing.js';
+import { type LeftOut, type Plan, type PlanParts, planOf, type Wish } from './plan.js';
 import { storedEntitiesOf } from './stored.js';
 
 /**
@@ -62,8 +60,7 @@ export async function prepareUndo(
     const unseen = replacedOf(change).find(({ field }) => field === name);
     return unseen ? unseen.value : previousIn(change, name);
   };
-  const sameEntity = groupBy(all, entityKey);
-  const changes = [...groupBy(possible, entityKey).values()].flatMap((undone): PlannedChange[] => {
+  const wishes = [...groupBy(possible, entityKey).values()].flatMap((undone): Wish[] => {
     const applied = [...undone].sort(byApplication);
     const [first] = applied as [Change, ...Change[]];
     const last = applied.at(-1) as Change;
@@ -74,28 +71,26 @@ export async function prepareUndo(
       if (kept.length === 0) notes.push(`${what}: it changed nothing in the API.`);
       return [];
     }
-    const change: NewChange = {
-      entityType: first.entityType,
-      entityId: first.entityId,
-      wanted,
-      base,
-      baseFrom: 'warehouse',
-      baseAt: last.settledAt,
-      source: `undo of ${first.source.replace(/^undo of /, '')}`,
-      sourceHash: null,
-      sourceRow: last.sourceRow,
-      importId,
-      requestedBy,
-      requestedReason: requestedReason ?? null,
-      undoes: applied.map(({ id }) => id),
-    };
-    const comparison = compareWithQueue(change, sameEntity.get(entityKey(first)) ?? []);
-    if (comparison.kind !== 'queue') {
-      leftOut.push({ what, why: comparison.text });
-      return [];
-    }
-    const { conflict } = comparison;
-    return [{ ...change, conflict, title: storedOf(first)?.title ?? null, rows: [] }];
+    const { entityType, entityId } = first;
+    return [
+      {
+        entityType,
+        entityId,
+        wanted,
+        base,
+        baseFrom: 'warehouse',
+        baseAt: last.settledAt,
+        source: `undo of ${first.source.replace(/^undo of /, '')}`,
+        sourceHash: null,
+        sourceRow: last.sourceRow,
+        importId,
+        requestedBy,
+        requestedReason: requestedReason ?? null,
+        undoes: applied.map(({ id }) => id),
+        title: storedOf(first)?.title ?? null,
+        rows: [],
+      },
+    ];
   });
   const plan = {
     kind: 'undo',
@@ -105,13 +100,13 @@ export async function prepareUndo(
     sourceHash: null,
     requestedBy,
     requestedReason: requestedReason ?? null,
-    changes,
+    wishes,
     rows: [],
     problems: [],
     leftOut,
     notes,
   } as const;
-  return planOf(plan, settings);
+  return planOf(plan, all, settings);
 }
 
 function select(all: readonly Change[], names: readonly string[]): Change[] {

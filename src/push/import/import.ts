@@ -8,13 +8,13 @@ import {
   type ImportProblem,
   type ImportRow,
   type Plan,
-  type PlannedChange,
   type PlanParts,
   planOf,
   type RowOutcome,
+  type Wish,
 } from '../plan.js';
 import type { NewChange, Origin } from '../queue.js';
-import { compareWithQueue, importedBefore } from '../queueing.js';
+import { importedBefore } from '../queueing.js';
 import type { StoredEntity } from '../stored.js';
 import { type Header, parseHeader } from './header.js';
 import { type Edits, readEdits } from './match.js';
@@ -37,7 +37,7 @@ interface EntityOutcome {
   readonly rows: readonly number[];
   readonly row?: Omit<ImportRow, 'row'>;
   readonly problems?: readonly ImportProblem[];
-  readonly change?: PlannedChange;
+  readonly wish?: Wish;
 }
 
 /**
@@ -66,13 +66,12 @@ export async function prepareImport(
     outcomeOf(entity, edits, changes.get(entity.id) ?? [], { ...origin, entityType }),
   );
   const found = [...edits.problems, ...outcomes.flatMap((one) => one.problems ?? [])];
-  const isRefused = found.length > 0 && options.skipInvalid !== true;
-  const rows = rowsOf(source, outcomes, found, isRefused);
+  const rows = rowsOf(source, outcomes, found);
   const plan = {
     ...origin,
     kind: 'import',
-    isRefused,
-    changes: isRefused ? [] : outcomes.flatMap(({ change }) => change ?? []),
+    isRefused: found.length > 0 && options.skipInvalid !== true,
+    wishes: outcomes.flatMap(({ wish }) => wish ?? []),
     rows,
     problems: inOrder(found, header),
     leftOut: [],
@@ -82,7 +81,7 @@ export async function prepareImport(
       ...edits.notes,
     ],
   } as const;
-  return planOf(plan, settings);
+  return planOf(plan, ofType, settings);
 }
 
 function outcomeOf(
@@ -106,12 +105,9 @@ function outcomeOf(
   if ('problem' in request) return { rows, problems: [request.problem] };
   if (Object.keys(request.wanted).length === 0) return as('unchanged');
   const requestedReason = entity.reason ?? origin.requestedReason;
-  const change: NewChange = { ...origin, entityId, sourceRow: rows[0] ?? null, ...request, requestedReason };
-  const comparison = compareWithQueue(change, changes);
-  if (comparison.kind !== 'queue') return as(comparison.kind, comparison.text, comparison.change);
-  const { conflict } = comparison;
-  const outcome = as(conflict === null ? 'queued' : 'conflict', conflict);
-  return { ...outcome, change: { ...change, conflict, title: stored?.title ?? null, rows } };
+  const title = stored?.title ?? null;
+  const wish = { ...origin, entityId, sourceRow: rows[0] ?? null, ...request, requestedReason, title, rows };
+  return { ...as('queued'), wish };
 }
 
 /** What the rows about one topic or company ask for: what is not up to date in the warehouse, or would not be after a push. */
@@ -172,14 +168,9 @@ function rowsOf(
   { grid }: ImportSource,
   outcomes: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
-  isRefused: boolean,
 ): ImportRow[] {
   const found = new Map<number, Omit<ImportRow, 'row'>>();
-  const held = { outcome: 'not_queued', changeId: null, text: 'Other rows of the file are wrong.' } as const;
-  for (const { rows, row: own, change } of outcomes) {
-    const result = change && isRefused ? held : own;
-    for (const row of rows) if (result) found.set(row, result);
-  }
+  for (const { rows, row: own } of outcomes) for (const row of rows) if (own) found.set(row, own);
   for (const { row, column, value, problem } of problems) {
     const before = found.get(row);
     const sentence = `${column ?? 'row'}${value === null ? '' : ` "${value}"`} ${problem}`;
