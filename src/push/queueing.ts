@@ -201,46 +201,44 @@ export function queueChanges(
   const all = groupBy(queue.all(), entityKey);
   const compared = wishes.map((wish) => {
     const changes = all.get(entityKey(wish)) ?? [];
-    const done = changes.find(({ importId }) => importId === wish.importId);
+    const done = changes.find(({ importId }) => importId === wish.importId) ?? null;
     return { wish, changes, done, comparison: compareWithQueue(wish, changes) };
   });
-  const isNew = compared.map(({ done, comparison }) => !done && comparison.kind === 'queue');
-  const chosen = compared.filter((_, at) => isNew[at]);
-  const contestedIds: string[] = [];
-  const added = queue.add(
-    chosen.map(({ wish, comparison }) => {
-      return { ...wish, conflict: comparison.kind === 'queue' ? comparison.conflict : null };
-    }),
-    (news) =>
-      chosen.flatMap(({ wish, changes, comparison }, at): Edit[] => {
-        const own = news[at];
-        if (comparison.kind !== 'queue' || !own) return [];
-        const rivals = comparison.rivals.flatMap((rival): Edit[] => {
-          const others = changes.filter((one) => isContested(one) && contradicts(one, rival));
-          const patch = { errorCode: contested, error: contestedText(rival, [...others, own]) };
-          if (rival.status === 'sending') return [];
-          if (rival.status === 'conflict') return [{ change: rival, patch: { error: patch.error } }];
-          contestedIds.push(rival.id);
-          return [{ change: rival, to: 'conflict', patch }];
-        });
-        return [...comparison.replaced.flatMap((one) => replacement(one, wish.wanted, own.id)), ...rivals];
-      }),
+  const fresh = compared.flatMap(({ wish, changes, done, comparison }) =>
+    comparison.kind === 'queue' && !done ? [{ ...comparison, wish, changes }] : [],
   );
-  const rest = [...added];
-  const became = compared.map(({ done, comparison }): Queued => {
-    if (comparison.kind !== 'queue' && !done) {
-      const { kind: outcome, change, text } = comparison;
-      return { outcome, changeId: change.id, text };
+  const added = queue.add(
+    fresh.map(({ wish, conflict }) => ({ ...wish, conflict })),
+    (news) => fresh.flatMap((one, at) => effectsOn(one.changes, one, news[at] as Change)),
+  );
+  const ofWish = new Map(fresh.map(({ wish }, at) => [wish, added[at]]));
+  const became = compared.map(({ wish, done, comparison }): Queued => {
+    const change = ofWish.get(wish) ?? done;
+    if (change) {
+      const { id: changeId, status, error: text } = change;
+      return { outcome: status === 'conflict' ? 'conflict' : 'queued', changeId, text };
     }
-    const { id, status, error } = done ?? (rest.shift() as Change);
-    return {
-      outcome: isContested({ status, errorCode: contested }) ? 'conflict' : 'queued',
-      changeId: id,
-      text: error,
-    };
+    if (comparison.kind === 'queue') throw new Error('a change that is new is queued');
+    return { outcome: comparison.kind, changeId: comparison.change.id, text: comparison.text };
   });
-  const own = added.filter(isContested).map(({ id }) => id);
-  return { became, conflicts: [...own, ...contestedIds] };
+  const waiting = fresh.flatMap(({ rivals }) => rivals.filter(({ status }) => status === 'queued'));
+  return { became, conflicts: [...added.filter(isContested), ...waiting].map(({ id }) => id) };
+}
+
+/** What a new change means for the other changes of its entity: those that it replaces, and those that contradict it. */
+function effectsOn(
+  changes: readonly Change[],
+  { replaced, rivals }: Pick<Extract<QueueComparison, { kind: 'queue' }>, 'replaced' | 'rivals'>,
+  own: Change,
+): Edit[] {
+  const contests = rivals.flatMap((change): Edit[] => {
+    const others = changes.filter((one) => isContested(one) && contradicts(one, change));
+    const patch = { errorCode: contested, error: contestedText(change, [...others, own]) };
+    // One that is being sent stays as it is.
+    if (change.status === 'sending') return [];
+    return [change.status === 'queued' ? { change, to: 'conflict', patch } : { change, patch }];
+  });
+  return [...replaced.flatMap((one) => replacement(one, own.wanted, own.id)), ...contests];
 }
 
 /** Takes the fields of a later change of the same person out of an earlier one; where none is left, the later one replaces it. */
