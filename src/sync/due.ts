@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { usualPageSize } from '../api/page.js';
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
@@ -7,9 +6,9 @@ import { groupBy } from '../base/group-by.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
-import { readVersions } from '../warehouse/load/models.js';
+import { readModels } from '../warehouse/load/models.js';
 import { forgetMade } from '../warehouse/made.js';
-import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
+import { literal, sqlFile, substitute } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
 import { type Current, type Measured, measuredAge } from './freshness.js';
@@ -149,8 +148,8 @@ export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'cloc
   await store.transaction(async (tx) => {
     await forgetMade(tx, 'derived');
     await tx.run(substitute(clampTimesSql, { now }));
-    for (const { table, key } of readVersions(join(sqlDir, 'versions')))
-      await tx.run(substitute(clampVersionsSql, { now, table, key }));
+    for (const { versions } of readModels().documents)
+      if (versions) await tx.run(substitute(clampVersionsSql, { now, ...versions }));
   });
 }
 
