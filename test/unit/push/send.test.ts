@@ -213,9 +213,24 @@ it('what is answered 409 again and again is in doubt, and applied where the next
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {
   const changes = [
     { entityType: 'topic', entityId: '1', status: 'sending' },
+    { entityType: 'topic', entityId: '1', status: 'queued' },
     { entityType: 'company', entityId: '1', status: 'queued' },
   ] as Change[];
   expect([...queuedById(changes, 'company').keys()]).toEqual(['1']);
+  expect(queuedById(changes, 'topic').size).toBe(0);
+});
+
+it('a read that is older than what was seen before compares nothing', async () => {
+  const queue = await queueAt(systemClock);
+  const times = ['2026-03-02T00:00:00.000Z', '2026-03-01T00:00:00.000Z'];
+  const call = async () => {
+    const body = { id: 't', priority: 'low', updatedAt: times.shift() };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 10 };
+  };
+  const context = contextOf(queue, systemClock, call);
+  const change = { entityType: 'topic', entityId: 't', wanted: {} } as const;
+  expect(await readEntity(context, change)).toMatchObject({ values: { priority: 'low' } });
+  expect(await readEntity(context, change)).toMatchObject({ problem: { code: 'older_answer' } });
 });
 
 it('an endpoint is broken by failures in a row, and not by as many among good answers', async () => {
