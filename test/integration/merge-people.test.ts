@@ -186,7 +186,7 @@ describe('an answer that does not come', () => {
     expect([second.code, second.report.outcome]).toEqual([0, 'merged']);
     expect(second.report.id).not.toBe(first.report.id);
     expect(await ask("SELECT outcome FROM audit WHERE action = 'merge' ORDER BY audit_id")).toEqual([
-      { outcome: 'failed' },
+      { outcome: 'superseded' },
       { outcome: 'applied' },
     ]);
     expect(applied()).toEqual({ [source]: 1 });
