@@ -20,8 +20,10 @@ SELECT
   companies.deleted_at IS NOT NULL AS is_deleted,
   companies.deleted_reason,
   companies.merged_into_id,
+  survivors.name AS survivor_title,
   companies.detail_unavailable_reason
 FROM companies
+LEFT JOIN companies AS survivors ON survivors.id = companies.merged_into_id
 CROSS JOIN (
   SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'companies'
 ) AS listed

@@ -4,9 +4,7 @@ SELECT
   entity_id AS "entityId",
   changes::VARCHAR AS changes,
   previous_values::VARCHAR AS previous,
-  user_id IS NULL AS "isKeys",
   user_name AS name,
-  changed_by AS "by",
   strftime(changed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS at
 FROM history
 WHERE entity_type IN ('topic', 'company')

@@ -17,8 +17,6 @@ SELECT
   people.conversation_count::DOUBLE AS conversations,
   people.last_seen_at::VARCHAR AS "lastSeenAt",
   people.synced_at::VARCHAR AS "syncedAt",
-  people.deleted_at IS NOT NULL AS "isDeleted",
-  people.merged_into_id AS "mergedIntoId",
   CASE WHEN roles.is_bot THEN 'bot' WHEN roles.is_staff THEN 'staff' ELSE 'customer' END AS role
 FROM (VALUES (1, $source), (2, $target)) AS asked (place, id)
 LEFT JOIN people ON people.id = asked.id

@@ -20,13 +20,10 @@ SELECT
   topics.deleted_at IS NOT NULL AS is_deleted,
   topics.deleted_reason,
   topics.merged_into_id,
-  topics.detail_unavailable_reason,
-  strftime(topics.archived_at AT TIME ZONE 'UTC', '%Y-%m-%d') AS "archivedOn",
-  coalesce(topics.graph_status = 'superseded', false) AS is_superseded,
-  topics.successor_topic_id AS successor_id,
-  coalesce(successors.title, topics.successor_topic_title) AS successor_title
+  survivors.title AS survivor_title,
+  topics.detail_unavailable_reason
 FROM topics
-LEFT JOIN topics AS successors ON successors.id = topics.successor_topic_id
+LEFT JOIN topics AS survivors ON survivors.id = topics.merged_into_id
 CROSS JOIN (
   SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'topics'
 ) AS listed

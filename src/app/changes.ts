@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../base/clock.js';
+import { UsageError } from '../base/errors.js';
 import type { Change } from '../push/change.js';
 import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
-import {
-  type DuplicatesSheetOptions,
-  type EditSheet,
-  type EditSheetOptions,
-  writeDuplicatesSheet,
-  writeEditSheet,
-} from '../push/edit-sheet.js';
+import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
 import {
   type ChangeAttempt,
   type ChangeFilter,
@@ -16,38 +11,17 @@ import {
   type TitledChange,
   withFacts,
 } from '../push/facts.js';
-import {
-  type ImportOptions,
-  type PreparedImport,
-  prepareImport,
-  reportWithoutQueueing,
-} from '../push/import/import.js';
-import type { ImportParts, ImportReport } from '../push/import/preview.js';
-import { fromRecords, fromSheet, fromSql, type ImportSource } from '../push/import/source.js';
-import {
-  areNamedAlike,
-  isConfirmation,
-  type MergeReport,
-  type MergeRequest,
-  newMerge,
-  openMerges,
-  type Pair,
-  problemsOf,
-  readBoth,
-  readPair,
-} from '../push/merges.js';
+import { mergedInto } from '../push/fields.js';
+import { type ImportOptions, prepareImport } from '../push/import/import.js';
+import { fromRecords, fromSheet, type ImportSource } from '../push/import/source.js';
+import { type MergeReport, type MergeRequest, newMerge, type Pair, readPair } from '../push/merges.js';
+import { type Plan, type PlanParts, type PlanReport, reportOf } from '../push/plan.js';
 import { type Preview, Previews } from '../push/previews.js';
 import { Queue, readQueue } from '../push/queue.js';
+import { queueChanges } from '../push/queueing.js';
 import { runPush } from '../push/run.js';
 import { storedEntitiesOf } from '../push/stored.js';
-import {
-  type PreparedUndo,
-  prepareUndo,
-  type UndoOptions,
-  type UndoReport,
-  undoneBy,
-  undoReportOf,
-} from '../push/undo.js';
+import { prepareUndo, type UndoOptions, undoneBy } from '../push/undo.js';
 import type { Intake } from '../serve/http/writes.js';
 import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
@@ -74,8 +48,7 @@ import {
 export type ImportFrom =
   | (Parameters<typeof fromSheet>[0] & SheetOptions)
   /** Rows that have been read already. */
-  | { readonly source: ImportSource }
-  | { readonly sql: string };
+  | { readonly source: ImportSource };
 
 export interface QueueOptions extends WorkerOptions {
   /** False leaves publishing to somebody else: until then, the journal has what was queued. */
@@ -86,51 +59,71 @@ export function previewsOf({ config, clock = systemClock }: Setup): Previews {
   return new Previews(config.dataDir, clock);
 }
 
-/** Work with what a preview is compared with: the published file, and the queue as it is. */
-export function withImportParts<T>(setup: Setup, work: (parts: ImportParts) => Promise<T>): Promise<T> {
+/** Makes a plan of what the published file and the queue have now. */
+export function planned(setup: Setup, prepare: (parts: PlanParts) => Promise<Plan>): Promise<Plan> {
   const { config, log } = setup;
   refuseWithoutWarehouse(config.dataDir);
   return withFullSnapshot(setup, async (store) => {
     const all = await readQueue(store, config, log);
-    return work({ store, queue: { all: () => all }, settings: config });
+    return prepare({ store, queue: { all: () => all }, settings: config });
   });
 }
 
-/** `signalhouse changes import`: `confirm` sees the preview and decides. Without `confirm`, the import goes ahead. */
+/** Sees a plan and decides. */
+export type ConfirmPlan = (plan: Plan) => Promise<boolean>;
+
+interface PlanOptions extends WorkerOptions {
+  readonly dryRun: boolean;
+}
+
+/** `signalhouse changes import`. Without `confirm`, the import goes ahead. */
 export async function importChanges(
   setup: Setup,
   from: ImportFrom,
-  options: ImportOptions & WorkerOptions & { readonly dryRun: boolean },
-  confirm?: (prepared: PreparedImport) => Promise<boolean>,
-): Promise<ImportReport> {
-  const source =
-    'sql' in from
-      ? await withFullSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
-      : 'source' in from
-        ? from.source
-        : await fromSheet(from, { sheet: from.sheet });
-  if (options.dryRun) {
-    const prepared = await withImportParts(setup, (parts) => prepareImport(parts, source, options));
-    return reportWithoutQueueing(prepared, 'dry_run');
-  }
-  const previews = previewsOf(setup);
-  const { preview, prepared } = await withImportParts(setup, (parts) =>
-    previews.addImport(parts, source, options),
-  );
-  if (prepared.newChanges.length === 0) {
-    previews.set(preview.id, { state: 'done' });
-    return reportWithoutQueueing(prepared, 'nothing');
-  }
-  if (confirm && !(await confirm(prepared))) {
-    previews.set(preview.id, { state: 'cancelled' });
-    return reportWithoutQueueing(prepared, 'declined');
-  }
-  return confirmImport(setup, preview, options);
+  options: ImportOptions & PlanOptions,
+  confirm?: ConfirmPlan,
+): Promise<PlanReport> {
+  const source = 'source' in from ? from.source : await fromSheet(from, { sheet: from.sheet });
+  const plan = await planned(setup, (parts) => prepareImport(parts, source, options));
+  return afterPreview(setup, plan, options, confirm, source);
 }
 
-/** Queues exactly what the preview of an import shows. */
-export function confirmImport(setup: Setup, preview: Preview, options: QueueOptions): Promise<ImportReport> {
-  return changeQueue(setup, options, async (queue) => previewsOf(setup).queueImport(queue, preview));
+/** `signalhouse changes undo`. Without `confirm`, the undo goes ahead. */
+export async function undoChanges(
+  setup: Setup,
+  names: readonly string[],
+  options: UndoOptions & PlanOptions,
+  confirm?: ConfirmPlan,
+): Promise<PlanReport> {
+  const plan = await planned(setup, (parts) => prepareUndo(parts, names, options));
+  return afterPreview(setup, plan, options, confirm);
+}
+
+/** Stores the preview of a plan, has it confirmed, and queues exactly what it shows. */
+async function afterPreview(
+  setup: Setup,
+  plan: Plan,
+  options: PlanOptions,
+  confirm?: ConfirmPlan,
+  source?: ImportSource,
+): Promise<PlanReport> {
+  if (options.dryRun) return reportOf(plan, 'dry_run');
+  const previews = previewsOf(setup);
+  const preview = previews.add(plan, source);
+  if (plan.changes.length === 0) {
+    previews.set(preview.id, { state: 'done' });
+    return reportOf(plan, 'nothing');
+  }
+  if (confirm && !(await confirm(plan))) {
+    previews.set(preview.id, { state: 'cancelled' });
+    return reportOf(plan, 'declined');
+  }
+  return confirmPreview(setup, preview, options);
+}
+
+/** Queues exactly what a preview shows. */
+export function confirmPreview(setup: Setup, preview: Preview, options: QueueOptions): Promise<PlanReport> {
+  return changeQueue(setup, options, async (queue) => previewsOf(setup).confirm(queue, preview));
 }
 
 export function cancelChanges(
@@ -150,38 +143,6 @@ export function retryChanges(
     const storedOf = await storedEntitiesOf(warehouse, queue.withStatus('failed', 'conflict'));
     return retry(queue, selection, options, storedOf);
   });
-}
-
-/** `signalhouse changes undo`: `confirm` sees the preview and decides. Without `confirm`, the undo goes ahead. */
-export async function undoChanges(
-  setup: Setup,
-  names: readonly string[],
-  options: WorkerOptions & UndoOptions & { readonly dryRun: boolean },
-  confirm?: (prepared: PreparedUndo) => Promise<boolean>,
-): Promise<UndoReport> {
-  if (options.dryRun)
-    return undoReportOf(
-      await withImportParts(setup, (parts) => prepareUndo(parts, names, options)),
-      'dry_run',
-    );
-  const previews = previewsOf(setup);
-  const { preview, prepared } = await withImportParts(setup, (parts) =>
-    previews.addUndo(parts, names, options),
-  );
-  if (prepared.newChanges.length === 0) {
-    previews.set(preview.id, { state: 'done' });
-    return undoReportOf(prepared, 'nothing');
-  }
-  if (confirm && !(await confirm(prepared))) {
-    previews.set(preview.id, { state: 'cancelled' });
-    return undoReportOf(prepared, 'declined');
-  }
-  return confirmUndo(setup, preview, options);
-}
-
-/** Queues exactly what the preview of an undo shows. */
-export function confirmUndo(setup: Setup, preview: Preview, options: QueueOptions): Promise<UndoReport> {
-  return changeQueue(setup, options, async (queue) => previewsOf(setup).queueUndo(queue, preview));
 }
 
 /** Work on the queue that makes no requests; the published file has its changes afterwards. */
@@ -240,15 +201,9 @@ async function titled(
 }
 
 /** `signalhouse changes sheet`. `by` is who asked for it: the user of the operating system, unless somebody is named. */
-export async function makeSheet(
-  setup: Setup,
-  options: EditSheetOptions | DuplicatesSheetOptions,
-  by?: string,
-): Promise<EditSheet> {
+export async function makeSheet(setup: Setup, options: EditSheetOptions, by?: string): Promise<EditSheet> {
   refuseUnrecorded(setup);
-  const sheet = await withFullSnapshot(setup, (snapshot) =>
-    'entityType' in options ? writeEditSheet(snapshot, options) : writeDuplicatesSheet(snapshot, options),
-  );
+  const sheet = await withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
   const { entityType, path: file, rows } = sheet;
   const tables = [entityType === 'topic' ? 'topics' : 'companies'];
   recordExport(setup, { tables, format: 'sheet', rows, file }, by);
@@ -301,13 +256,12 @@ export async function raisePriorities(path: string, count: number, to: string) {
   return edits;
 }
 
-/** Asks for the second confirmation. Returns what was typed. */
-export type ConfirmMerge = (pair: Pair, isNameEnough: boolean) => Promise<string>;
+/** Asks for the second confirmation: the id of the person who stays. Returns what was typed. */
+export type ConfirmMerge = (pair: Pair) => Promise<string>;
 
 /**
  * `signalhouse changes merge-people`: reads the pair from the published file, shows it with `show`, and after `confirm` queues the
- * merge and sends it at once. Without `confirm` it was confirmed on the command line. One that was sent before without an answer
- * is settled first.
+ * merge and sends it at once. Without `confirm` it was confirmed on the command line. One that waits or is in doubt is sent instead.
  */
 export async function mergePeople(
   access: Access,
@@ -318,45 +272,40 @@ export async function mergePeople(
 ): Promise<MergeReport> {
   const pair = await withFullSnapshot(access, (snapshot) => readPair(snapshot, source, target));
   show(pair);
+  const nothing = { ...pair, id: null, error: null };
+  if (options.dryRun) return { ...nothing, outcome: 'dry_run', exitCode: 0 };
+  if (confirm && (await confirm(pair)).trim() !== target)
+    return { ...nothing, outcome: 'declined', exitCode: 3 };
   return withWorker(access, options, async (parts, display) => {
-    const { api, warehouse, config, clock, log } = parts;
+    const { warehouse, config, clock, log } = parts;
     const queue = await Queue.open(warehouse, config, clock, log);
-    const stop = options.stop ?? new AbortController().signal;
-    const report = (outcome: MergeReport['outcome'], more: Partial<MergeReport> = {}): MergeReport => {
-      const isDone = ['merged', 'already_merged', 'dry_run'].includes(outcome) && !more.problems?.length;
-      return { ...pair, outcome, id: null, problems: [], error: null, exitCode: isDone ? 0 : 3, ...more };
-    };
-    /** Sends one merge, or settles it: how it ended. */
-    const send = async ({ id }: Change): Promise<MergeReport> => {
-      await runPush({ ...parts, queue, only: (change) => change.id === id }, options, display);
-      const { status, error } = queue.get(id) as Change;
-      if (status === 'applied') return report('merged', { id });
-      if (status === 'unchanged') return report('already_merged', { id });
-      return report(status === 'failed' || status === 'conflict' ? 'failed' : 'waiting', { id, error });
-    };
-    const { own, others } = openMerges(queue, pair);
-    if (own && !options.dryRun) {
-      const sent = await send(own);
-      if (sent.outcome !== 'failed') return sent;
-    }
-    const remote = await readBoth({ api, stop }, source, target);
-    if (remote.source.state === 'merged' && remote.source.into === target) return report('already_merged');
-    const problems = [
-      ...others.map(
-        ({ id }) => `change ${id} merges one of them and is still open: run signalhouse push first`,
-      ),
-      ...problemsOf(pair, remote),
-    ];
-    if (options.dryRun) return report('dry_run', { problems });
-    if (problems.length > 0) return report('refused', { problems });
-    if (confirm) {
-      const typed = await confirm(pair, !areNamedAlike(pair.source, pair.target));
-      if (!isConfirmation(typed, pair)) return report('declined');
-      // The answer may have taken an hour.
-      const since = problemsOf(pair, await readBoth({ api, stop }, source, target));
-      if (since.length > 0) return report('refused', { problems: since });
-    }
-    const [merge] = queue.add([newMerge(pair, options, randomUUID())]) as [Change];
-    return send(merge);
+    const merge = newMerge(pair, options, randomUUID());
+    refuseBesideOpenMerge(queue, merge);
+    const { became } = queueChanges(queue, [merge]);
+    const id = became[0]?.changeId ?? '';
+    await runPush({ ...parts, queue, only: (change) => change.id === id }, options, display);
+    const { status, error } = queue.get(id) as Change;
+    const outcomes = { applied: 'merged', unchanged: 'already_merged', failed: 'failed', conflict: 'failed' };
+    const outcome = (outcomes as Partial<Record<string, MergeReport['outcome']>>)[status] ?? 'waiting';
+    const isDone = status === 'applied' || status === 'unchanged';
+    return { ...pair, id, outcome, error, exitCode: isDone ? 0 : 3 };
   });
+}
+
+/** Throws where one of the two is in another merge that waits or is in doubt. */
+function refuseBesideOpenMerge(
+  queue: Queue,
+  { entityId, wanted }: Pick<Change, 'entityId' | 'wanted'>,
+): void {
+  const ids = [entityId, wanted[mergedInto]];
+  const other = queue
+    .withStatus('queued', 'sending')
+    .filter(({ entityType }) => entityType === 'person')
+    .find(
+      (one) =>
+        ids.some((id) => id === one.wanted[mergedInto] || id === one.entityId) && one.entityId !== entityId,
+    );
+  if (!other) return;
+  const problem = `change ${other.id} merges one of them and is still open: run signalhouse push first`;
+  throw new UsageError('These people cannot be merged now.', [{ setting: '--into', problem }]);
 }

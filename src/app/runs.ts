@@ -3,34 +3,25 @@ import { join } from 'node:path';
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { ProgressDisplay, RunObserver } from '../base/observer.js';
 import { runCommand } from '../base/processes.js';
-import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
-import { Queue, readQueue } from '../push/queue.js';
+import { Queue } from '../push/queue.js';
 import { checkResultPath } from '../push/result.js';
-import { type PushOptions, type PushPreview, type PushReport, previewPush, runPush } from '../push/run.js';
-import { refuseAnother, whoAmI } from '../run/identity.js';
+import { type PushOptions, type PushReport, runPush } from '../push/run.js';
 import { ageBy, confirmedNow, type RunReport } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
 import type { Age } from '../warehouse/forget/expire.js';
-import { fullestIn, openFull } from '../warehouse/read/query.js';
+import { fullestIn } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
-import type { Organization } from '../warehouse/store/runs.js';
 import { withMetricsFile } from './metrics-file.js';
-import { type Access, connect, readingLimitsOf, type Setup, type Signals } from './setup.js';
-import {
-  displayFor,
-  type ObservedOptions,
-  refuseWithoutWarehouse,
-  type WorkerParts,
-  withWorker,
-} from './worker.js';
+import type { Access, Setup, Signals } from './setup.js';
+import { type ObservedOptions, refuseWithoutWarehouse, type WorkerParts, withWorker } from './worker.js';
 
-/** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`); and the commands of `publish.after`. */
+/** The runs: `sync`, `push`, `sync --push`, and what a sync would do (`plan`); and the commands of `publish.after`. */
 
 /** `signalhouse sync`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function sync(
@@ -101,29 +92,6 @@ export async function pushConfirmed(access: Access, options: ObservedOptions): P
   return withWorker(access, options, async (parts, display) => {
     const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
     return runPush({ ...parts, queue, isPublishedLater: true }, options, display);
-  });
-}
-
-/** `signalhouse push --dry-run`: reads the published file and the API. It takes no lock and changes nothing. */
-export async function pushPreview(
-  access: Access,
-  options: Pick<PushOptions, 'onConflict'> & ObservedOptions,
-): Promise<PushPreview> {
-  const { config } = access;
-  refuseWithoutWarehouse(config.dataDir);
-  return Scope.run(async (scope) => {
-    const snapshot = await openFull(config.dataDir, readingLimitsOf(config));
-    scope.defer(() => snapshot.close());
-    const api = connect(access);
-    scope.defer(() => api.close());
-    const display = displayFor(api, options, scope);
-    const identity = await whoAmI(api, options.stop);
-    const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
-    refuseAnother(owner ?? null, identity, config.dataDir);
-    const changes = await readQueue(snapshot, config, access.log);
-    const { organization } = identity;
-    const stop = options.stop ?? new AbortController().signal;
-    return previewPush({ config, api, store: snapshot, changes, organization, stop }, options, display);
   });
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, extname, join, parse } from 'node:path';
 import { makeFolder } from '../base/atomic-file.js';
@@ -5,29 +6,21 @@ import { iso, systemClock } from '../base/clock.js';
 import { StoppedError, sentencesOf, UsageError } from '../base/errors.js';
 import { countBy, groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
-import { firstOf, valueText } from '../base/units.js';
+import { valueText } from '../base/units.js';
 import type { Change } from '../push/change.js';
 import { withFacts } from '../push/facts.js';
-import type { ImportOptions } from '../push/import/import.js';
-import type { ImportReport, ImportRow, PreviewChange, ProblemGroup } from '../push/import/preview.js';
+import { prepareImport } from '../push/import/import.js';
 import { fromSheet } from '../push/import/source.js';
+import type { PlannedChange } from '../push/plan.js';
 import type { Preview } from '../push/previews.js';
 import { readQueue } from '../push/queue.js';
 import { plainSheets, writeResults } from '../push/result.js';
-import { type UndoReport, undoneBy } from '../push/undo.js';
+import { prepareUndo, undoneBy } from '../push/undo.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
-import type { LeftOut, SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
+import type { SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
 import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../warehouse/sql.js';
-import {
-  cancelChanges,
-  confirmImport,
-  confirmUndo,
-  makeSheet,
-  previewsOf,
-  retryChanges,
-  withImportParts,
-} from './changes.js';
+import { cancelChanges, confirmPreview, makeSheet, planned, previewsOf, retryChanges } from './changes.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
@@ -101,11 +94,8 @@ export function sheetsOf(
   async function carriedOut(preview: Preview): Promise<Partial<Preview>> {
     const options = { wait: true, stop, publish: sender === null };
     if (preview.kind === 'decision') return decided(preview, options);
-    const found =
-      preview.kind === 'undo'
-        ? undoLeftOut(await confirmUndo(setup, preview, options))
-        : importLeftOut(await confirmImport(setup, preview, options));
-    return { leftOut: found, leftOutCount: found.length };
+    await confirmPreview(setup, preview, options);
+    return {};
   }
 
   async function decided(
@@ -132,19 +122,22 @@ export function sheetsOf(
 
   /** What a preview shows that is not confirmed yet: as it was stored, whatever has changed since. */
   function shownPreview(preview: Preview): Partial<SheetDetails> {
-    const plan = previews.plan(preview);
-    if (plan.kind === 'undo') {
-      const leftOut = undoLeftOut(plan.prepared);
-      return { changes: plan.prepared.changes.map(shownChange), leftOut, leftOutCount: leftOut.length };
-    }
-    const { rows, changes, problemGroups, preview: totals, notes } = plan.prepared;
-    const { unchanged, duplicate, imported_before } = totals.rows;
+    const { changes, rows, notes, leftOut, kind, preview: totals } = previews.plan(preview);
+    const { unchanged, duplicate, imported_before, invalid } = totals.rows;
+    const own = changes.filter(({ conflict }) => conflict === null);
     return {
-      changes: changes.map(shownChange),
+      changes: own.map(shownChange),
       notes,
-      leftOut: problemGroups.map(shownProblem),
-      leftOutCount: totals.rows.invalid,
-      conflicts: rows.filter(({ outcome }) => outcome === 'conflict').map(shownRow),
+      leftOut,
+      leftOutCount: kind === 'undo' ? leftOut.length : invalid,
+      conflicts: [
+        ...changes.flatMap(({ conflict: why, title, entityId }) =>
+          why === null ? [] : [{ what: title ?? entityId, why }],
+        ),
+        ...rows.flatMap(({ outcome, row, changeId, text }) =>
+          outcome === 'conflict' && changeId !== null ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
+        ),
+      ],
       quiet: { unchanged, duplicate, imported_before },
     };
   }
@@ -159,12 +152,12 @@ export function sheetsOf(
     const changes = await withSnapshotIfAny(setup, (snapshot) => withFacts(snapshot, own));
     return {
       changes: changes.map((change): SheetChange => {
-        const { id: changeId, status, error, note, replaced } = change;
+        const { id: changeId, status, error, replaced } = change;
         const unseen = replaced.map(
           ({ field, value }) => `it replaced ${field} ${valueText(value)}, which nobody had seen`,
         );
         const decision = waiting.has(changeId) ? 'a decision about it will be carried out in a moment' : null;
-        const why = [error, note, ...unseen, decision].filter((one) => one !== null).join('; ') || null;
+        const why = [error, ...unseen, decision].filter((one) => one !== null).join('; ') || null;
         const isUndone = undone(changeId) !== null;
         const { revision } = change;
         return {
@@ -217,19 +210,19 @@ export function sheetsOf(
       refuseWithoutData();
       const added = await inTurn(async () => {
         const source = await fromSheet({ bytes, name });
-        return withImportParts(setup, (parts) => previews.addImport(parts, source, importOptions(by.name)));
+        // Rows that are wrong do not hold the others back: the preview shows them.
+        const options = { requestedBy: by.name, skipInvalid: true };
+        const plan = await planned(setup, (parts) => prepareImport(parts, source, options));
+        return previews.add(plan, source);
       });
-      return added.preview.id;
+      return added.id;
     },
 
     async undo(id, by) {
       const line = linesOf(await queue()).find((one) => one.id === id);
       if (!line) throw new UsageError('There is no sheet with this address.');
-      const options = { requestedBy: by.name };
-      const { preview } = await withImportParts(setup, (parts) =>
-        previews.addUndo(parts, [id], options, line.name),
-      );
-      return preview.id;
+      const plan = await planned(setup, (parts) => prepareUndo(parts, [id], { requestedBy: by.name }));
+      return previews.add({ ...plan, source: line.name }).id;
     },
 
     async decide(id, decision, by) {
@@ -245,7 +238,7 @@ export function sheetsOf(
       const ids = changeIds.filter((one) => known.has(idIn(one)));
       if (ids.length === 0) throw new UsageError('Choose the changes to decide about.');
       log.info({ changes: ids, decision, by: by.name }, 'decided on the page for sheets');
-      void carryOut(previews.addDecision(decision, ids, by.name));
+      void carryOut(previews.addDecision(randomUUID(), decision, ids, by.name));
     },
 
     async look(id) {
@@ -291,48 +284,21 @@ function idIn(seen: string): string {
   return seen.split('@')[0] ?? '';
 }
 
-/** Rows that are wrong do not hold the others back: the preview has shown them. */
-function importOptions(requestedBy: string): ImportOptions {
-  return { requestedBy, skipInvalid: true };
-}
-
-/** What of an import was not queued as a change of its own, and why. */
-function importLeftOut({ problemGroups, rows, queued, conflicts }: ImportReport): LeftOut[] {
-  const own = new Set([...queued, ...conflicts]);
-  const others = rows.filter(({ outcome, changeId }) => {
-    const isOther = outcome === 'conflict' || outcome === 'imported_before' || outcome === 'duplicate';
-    return isOther && !own.has(changeId ?? '');
-  });
-  return [...problemGroups.map(shownProblem), ...others.map(shownRow)];
-}
-
-function undoLeftOut({ kept, notUndone }: Pick<UndoReport, 'kept' | 'notUndone'>): LeftOut[] {
-  return [
-    ...notUndone.map(({ title, entityId, reason }) => ({ what: title ?? entityId, why: reason })),
-    ...kept.map(({ field, reason }) => ({ what: field, why: reason })),
-  ];
-}
-
-function shownRow({ row, text }: ImportRow): LeftOut {
-  return { what: `Row ${row}`, why: text ?? '' };
-}
-
-function shownProblem({ rows, column, value, problem, allowed }: ProblemGroup): LeftOut {
-  const cell = value === null ? '' : `"${value}" `;
-  const choices = allowed ? ` Allowed: ${allowed.join(', ')}.` : '';
-  const where = `${rows.length === 1 ? 'Row' : 'Rows'} ${firstOf(rows, 10)}`;
-  return { what: `${where}${column === null ? '' : `, ${column}`}`, why: `${cell}${problem}.${choices}` };
-}
-
 /** A change as the page shows it before it is queued. */
-function shownChange(
-  change: Pick<PreviewChange, 'title' | 'entityId' | 'base' | 'wanted' | 'note'>,
-): SheetChange {
-  const { title, entityId, base, wanted, note } = change;
+function shownChange(change: Pick<PlannedChange, 'title' | 'entityId' | 'base' | 'wanted'>): SheetChange {
+  const { title, entityId, base, wanted } = change;
   const fields = Object.entries(wanted).map(([name, value]) => {
     return { name, from: valueText(base[name]), to: valueText(value) };
   });
-  return { id: null, revision: 0, title: title ?? entityId, fields, status: null, isUndone: false, note };
+  return {
+    id: null,
+    revision: 0,
+    title: title ?? entityId,
+    fields,
+    status: null,
+    isUndone: false,
+    note: null,
+  };
 }
 
 function lineOf(

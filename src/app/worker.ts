@@ -83,11 +83,7 @@ export async function withWorker<T>(
 }
 
 /** The display of a command, told of outages until the scope ends. */
-export function displayFor(
-  api: Api,
-  { observe }: Pick<ObservedOptions, 'observe'>,
-  scope: Scope,
-): ProgressDisplay {
+function displayFor(api: Api, { observe }: Pick<ObservedOptions, 'observe'>, scope: Scope): ProgressDisplay {
   const display = observe(api);
   scope.defer(() => display.close());
   scope.defer(followOutages(api, display));

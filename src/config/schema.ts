@@ -262,11 +262,9 @@ const analysis = section({
 
 const push = section({
   onConflict: z
-    .enum(['report', 'overwrite', 'skip'])
+    .enum(['report', 'overwrite'])
     .default('report')
-    .describe(
-      'What to do when somebody else changed the same field: report it (exit 3), overwrite it, or skip the change.',
-    ),
+    .describe('What to do when somebody else changed the same field: report it (exit 3), or overwrite it.'),
 });
 
 const mailAddress = z

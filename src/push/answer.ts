@@ -1,7 +1,7 @@
 import type { Answer } from '../api/attempt.js';
 import { isObject } from '../base/json.js';
-import { mergedInto, type Reference, type Values } from './change.js';
-import { isAlike } from './compare.js';
+import type { Reference } from './change.js';
+import { mergedInto, type Values } from './fields.js';
 
 /** What the answer to the request of a change says about its entity. */
 export type ItemAnswer =
@@ -78,12 +78,4 @@ function errorText(error: unknown): string | null {
   if (error === undefined || error === null || error === '') return null;
   const text = typeof error === 'string' ? error : JSON.stringify(error);
   return text.length > 300 ? `${text.slice(0, 299)}…` : text;
-}
-
-/**
- * Whether an answer shows every wanted value, maybe in the form in which the API stores it. A field that it leaves out proves
- * nothing, not even that it is empty.
- */
-export function shows(wanted: Values, answer: Values): boolean {
-  return Object.keys(wanted).every((name) => name in answer && isAlike(wanted[name], answer[name]));
 }

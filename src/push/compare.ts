@@ -1,18 +1,9 @@
 import { valueText } from '../base/units.js';
-import {
-  archivedReason,
-  type Change,
-  kinds,
-  type Patch,
-  type Reference,
-  type Status,
-  updatedAt,
-  type Value,
-  type Values,
-} from './change.js';
+import type { Change, Patch, Reference, Status } from './change.js';
+import { archivedReason, groupOf, inGroupsOf, kinds, updatedAt, type Value, type Values } from './fields.js';
 
-/** What to do about a conflict: report it and go on (`skip`: as if nothing were wrong), or overwrite what the API has. */
-export type OnConflict = 'report' | 'skip' | 'overwrite';
+/** What to do about a conflict: report it and go on, or overwrite what the API has. */
+export type OnConflict = 'report' | 'overwrite';
 
 export type Verdict =
   /** The API already has the wanted values. */
@@ -26,25 +17,27 @@ export type Verdict =
  * The three-way comparison. For each field it compares what the person saw (`base`), what the person wants (`wanted`)
  * and what the API has now (`remote`). A field that has its wanted value costs nothing. A field that has neither its
  * wanted value nor its base was changed by somebody else, and one such field holds back the whole change, because a row
- * is one decision. A field without a base, or one that the API does not show, cannot be in conflict. An API may store a
- * text in another form: the same text in another form is no conflict.
+ * is one decision; so does another field of the same decision that is not as the person saw it. A field without a base, or one
+ * that the API does not show, cannot be in conflict. An API may store a text in another form: the same text in another form is no
+ * conflict. `own` is what the same person has set meanwhile: that is no conflict either.
  */
 export function reconcile(
-  change: { readonly wanted: Values; readonly base: Values },
+  change: Pick<Change, 'wanted' | 'base'>,
   remote: Values,
   onConflict: OnConflict,
+  own: Values = {},
 ): Verdict {
   const { wanted, base } = change;
   const open = unlike(wanted, remote).filter((name) => !hasOtherForm(name, change, remote));
   if (open.length === 0) return { kind: 'unchanged' };
-  const fields = open.filter((name) => name in base && name in remote && !isAlike(base[name], remote[name]));
+  const isForeign = (name: string) =>
+    name in remote &&
+    !isAlike(base[name], remote[name]) &&
+    !(name in own && isAlike(own[name], remote[name]));
+  const seen = Object.keys(inGroupsOf(base, open)).filter((name) => open.includes(name) || !(name in wanted));
+  const fields = seen.filter(isForeign);
   if (fields.length > 0 && onConflict !== 'overwrite') return { kind: 'conflict', fields };
-  // A new reason for an archiving that somebody has undone: this person did not ask for the archiving itself.
-  if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived === false) {
-    return { kind: 'conflict', fields: ['archived'] };
-  }
-  const set: Record<string, Value> = {};
-  for (const name of open) set[name] = wanted[name] as Value;
+  const set = Object.fromEntries(open.map((name): [string, Value] => [name, wanted[name] as Value]));
   // The API reads a reason only together with the archiving itself.
   if (set[archivedReason] !== undefined) set.archived = true;
   if (set.archived === true && wanted[archivedReason] !== undefined)
@@ -55,7 +48,7 @@ export function reconcile(
 /** Whether the API already has the wanted text, in the form in which it stores it. Another form of the base is an edit. */
 function hasOtherForm(
   name: string,
-  { wanted, base }: { readonly wanted: Values; readonly base: Values },
+  { wanted, base }: Pick<Change, 'wanted' | 'base'>,
   remote: Values,
 ): boolean {
   return name in remote && isAlike(wanted[name], remote[name]) && !isAlike(wanted[name], base[name]);
@@ -91,14 +84,12 @@ export function pick(values: Values, names: Values): Values {
 }
 
 /**
- * What the API has before a change is sent, so that an undo can put it back: the fields that the change sets, and with
- * the archiving also its reason, which the API drops when a topic leaves the archive. And when it was last changed, which
- * shows later whether somebody has changed it since.
+ * What the API has before a change is sent, so that an undo can put it back: all fields of its decisions (the API drops the
+ * reason when a topic leaves the archive), and when it was last changed, which shows later whether somebody has changed it since.
  */
 export function beforeSending(remote: Values, wanted: Values): Values {
-  const isArchiving = 'archived' in wanted || archivedReason in wanted;
-  const also = [updatedAt, ...(isArchiving ? ['archived', archivedReason] : [])];
-  return pick(remote, { ...wanted, ...Object.fromEntries(also.map((name) => [name, null])) });
+  const groups = Object.keys(wanted).map(groupOf);
+  return { ...inGroupsOf(remote, groups), ...pick(remote, { [updatedAt]: null }) };
 }
 
 /** What the API has for one entity, or why it has nothing. */
@@ -128,55 +119,63 @@ interface Outcome {
 }
 
 /** The queued changes of one entity, compared with what the API has. */
-export interface Comparison extends Reference {
+export interface Comparison {
   /** The changes that need no request: they are unchanged, in conflict, or about something that the API does not have. */
   readonly decided: readonly Outcome[];
-  /** The changes that are sent together, and what they set. */
-  readonly send: { readonly changes: readonly Change[]; readonly set: Values } | null;
-  readonly remote: Values;
-  readonly document: Remote['document'];
+  /** The changes that are sent together, and what they set; the others wait until these are settled. */
+  readonly sent: readonly Change[];
+  readonly set: Values;
 }
 
-/**
- * Compares the queued changes of one entity, oldest first, with what the API has. Their fields do not overlap. `isDoubtful`
- * says that what was read for a change may be older than what we applied ourselves: it is sent, although it seems to be so
- * already.
- */
-export function compare(
-  about: Reference,
-  changes: readonly Change[],
-  remote: Remote,
-  onConflict: OnConflict,
-  isDoubtful: (change: Change) => boolean = () => false,
-): Comparison {
+/** What a comparison goes by beside what was read. */
+export interface ComparedBy {
+  readonly onConflict: OnConflict;
+  /** Whether the API has shown that it keeps the connections that a request leaves out. */
+  readonly keepsConnections: boolean;
+  /** What was set by a change and not shown by what was read: a server that lags behind, or a colleague. */
+  readonly isStale: (change: Change) => boolean;
+  /** What the person who wants a change has set since. */
+  readonly ownSince: (change: Change) => Values;
+}
+
+/** Compares the queued changes of one entity, oldest first, with what the API has. */
+export function compare(changes: readonly Change[], remote: Remote, by: ComparedBy): Comparison {
   if (remote.notFound) {
     const { code: errorCode, message: error } = remote.notFound;
     const patch = { errorCode, error };
-    const decided = changes.map((change): Outcome => ({ change, status: 'failed', patch }));
-    return { ...about, decided, send: null, remote: {}, document: undefined };
+    return { decided: changes.map((change) => ({ change, status: 'failed', patch })), sent: [], set: {} };
   }
-  const { values, unknownConnections, document } = remote;
+  const { values, unknownConnections } = remote;
   const decided: Outcome[] = [];
   const sent: Change[] = [];
   const set: Record<string, Value> = {};
   for (const change of changes) {
-    const verdict = reconcile(change, values, onConflict);
-    const isAgain = verdict.kind === 'unchanged' && isDoubtful(change);
-    if (verdict.kind === 'conflict') {
-      const patch = conflictPatch(change, verdict.fields, values);
-      decided.push({ change, status: 'conflict', patch });
-    } else if (verdict.kind === 'unchanged' && !isAgain) {
-      const patch = { remoteBefore: pick(values, change.wanted), errorCode: null, error: null };
+    const { wanted } = change;
+    // It is sent after the one that it contradicts.
+    if (
+      sent.some((one) =>
+        Object.keys(wanted).some((name) => name in one.wanted && !isSame(one.wanted[name], wanted[name])),
+      )
+    )
+      continue;
+    const verdict = reconcile(change, values, by.onConflict, by.ownSince(change));
+    if (verdict.kind === 'conflict')
+      decided.push({ change, status: 'conflict', patch: conflictPatch(change, verdict.fields, values) });
+    else if (verdict.kind === 'unchanged' && !by.isStale(change)) {
+      const patch = { remoteBefore: pick(values, wanted), errorCode: null, error: null };
       decided.push({ change, status: 'unchanged', patch });
-    } else if (unknownConnections.length > 0 && Object.keys(change.wanted).some(isConnection)) {
+    } else if (
+      unknownConnections.length > 0 &&
+      !by.keepsConnections &&
+      Object.keys(wanted).some(isConnection)
+    )
       decided.push({ change, status: 'failed', patch: unknownConnectionsPatch(unknownConnections) });
-    } else {
+    else {
       sent.push(change);
-      Object.assign(set, verdict.kind === 'send' ? verdict.set : change.wanted);
+      Object.assign(set, verdict.kind === 'send' ? verdict.set : wanted);
     }
   }
-  const send = sent.length > 0 ? { changes: sent, set: withAllConnections(set, values) } : null;
-  return { ...about, decided, send, remote: values, document };
+  return { decided, sent, set: withAllConnections(set, values) };
 }
 
 /** One request: the changes of one entity that are sent together, under the key of the first. */
@@ -187,38 +186,37 @@ export interface Delivery extends Reference {
   /** Sent by an earlier push, and in doubt since then. */
   readonly again: boolean;
   /** What the API had before it, as a whole; absent where only its item in a list was read. */
-  readonly document?: Comparison['document'];
+  readonly document?: Remote['document'];
 }
 
 /** The request for what a comparison sends; null when it sends nothing. */
-export function deliveryOf({ entityType, entityId, send, document }: Comparison): Delivery | null {
-  const key = send?.changes[0]?.idempotencyKey;
-  if (!send || key === undefined) return null;
-  const body = JSON.stringify(kinds[entityType].write.body(entityId, send.set));
-  return { entityType, entityId, key, body, changes: send.changes, again: false, document };
+export function deliveryOf({ sent, set }: Comparison, document: Remote['document']): Delivery | null {
+  const [first] = sent;
+  if (!first) return null;
+  const { entityType, entityId, idempotencyKey: key } = first;
+  const body = JSON.stringify(kinds[entityType].write.body(entityId, set));
+  return { entityType, entityId, key, body, changes: sent, again: false, document };
 }
 
 /** What a change stores that is in conflict: somebody else changed these of its fields, and the API has these values. */
 export function conflictPatch(change: Change, fields: readonly string[], remote: Values): Patch {
-  const error = conflictText(change, fields, remote);
-  return { remoteBefore: pick(remote, change.wanted), errorCode: 'conflict', error };
-}
-
-/** The three values of each field in words, so that a person can decide. */
-function conflictText(change: Change, fields: readonly string[], remote: Values): string {
-  const when = change.overwrite
+  const { wanted, base, overwrite, undoes, baseFrom } = change;
+  const when = overwrite
     ? 'when it was decided to overwrite it'
-    : change.undoes.length > 0
+    : undoes.length > 0
       ? 'after the change that it undoes'
-      : change.baseFrom === 'file'
+      : baseFrom === 'file'
         ? 'when the sheet was written'
         : 'when it was queued';
-  const line = (name: string) =>
-    `${name} is now ${valueText(remote[name])}, was ${valueText(change.base[name])} ${when}, and should become ${valueText(change.wanted[name])}`;
-  return fields.map(line).join('; ');
+  const line = (name: string) => {
+    const goal = name in wanted ? `, and should become ${valueText(wanted[name])}` : '';
+    return `${name} is now ${valueText(remote[name])}, was ${valueText(base[name])} ${when}${goal}`;
+  };
+  const remoteBefore = pick(remote, { ...base, ...wanted });
+  return { remoteBefore, errorCode: 'conflict', error: fields.map(line).join('; ') };
 }
 
-function isConnection(name: string): boolean {
+export function isConnection(name: string): boolean {
   return name.startsWith('connections_');
 }
 

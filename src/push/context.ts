@@ -1,12 +1,14 @@
+import type { Arrival } from '../base/clock.js';
 import { isAboutOneRequest, RejectedError } from '../base/errors.js';
 import type { Settings } from '../config/schema.js';
+import { millisecondsOf } from '../contract/fields.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { type EntityType, kinds, type Reference } from './change.js';
+import { entityKey, type Reference } from './change.js';
 import type { OnConflict } from './compare.js';
-import type { LatestTimes } from './latest-times.js';
+import { type EntityType, kinds } from './fields.js';
 import type { Queue } from './queue.js';
-import type { Store } from './stored.js';
+import { rowsAbout, type Store } from './stored.js';
 
 /** The settings that a push uses. */
 export type PushSettings = RunSettings & Pick<Settings, 'rateLimit' | 'push'>;
@@ -63,4 +65,46 @@ export class CircuitBreaker {
 /** Why changes wait although nothing is wrong with them. */
 export function brokenText(endpoint: PushEndpoint): string {
   return `${endpoint} gave no usable answer to ${maxFailures} requests in a row; run push again later`;
+}
+
+const lastUpdatedSql = sqlFile('push/last_updated');
+
+/** The `Date` of an answer has whole seconds, and clocks differ a little. */
+const clockErrorMs = 5_000;
+
+/**
+ * The latest time of the last change of each entity that the warehouse or this push has seen, where the API gives one (topics
+ * have `updatedAt`). An answer with an earlier one comes from a server that lags behind, and compares nothing.
+ */
+export class LatestTimes {
+  readonly #times = new Map<string, number>();
+
+  /** What the warehouse has seen of the entities of some changes. */
+  static async read(store: Store, changes: readonly Reference[]): Promise<LatestTimes> {
+    const latest = new LatestTimes();
+    const ids = new Set(changes.flatMap((one) => (one.entityType === 'topic' ? [one.entityId] : [])));
+    const rows = await rowsAbout<{ id: string; updated: number | null }>(store, lastUpdatedSql, [...ids]);
+    for (const { id: entityId, updated } of rows)
+      if (updated !== null) latest.#times.set(entityKey({ entityType: 'topic', entityId }), Number(updated));
+    return latest;
+  }
+
+  /** Compares the time of an answer with what was seen before, and remembers it. `unknown`: it has none, or one that orders nothing. */
+  compare(
+    about: Reference,
+    body: Readonly<Record<string, unknown>>,
+    arrivedAt: Arrival,
+  ): 'older' | 'as new' | 'unknown' {
+    const time = millisecondsOf(body.updatedAt);
+    // A time that is later than its own answer is no order.
+    if (Number.isNaN(time) || time > arrivedAt.at.getTime() + clockErrorMs) return 'unknown';
+    const key = entityKey(about);
+    const seen = this.#times.get(key) ?? time;
+    this.#times.set(key, Math.max(seen, time));
+    return time < seen ? 'older' : 'as new';
+  }
+
+  has(about: Reference): boolean {
+    return this.#times.has(entityKey(about));
+  }
 }

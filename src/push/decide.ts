@@ -1,15 +1,17 @@
 import { UsageError } from '../base/errors.js';
-import { type Change, entityKey, isOpen, mayBecome, type Status, shareGroup } from './change.js';
+import { groupBy } from '../base/group-by.js';
+import { type Change, entityKey, isOpen, mayBecome, type Status } from './change.js';
 import { pick } from './compare.js';
-import { contestsAmong, decidedText, isContested } from './contested.js';
-import { unsentPatch } from './doubt.js';
+import { unsentPatch } from './deliver.js';
 import { type ChangeFilter, matches } from './facts.js';
+import { shareGroup } from './fields.js';
 import type { Queue } from './queue.js';
-import { named, type StoredOf } from './stored.js';
+import { contradicts, decidedText, isContested } from './queueing.js';
+import type { StoredOf } from './stored.js';
 
 export interface Selection {
   readonly ids: readonly string[];
-  readonly filter: Pick<ChangeFilter, 'status' | 'source'>;
+  readonly filter: ChangeFilter;
   /** The revision of each change that the person has seen; one that has changed since then stays as it is. */
   readonly seen?: ReadonlyMap<string, number>;
 }
@@ -29,11 +31,12 @@ export interface RetryOptions {
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
 export function cancel(queue: Queue, selection: Selection): Decision[] {
-  const chosen = select(queue, selection, 'cancelled');
-  const plans = chosen.map((change) => ({
-    change,
-    refusal: unseen(change, selection) ?? cancelRefusal(change),
-  }));
+  const plans = select(queue, selection, 'cancelled').map((change): Plan => {
+    const { status } = change;
+    const done = mayBecome(status, 'cancelled') ? null : `it is already ${status}`;
+    const sent = 'its request may have been sent: run signalhouse push to settle it';
+    return { change, reason: unseen(change, selection) ?? (status === 'sending' ? sent : done), over: [] };
+  });
   queue.move(granted(plans), 'cancelled');
   return plans.map((plan) => decisionOf(queue, plan));
 }
@@ -52,17 +55,22 @@ export function retry(
 ): Decision[] {
   const chosen = select(queue, selection, 'queued');
   const isChosen = new Set(chosen.map(({ id }) => id));
-  const all = queue.all();
-  const open = all.filter(isOpen);
-  const contests = contestsAmong(all);
-  const plans = chosen.map((change) => {
-    const rivals = isContested(change) ? contests(change) : [];
-    const rival = rivals.find(({ id }) => isChosen.has(id));
-    const refusal =
-      (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ||
-      (unseen(change, selection) ?? retryRefusal(change, open, storedOf));
-    if (refusal === null) open.push(change);
-    return { change, refusal, rivals };
+  const sameEntity = groupBy(queue.all(), entityKey);
+  const open = new Set(queue.withStatus('queued', 'sending').map(({ id }) => id));
+  const plans = chosen.map((change): Plan => {
+    const ofEntity = sameEntity.get(entityKey(change)) ?? [];
+    const over = ofEntity.filter(
+      (one) => isContested(change) && isContested(one) && contradicts(one, change),
+    );
+    const rival = over.find(({ id }) => isChosen.has(id));
+    const other = ofEntity.find(({ id, wanted }) => open.has(id) && shareGroup(wanted, change.wanted));
+    const reason =
+      (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ??
+      unseen(change, selection) ??
+      retryRefusal(change, storedOf) ??
+      (other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null);
+    if (reason === null) open.add(change.id);
+    return { change, reason, over };
   });
   queue.move(granted(plans), 'queued', (change) => ({
     ...unsentPatch(),
@@ -70,31 +78,31 @@ export function retry(
     ...(overwrite &&
       !isContested(change) && {
         overwrite: true,
-        base: { ...change.base, ...pick(change.remoteBefore ?? {}, change.wanted) },
+        base: { ...change.base, ...pick(change.remoteBefore ?? {}, { ...change.base, ...change.wanted }) },
       }),
   }));
-  return plans.map((plan) => {
-    const decision = decisionOf(queue, plan);
-    if (!decision.done || plan.rivals.length === 0) return decision;
-    queue.update(plan.rivals, { errorCode: 'conflict', error: decidedText(plan.change) });
-    return { ...decision, over: plan.rivals.map(({ id }) => id) };
-  });
+  for (const { change, reason, over } of plans)
+    if (reason === null && over.length > 0)
+      queue.update(over, { errorCode: 'conflict', error: decidedText(change) });
+  return plans.map((plan) => decisionOf(queue, plan));
 }
 
-/** A selected change, and why it stays as it is; null when it does not. */
+/** A selected change, why it stays as it is (null when it does not), and the changes that contradict it. */
 interface Plan {
   readonly change: Change;
-  readonly refusal: string | null;
+  readonly reason: string | null;
+  readonly over: readonly Change[];
 }
 
 function granted(plans: readonly Plan[]): Change[] {
-  return plans.flatMap(({ change, refusal }) => (refusal === null ? [change] : []));
+  return plans.flatMap(({ change, reason }) => (reason === null ? [change] : []));
 }
 
-function decisionOf(queue: Queue, { change, refusal: reason }: Plan): Decision {
+function decisionOf(queue: Queue, { change, reason, over }: Plan): Decision {
   const { id, entityType, entityId } = change;
   const status = queue.get(id)?.status ?? change.status;
-  return { id, entityType, entityId, status, done: reason === null, reason };
+  const decision = { id, entityType, entityId, status, done: reason === null, reason };
+  return reason === null && over.length > 0 ? { ...decision, over: over.map((one) => one.id) } : decision;
 }
 
 function select(queue: Queue, { ids, filter }: Selection, to: Status): Change[] {
@@ -107,10 +115,7 @@ function select(queue: Queue, { ids, filter }: Selection, to: Status): Change[] 
   }
   if (ids.length > 0) return [...new Set(ids)].flatMap((id) => queue.get(id) ?? []);
   // A filter does not mean changes that are settled, or already have the status.
-  const isMeant = ({ status }: Change) =>
-    status === 'sending'
-      ? to !== 'queued' || filter.status?.includes('sending') === true
-      : mayBecome(status, to);
+  const isMeant = ({ status }: Change) => status !== 'sending' && mayBecome(status, to);
   return queue.all().filter((change) => matches(change, filter) && isMeant(change));
 }
 
@@ -120,22 +125,12 @@ function unseen({ id, revision }: Change, { seen }: Selection): string | null {
     : null;
 }
 
-function cancelRefusal({ status }: Change): string | null {
-  if (status === 'sending') return 'its request may have been sent: run signalhouse push to settle it';
-  return mayBecome(status, 'cancelled') ? null : `it is already ${status}`;
-}
-
-function retryRefusal(change: Change, open: readonly Change[], storedOf: StoredOf): string | null {
+function retryRefusal(change: Change, storedOf: StoredOf): string | null {
   const { status, entityType } = change;
   if (isOpen(change)) return `it is ${status}: the next push sends it`;
   if (!mayBecome(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
   if (entityType === 'person')
     return 'a merge is confirmed with both people in view: run changes merge-people again';
-  const survivor = storedOf(change)?.survivor;
-  if (survivor)
-    return `the ${entityType} was merged into ${named(survivor.id, survivor.title)}: cancel the change, and change that instead`;
-  const other = open.find(
-    (one) => entityKey(one) === entityKey(change) && shareGroup(one.wanted, change.wanted),
-  );
-  return other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null;
+  const blocked = storedOf(change)?.blockedReason ?? null;
+  return blocked === null ? null : `the ${entityType} ${blocked}`;
 }

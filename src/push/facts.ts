@@ -1,116 +1,77 @@
 import { groupBy } from '../base/group-by.js';
 import { sqlFile } from '../warehouse/sql.js';
-import {
-  type Change,
-  type EntityType,
-  entityKey,
-  type Reference,
-  type Status,
-  updatedAt,
-  type Value,
-  type Values,
-  valuesIn,
-} from './change.js';
-import { isAlike, isSame } from './compare.js';
-import { noteFor, rowsAbout, type Store, type StoredEntity, storedEntitiesOf } from './stored.js';
+import { type Change, entityKey, type Reference, type Status } from './change.js';
+import { isAlike } from './compare.js';
+import { type EntityType, updatedAt, type Value, type Values, valuesIn } from './fields.js';
+import { rowsAbout, type Store, storedEntitiesOf } from './stored.js';
 
 const historySql = sqlFile('push/last_changes');
 
-/** Who set a value that a change met, according to the history of its topic or company. */
-interface ChangedBy {
-  readonly field: string;
-  /** The user's name; null when it was not a user, or has no name. */
-  readonly name: string | null;
-  /** user, agent (AI) or system. */
-  readonly by: string | null;
-  readonly at: string;
-}
-
 /** A value that somebody set after it was read and before ours replaced it: nobody has seen it. */
-export interface Replaced extends Omit<ChangedBy, 'at'> {
+export interface Replaced {
+  readonly field: string;
   readonly value: Value;
+  /** Who set it; null where nobody is named. */
+  readonly name: string | null;
   /** Null where only our own record shows it, as what it replaced. */
   readonly at: string | null;
 }
 
-interface HistoryRow extends Reference, Omit<ChangedBy, 'field'> {
+interface HistoryRow extends Reference, Pick<Replaced, 'name'> {
+  readonly at: string;
   readonly changes: string | null;
   readonly previous: string | null;
-  /** Whether no user made it: what is made with a key has none. */
-  readonly isKeys: boolean;
-}
-
-/** The records of the entities of some changes, latest first, by entity. */
-async function recordsOf(store: Store | null, changes: readonly Change[]) {
-  const ids = new Set(
-    changes.flatMap(({ status, entityId }) =>
-      status === 'conflict' || status === 'applied' ? [entityId] : [],
-    ),
-  );
-  const rows = store && ids.size > 0 ? await rowsAbout<HistoryRow>(store, historySql, [...ids]) : [];
-  return groupBy(rows, entityKey);
 }
 
 function valuesOf(entityType: EntityType, json: string | null): Values {
   return valuesIn(entityType, JSON.parse(json ?? '{}') as Values);
 }
 
-/** Who made the other change of a conflict. Only fields with neither the base nor the wanted value count. */
-function changedBy(change: Change, records: readonly HistoryRow[]): ChangedBy | null {
-  const { status, entityType, wanted, base, remoteBefore } = change;
-  if (status !== 'conflict') return null;
-  for (const [field, found] of Object.entries(remoteBefore ?? {})) {
-    if (!(field in wanted) || isSame(found, wanted[field]) || isSame(found, base[field])) continue;
-    for (const { changes, name, by, at } of records) {
-      const values = valuesOf(entityType, changes);
-      if (!(field in values)) continue;
-      // Only a record counts that set the value found: history may be older.
-      if (!isSame(values[field], found)) break;
-      return { field, name, by, at };
-    }
-  }
-  return null;
-}
-
-/**
- * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it: a record
- * between what was read before sending and our own, which no user made; or our own, by what it replaced.
- */
-function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
-  const { status, entityType, wanted, remoteBefore, firstSentAt } = change;
-  if (status !== 'applied' || remoteBefore === null || firstSentAt === null) return [];
-  const before = remoteBefore[updatedAt];
-  const from = typeof before === 'string' ? Date.parse(before) : Date.parse(firstSentAt) - sentErrorMs;
-  const since = records.filter(({ at }) => Date.parse(at) > from).reverse();
-  return Object.keys(wanted).flatMap((field): Replaced[] => {
-    const ofField = since.flatMap((row) => {
-      const values = valuesOf(entityType, row.changes);
-      return field in values ? [{ row, value: values[field] as Value }] : [];
-    });
-    const own = ofField.findIndex(({ row, value }) => row.isKeys && isAlike(value, wanted[field]));
-    const [last] = ofField.slice(0, Math.max(0, own)).reverse();
-    const isSeen = (value: Value) => isAlike(value, remoteBefore[field]) || isAlike(value, wanted[field]);
-    if (!last) {
-      const row = ofField[own]?.row;
-      const previous = row && valuesOf(entityType, row.previous)[field];
-      if (!row || previous === undefined || !(field in remoteBefore) || isSeen(previous)) return [];
-      return [{ field, value: previous, name: null, by: null, at: null }];
-    }
-    if (isSeen(last.value)) return [];
-    const { name, by, at } = last.row;
-    return [{ field, value: last.value, name, by, at }];
-  });
-}
-
 /** How exactly the time of sending is known by the API's clock. */
 const sentErrorMs = 2_000;
+
+/**
+ * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it. Our own record
+ * has the wanted value and a time between sending and answer. A record between what was read before sending and our own is one
+ * that nobody saw; where there is none, our own may say what it replaced.
+ */
+function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
+  const { status, entityType, wanted, remoteBefore, firstSentAt, settledAt } = change;
+  if (status !== 'applied' || remoteBefore === null || firstSentAt === null) return [];
+  const before = remoteBefore[updatedAt];
+  const sentAt = Date.parse(firstSentAt) - sentErrorMs;
+  const from = typeof before === 'string' ? Date.parse(before) : sentAt;
+  const to = Date.parse(settledAt ?? '') + sentErrorMs;
+  const since = records.filter(({ at }) => Date.parse(at) > from).reverse();
+  return Object.keys(wanted).flatMap((field): Replaced[] => {
+    const ofField = since.flatMap(({ changes, previous, at, name }) => {
+      const value = valuesOf(entityType, changes)[field];
+      return value === undefined ? [] : [{ field, value, name, at, previous }];
+    });
+    const own = ofField.findLastIndex(
+      ({ at, value }) => Date.parse(at) >= sentAt && Date.parse(at) <= to && isAlike(value, wanted[field]),
+    );
+    const isUnseen = (value: Value) => !isAlike(value, remoteBefore[field]) && !isAlike(value, wanted[field]);
+    const [last] = ofField.slice(0, Math.max(0, own)).reverse();
+    if (last) {
+      const { previous: _, ...theirs } = last;
+      return isUnseen(last.value) ? [theirs] : [];
+    }
+    const value = valuesOf(entityType, ofField[own]?.previous ?? null)[field];
+    const isTold = value !== undefined && field in remoteBefore && isUnseen(value);
+    return isTold ? [{ field, value, name: null, at: null }] : [];
+  });
+}
 
 /** What some applied changes replaced without anybody having seen it: an undo puts that back. */
 export async function replacedValues(
   store: Store | null,
   changes: readonly Change[],
 ): Promise<(change: Change) => readonly Replaced[]> {
-  const records = await recordsOf(store, changes);
+  const applied = changes.filter(({ status }) => status === 'applied');
+  const ids = [...new Set(applied.map(({ entityId }) => entityId))];
+  const rows = store && ids.length > 0 ? await rowsAbout<HistoryRow>(store, historySql, ids) : [];
+  const records = groupBy(rows, entityKey);
   return (change) => replacedBy(change, records.get(entityKey(change)) ?? []);
 }
 
@@ -118,11 +79,6 @@ export async function replacedValues(
 export interface ChangeFacts {
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
-  readonly mergedInto: StoredEntity['survivor'];
-  /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
-  readonly note: string | null;
-  /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
-  readonly changedBy: ChangedBy | null;
   /** What it replaced that nobody had seen; empty before a sync has fetched the history. */
   readonly replaced: readonly Replaced[];
 }
@@ -133,31 +89,16 @@ export async function withFacts<T extends Change>(
   changes: readonly T[],
 ): Promise<(T & ChangeFacts)[]> {
   const storedOf = await storedEntitiesOf(store, changes);
-  const records = await recordsOf(store, changes);
+  const replacedOf = await replacedValues(store, changes);
   return changes.map((change) => {
-    const stored = storedOf(change);
-    const own = records.get(entityKey(change)) ?? [];
-    const isMerge = change.entityType === 'person';
-    return {
-      ...change,
-      title: stored?.title ?? null,
-      mergedInto: stored?.survivor ?? null,
-      note: isMerge ? null : noteFor(stored, change.wanted),
-      changedBy: changedBy(change, own),
-      replaced: replacedBy(change, own),
-    };
+    return { ...change, title: storedOf(change)?.title ?? null, replaced: replacedOf(change) };
   });
 }
 
-/** Which changes to list; a property that is left out matches every change. */
+/** Which changes are meant; a property that is left out matches every change. */
 export interface ChangeFilter {
   readonly status?: readonly Status[] | undefined;
-  readonly topic?: string | undefined;
-  readonly company?: string | undefined;
   readonly source?: string | undefined;
-  readonly by?: string | undefined;
-  /** Queued at this time or later. */
-  readonly since?: Date | undefined;
 }
 
 export interface TitledChange extends Change, ChangeFacts {
@@ -180,16 +121,9 @@ export interface ChangeAttempt {
 }
 
 /** Whether a change meets every condition of a filter. */
-export function matches(change: Change, filter: ChangeFilter): boolean {
-  const { status, topic, company, source, by, since } = filter;
-  const isOf = (type: EntityType, id: string | undefined) =>
-    id === undefined || (change.entityType === type && change.entityId === id);
+export function matches(change: Change, { status, source }: ChangeFilter): boolean {
   return (
     (status === undefined || status.includes(change.status)) &&
-    isOf('topic', topic) &&
-    isOf('company', company) &&
-    (source === undefined || change.source === source) &&
-    (by === undefined || change.requestedBy === by) &&
-    (since === undefined || Date.parse(change.queuedAt) >= since.getTime())
+    (source === undefined || change.source === source)
   );
 }

@@ -5,11 +5,11 @@ import type { Clock } from '../base/clock.js';
 import { messageOf, StoppedError, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
-import { readSheet } from '../sheet/read.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { isOpen } from './change.js';
-import type { CostSettings, ImportReport } from './import/preview.js';
+import { prepareImport } from './import/import.js';
 import { fromSheet, type ImportSource } from './import/source.js';
+import type { PlanParts, PlanReport } from './plan.js';
 import { Previews } from './previews.js';
 import type { Queue } from './queue.js';
 import { writeResults } from './result.js';
@@ -18,7 +18,7 @@ export interface InboxParts {
   readonly dataDir: string;
   readonly queue: Queue;
   readonly warehouse: Warehouse;
-  readonly settings: CostSettings;
+  readonly settings: PlanParts['settings'];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -40,7 +40,7 @@ export interface InboxFile {
 interface ImportedFile {
   readonly path: string;
   readonly source: ImportSource;
-  readonly report: ImportReport;
+  readonly report: PlanReport;
 }
 
 type Folder = 'done' | 'rejected';
@@ -77,8 +77,8 @@ export class Inbox {
   async importAll(): Promise<void> {
     const inbox = this.#inbox;
     await this.#guard(inbox, async () => {
-      // So that people find them. Where a file has the name of one, that file is what is wrong.
       makeFolder(inbox);
+      // So that people find them. Where a file has the name of one, that file is what is wrong.
       for (const name of ['done', 'rejected']) attempt(() => makeFolder(join(inbox, name)));
       const before = new Map<string, FileState | null>();
       for (const folder of [inbox, ...personFolders(inbox)])
@@ -89,17 +89,31 @@ export class Inbox {
       if (before.size > 0) await this.parts.clock.sleep(watchMs);
       const found = [...before].flatMap(([path, state]) => {
         const now = attempt(() => stateOf(path)) ?? null;
-        return now === null
-          ? []
-          : [{ path, state: now, isSame: now.text === state?.text && !isNewAndEmpty(now) }];
+        return now === null ? [] : [{ path, modifiedAt: now.modifiedAt, isSame: now.text === state?.text }];
       });
       // Of two files of one person the newer one counts: the one that was saved later, whatever its name.
-      found.sort((a, b) => a.state.modifiedAt - b.state.modifiedAt || (a.path < b.path ? -1 : 1));
+      found.sort((a, b) => a.modifiedAt - b.modifiedAt || (a.path < b.path ? -1 : 1));
       for (const { path, isSame } of found) {
         if (isSame) await this.#guard(path, () => this.#import(path));
         else this.#report(path, 'being_written');
       }
     });
+  }
+
+  /** Moves the files whose changes are all settled to `done/`, each beside its result. */
+  async returnFiles(): Promise<readonly InboxFile[]> {
+    const { queue } = this.parts;
+    for (const imported of this.#imported) {
+      const { path, report } = imported;
+      const queued = report.queued.length;
+      const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
+      if (changes.some(isOpen)) this.#report(path, 'waiting', { queued });
+      else
+        await this.#guard(path, async () => {
+          this.#report(path, 'done', { queued, path: await this.#handBack('done', imported) });
+        });
+    }
+    return [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Does what concerns one file or folder. Its failure is reported; only that of a stopped run is thrown. */
@@ -119,52 +133,26 @@ export class Inbox {
   async #import(path: string): Promise<void> {
     try {
       refuseOtherFiles(path);
-      await this.#queue(path, await fromSheet({ path }));
+      const source = await fromSheet({ path });
+      const { queue, warehouse, settings, log } = this.parts;
+      const folder = dirname(path);
+      const requestedBy = folder === this.#inbox ? null : basename(folder);
+      // A preview that is confirmed at once: nobody sees it before.
+      const plan = await prepareImport({ store: warehouse, queue, settings }, source, { requestedBy });
+      const report = this.#previews.confirm(queue, this.#previews.add(plan, source));
+      const imported = { path, source, report };
+      if (report.outcome === 'refused') return await this.#rejectRows(imported);
+      this.#imported.push(imported);
+      log.info({ file: this.#nameOf(path), queued: report.queued.length }, 'imported from the drop folder');
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      await this.#rejectFile(path, error);
+      this.#rejectFile(path, error);
     }
-  }
-
-  /** Makes a preview and confirms it at once: nobody sees it before. */
-  async #queue(path: string, source: ImportSource): Promise<void> {
-    const { queue, warehouse, settings, log } = this.parts;
-    const folder = dirname(path);
-    const requestedBy = folder === this.#inbox ? null : basename(folder);
-    const options = { requestedBy };
-    const { preview } = await this.#previews.addImport(
-      { store: warehouse, queue, settings },
-      source,
-      options,
-    );
-    const report = this.#previews.queueImport(queue, preview);
-    const imported = { path, source, report };
-    if (report.outcome === 'refused') return this.#rejectRows(imported);
-    this.#imported.push(imported);
-    log.info({ file: this.#nameOf(path), queued: report.queued.length }, 'imported from the drop folder');
-  }
-
-  /** Moves the files whose changes are all settled to `done/`, each beside its result. */
-  async returnFiles(): Promise<readonly InboxFile[]> {
-    const { queue } = this.parts;
-    for (const imported of this.#imported) {
-      const { path, report } = imported;
-      const queued = report.queued.length;
-      const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
-      if (changes.some(isOpen)) this.#report(path, 'waiting', { queued });
-      else
-        await this.#guard(path, async () => {
-          const to = await this.#handBack('done', imported);
-          this.#report(path, 'done', { queued, path: to });
-        });
-    }
-    return [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   #report(path: string, outcome: InboxFile['outcome'], facts: Partial<InboxFile> = {}): void {
-    const name = this.#nameOf(path);
     const nothing = { queued: 0, problems: 0, reason: null };
-    this.#files.set(path, { name, outcome, ...nothing, path, ...facts });
+    this.#files.set(path, { name: this.#nameOf(path), outcome, ...nothing, path, ...facts });
   }
 
   #nameOf(path: string): string {
@@ -174,16 +162,16 @@ export class Inbox {
   /** Moves an imported file to a folder, beside its result. Returns where it is. */
   async #handBack(folder: Folder, { path, source, report }: ImportedFile): Promise<string> {
     const { queue, warehouse, log } = this.parts;
-    const { bytes, name } = source;
+    const { bytes = new Uint8Array(), grid } = source;
     const [to, result] = this.#freePaths(folder, path, resultBeside);
     await orRemove(result, async () => {
-      const grid = bytes ? await readSheet({ bytes, name }) : source.grid;
       await writeResults(result, warehouse, [{ grid, rows: report.rows }], queue.all());
       chmodSync(result, 0o600);
-      if (isUnchanged(path, source)) return moveAway(path, to);
+      // The size first: what is there now can be too large to be read.
+      if (stateOf(path)?.size === bytes.length && readFileSync(path).equals(bytes)) return moveAway(path, to);
       // The push took a while. What is there now has not been imported: it is for the next run.
       log.info({ file: this.#nameOf(path) }, 'changed or deleted in the drop folder after it was imported');
-      writeFileSync(to, bytes ?? '', { flag: 'wx', mode: 0o600 });
+      writeFileSync(to, bytes, { flag: 'wx', mode: 0o600 });
     });
     return to;
   }
@@ -191,9 +179,8 @@ export class Inbox {
   /** Rejects a file with wrong rows, with the reasons in a copy. */
   async #rejectRows(imported: ImportedFile): Promise<void> {
     const { path, report } = imported;
-    const to = await this.#handBack('rejected', imported);
     const problems = report.problems.length;
-    this.#report(path, 'rejected', { problems, reason: null, path: to });
+    this.#report(path, 'rejected', { problems, path: await this.#handBack('rejected', imported) });
     this.parts.log.warn(
       { file: this.#nameOf(path), problems },
       'rejected from the drop folder: rows are wrong',
@@ -201,28 +188,24 @@ export class Inbox {
   }
 
   /** Rejects a file that is not a spreadsheet, or does not say what to change: the reason is in a text file beside it. */
-  async #rejectFile(path: string, error: UsageError): Promise<void> {
+  #rejectFile(path: string, error: UsageError): void {
     const [to, beside] = this.#freePaths('rejected', path, (one) => `${one}.reason.txt`);
     const problems = error.problems.map(({ setting, problem }) => `${setting}: ${problem}`);
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
     writeFileSync(beside, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
-    await orRemove(beside, async () => moveAway(path, to));
+    moveAway(path, to);
     const reason = [error.message, ...problems].join(' ');
     this.#report(path, 'rejected', { problems: 1, reason, path: to });
     this.parts.log.warn({ file: this.#nameOf(path), reason }, 'rejected from the drop folder');
   }
 
-  /**
-   * Free paths in a folder, which is made where it is missing, for a file and its companion: its own name, shortened where
-   * that of the companion would be too long, with a number when one of the two is taken.
-   */
+  /** Free paths in a folder for a file and its companion: its own name, with a number when one of the two is taken. */
   #freePaths(folder: Folder, path: string, companionOf: (path: string) => string): [string, string] {
     makeFolder(join(this.#inbox, folder));
-    const ending = Buffer.byteLength(extname(path)) > longestEnding ? '' : extname(path);
-    const name = cutToBytes(basename(path, ending), longestName - Buffer.byteLength(ending));
+    const { name, ext } = parse(path);
     const isFree = (one: string) => lstatSync(one, { throwIfNoEntry: false }) === undefined;
     for (let number = 1; ; number += 1) {
-      const file = join(this.#inbox, folder, `${name}${number === 1 ? '' : `.${number}`}${ending}`);
+      const file = join(this.#inbox, folder, `${name}${number === 1 ? '' : `.${number}`}${ext}`);
       const companion = companionOf(file);
       if (isFree(file) && isFree(companion)) return [file, companion];
     }
@@ -230,7 +213,7 @@ export class Inbox {
 }
 
 /** The endings of files that are imported; other files in the folder are rejected. */
-const sheetEndings: ReadonlySet<string> = new Set(['.xlsx', '.ods', '.csv', '.tsv']);
+const sheetEndings: readonly string[] = ['.xlsx', '.ods', '.csv', '.tsv'];
 
 /** Hidden files, and those that programs keep beside a file for a while: locks, backups, downloads that are not complete. */
 const notForUs =
@@ -249,14 +232,8 @@ async function orRemove(path: string, work: () => Promise<void>): Promise<void> 
 /** Moves a file of the drop folder to where only this user reads it, if it is this user's. */
 function moveAway(from: string, to: string): void {
   moveFile(from, to);
-  const moved = lstatSync(to);
   // The permissions of a link are those of what it points to.
-  if (moved.isSymbolicLink()) return;
-  try {
-    chmodSync(to, moved.isDirectory() ? 0o700 : 0o600);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
-  }
+  if (lstatSync(to).isFile()) attempt(() => chmodSync(to, 0o600));
 }
 
 /** The folders of people in the drop folder: what is in `inbox/anna/` was sent by anna. */
@@ -277,7 +254,7 @@ function filesIn(folder: string): string[] {
 }
 
 function isSheetName(name: string): boolean {
-  return sheetEndings.has(extname(name).toLowerCase());
+  return sheetEndings.includes(extname(name).toLowerCase());
 }
 
 interface FileState {
@@ -300,16 +277,8 @@ function stateOf(path: string): FileState | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return null;
   const { size, mtimeMs, ctimeMs, ino } = found;
-  return {
-    size: found.isFile() ? size : -1,
-    modifiedAt: mtimeMs,
-    text: [size, mtimeMs, ctimeMs, ino].join(' '),
-  };
-}
-
-/** A program has made the file and not written to it yet: for a minute, it is left alone. */
-function isNewAndEmpty({ size, modifiedAt }: FileState): boolean {
-  return size === 0 && Date.now() - modifiedAt < 60_000;
+  const text = [size, mtimeMs, ctimeMs, ino].join(' ');
+  return { size: found.isFile() ? size : -1, modifiedAt: mtimeMs, text };
 }
 
 /** Raises UsageError for a file whose ending is not that of a spreadsheet, and for a link, which may point anywhere. */
@@ -319,7 +288,7 @@ function refuseOtherFiles(path: string): void {
     throw sheetError(name, 'is not a regular file', 'Copy the file itself into the folder.');
   if (isSheetName(name)) return;
   const has = ending === '' ? 'has no ending' : `ends in ${ending}`;
-  throw sheetError(name, `${has}: only ${[...sheetEndings].join(', ')} are imported`, saveAsHint);
+  throw sheetError(name, `${has}: only ${sheetEndings.join(', ')} are imported`, saveAsHint);
 }
 
 /** Undefined when the file system refuses. */
@@ -329,27 +298,6 @@ function attempt<T>(work: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Whether a file still has the content that was imported. */
-function isUnchanged(path: string, { bytes }: ImportSource): boolean {
-  // The size first: what is there now can be too large to be read.
-  return bytes !== undefined && stateOf(path)?.size === bytes.length && readFileSync(path).equals(bytes);
-}
-
-/** The longest name of a file in bytes, less what its result or reason, a number and a temporary file add to it. */
-const longestName = 255 - 55;
-
-/** An ending that is longer is part of a name. */
-const longestEnding = 20;
-
-/** The beginning of a text, of at most so many bytes; a character is not cut. */
-function cutToBytes(text: string, most: number): string {
-  if (Buffer.byteLength(text) <= most) return text;
-  return Buffer.from(text)
-    .subarray(0, most)
-    .toString()
-    .replace(/\uFFFD+$/, '');
 }
 
 /** The path of the result of a file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Clock, iso, millis } from '../base/clock.js';
 import { messageOf, StorageError } from '../base/errors.js';
 import { portions } from '../base/group-by.js';
 import { Journal } from '../base/journal.js';
+import { isObject } from '../base/json.js';
 import { type Log, silentLog } from '../base/log.js';
 import { storable } from '../warehouse/load/batch.js';
 import { forgetMade } from '../warehouse/made.js';
@@ -35,12 +36,17 @@ export type Origin = Pick<Change, 'requestedBy' | 'requestedReason' | 'source' |
 /** A change before it is queued; the queue adds its id, its key and its status. */
 export type NewChange = Origin &
   Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base' | 'baseFrom' | 'baseAt' | 'sourceRow'> &
-  Partial<Pick<Change, 'undoes' | 'overwrite'>> & {
+  Partial<Pick<Change, 'undoes'>> & {
     /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
-    readonly conflict?: string | undefined;
-    /** The changes that it replaces. */
-    readonly supersedes?: readonly Change[];
+    readonly conflict?: string | null;
   };
+
+/** What becomes of a change that is in the queue already; without `to` it keeps its status. */
+export interface Edit {
+  readonly change: Change;
+  readonly to?: Status;
+  readonly patch: Patch;
+}
 
 /**
  * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call
@@ -99,17 +105,20 @@ export class Queue {
   }
 
   /**
-   * Queues new changes, or records their conflicts: they are on disk with their keys when this returns. What they replace is
-   * superseded after that: after a kill in between, both are in the queue and the later one wins when they are pushed.
+   * Queues new changes, or records their conflicts, together with what that means for `others`: all of it is on disk, with the
+   * keys, when this returns, or none of it.
    */
-  add(newChanges: readonly NewChange[]): Change[] {
+  add(
+    newChanges: readonly NewChange[],
+    others: (added: readonly Change[]) => readonly Edit[] = () => [],
+  ): Change[] {
     const now = this.#now();
-    const added = newChanges.map(({ conflict, supersedes: _, ...newChange }): Change => {
+    const added = newChanges.map(({ conflict = null, ...newChange }): Change => {
       this.#serial += 1;
       return {
         id: changeId(now, this.#serial),
         revision: 1,
-        status: 'queued',
+        status: conflict === null ? 'queued' : 'conflict',
         idempotencyKey: randomUUID(),
         overwrite: false,
         queuedAt: now,
@@ -121,24 +130,13 @@ export class Queue {
         attempts: 0,
         remoteBefore: null,
         remoteAfter: null,
-        errorCode: null,
-        error: null,
-        settledAt: null,
+        errorCode: conflict === null ? null : contested,
+        error: conflict,
+        settledAt: conflict === null ? null : now,
         supersededBy: null,
-        ...(conflict !== undefined && {
-          status: 'conflict',
-          errorCode: contested,
-          error: conflict,
-          settledAt: now,
-        }),
       };
     });
-    this.#save(added);
-    const successors = new Map<string, string | null>();
-    for (const [at, { supersedes = [] }] of newChanges.entries())
-      for (const { id } of supersedes) successors.set(id, added[at]?.id ?? null);
-    const replaced = [...successors.keys()].flatMap((id) => this.get(id) ?? []);
-    this.move(replaced, 'superseded', ({ id }) => ({ supersededBy: successors.get(id) ?? null }));
+    this.#save([...added, ...others(added).map((edit) => this.#edited(edit))]);
     return added;
   }
 
@@ -152,18 +150,27 @@ export class Queue {
     return this.#change(changes, patch);
   }
 
-  /** Changes what is stored of some changes, whatever the given copies say. */
   #change(given: readonly Change[], patch: Patch | ((change: Change) => Patch), to?: Status): Change[] {
-    const settledAt = given.length > 0 && to && settled.has(to) ? this.#now() : null;
-    const changed = given.map((one): Change => {
-      const change = this.changes.get(one.id) ?? one;
-      if (to && !mayBecome(change.status, to))
-        throw new Error(`change ${change.id} is ${change.status} and cannot become ${to}`);
-      const set = typeof patch === 'function' ? patch(change) : patch;
-      return { ...change, ...(to && { status: to, settledAt }), ...set, revision: change.revision + 1 };
-    });
+    const changed = given.map((change) =>
+      this.#edited({
+        change,
+        patch: typeof patch === 'function' ? patch(this.get(change.id) ?? change) : patch,
+        ...(to && { to }),
+      }),
+    );
     this.#save(changed);
     return changed;
+  }
+
+  /** Changes what is stored of a change, whatever the given copy says. */
+  #edited({ change: { id }, to, patch }: Edit): Change {
+    const change = this.changes.get(id);
+    if (!change) throw new Error(`there is no change ${id}`);
+    if (to === undefined) return { ...change, ...patch, revision: change.revision + 1 };
+    if (!mayBecome(change.status, to))
+      throw new Error(`change ${id} is ${change.status} and cannot become ${to}`);
+    const settledAt = settled.has(to) ? this.#now() : null;
+    return { ...change, status: to, settledAt, ...patch, revision: change.revision + 1 };
   }
 
   /** Whether anything was written to `ops.changes` since it was opened: the published file then lacks it. */
@@ -263,10 +270,14 @@ export class ChangeJournal {
    */
   replayOver(changes: Map<string, Change>): Change[] {
     const newer = new Map<string, Change>();
-    for (const { line, value } of this.#guard(() => this.#file.lines())) {
-      const { data: change, error } = changeLine.safeParse(value);
+    const lines = this.#guard(() => this.#file.lines());
+    const complete = new Set(lines.flatMap(({ value }) => endOfBatch(value)));
+    const isWhole = ({ batch }: ChangeLine) => batch === undefined || complete.has(batch.id);
+    for (const { line, value } of lines) {
+      const { data, error } = changeLine.safeParse(value);
       if (error) this.#warn(line, value === undefined ? 'cannot be read' : problemOf(error));
-      else {
+      else if (isWhole(data)) {
+        const { batch: _, ...change } = data;
         const known = changes.get(change.id)?.revision ?? 0;
         // Of two lines of one revision the last is valid: the first may be of a write that failed.
         if (change.revision < known || (change.revision === known && !newer.has(change.id))) continue;
@@ -277,9 +288,11 @@ export class ChangeJournal {
     return [...newer.values()];
   }
 
-  /** Returns when the changes are on disk. */
+  /** Returns when the changes are on disk. What is appended together and is not there as a whole, after a kill, does not count. */
   append(changes: readonly Change[]): void {
-    this.#guard(() => this.#file.append(changes));
+    const id = randomUUID();
+    const lines = changes.map((one, at) => ({ ...one, batch: { id, left: changes.length - at - 1 } }));
+    this.#guard(() => this.#file.append(lines));
   }
 
   /** Rewrites a journal that has grown large with the given changes only: those that a snapshot may not hold. */
@@ -323,8 +336,18 @@ export class ChangeJournal {
 /** The lines that this process has warned about, as `path:line`. */
 const warned = new Set<string>();
 
-/** Fields that a later version of the program adds are kept. */
-const changeLine: z.ZodType<Change> = changeSchema.loose();
+/** A line: a change as it became, and how many lines follow that were written with it. Fields that a later version adds are kept. */
+const changeLine = changeSchema
+  .extend({
+    batch: z.object({ id: z.string(), left: z.number() }).optional(),
+  })
+  .loose();
+type ChangeLine = z.infer<typeof changeLine>;
+
+function endOfBatch(value: unknown): string[] {
+  const batch = isObject(value) && isObject(value.batch) ? value.batch : {};
+  return batch.left === 0 ? [String(batch.id)] : [];
+}
 
 function problemOf({ issues: [issue] }: z.ZodError): string {
   const field = issue?.path.join('.') ?? '';

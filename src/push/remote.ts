@@ -9,30 +9,22 @@ import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
 import { type Document, storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
+import type { Change, Reference } from './change.js';
+import type { NotFound, Remote } from './compare.js';
+import { brokenText, idParameter, type PushContext } from './context.js';
 import {
-  type Change,
   connectionNames,
   type EntityType,
   kinds,
-  type Reference,
   updatedAt,
   type Value,
   type Values,
   valuesIn,
-} from './change.js';
-import type { NotFound, Remote } from './compare.js';
-import { brokenText, idParameter, type PushContext } from './context.js';
-import { readMerge } from './merges.js';
+} from './fields.js';
+import { readMerge } from './people.js';
 
-/** What reading needs; a preview, which stores nothing, has it as well. */
-export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'storedCounts' | 'circuitBreaker' | 'latest'> & {
-  readonly batcher: Pick<PushContext['batcher'], 'add'>;
-};
-
-/** What the API has for an entity, or why that could not be read. */
-export type Read = Remote | { readonly problem: Problem };
-
-export interface Problem {
+/** Why what the API has for an entity could not be read. */
+interface Problem {
   readonly code: 'not_read' | 'older_answer';
   readonly text: string;
 }
@@ -62,11 +54,12 @@ function unknownConnections({ connections }: Readonly<Record<string, unknown>>):
  * error that is not about this one request.
  */
 export async function readEntity(
-  context: ReadContext,
+  context: PushContext,
   change: Pick<Change, 'entityType' | 'entityId' | 'wanted'>,
-): Promise<Read> {
+): Promise<Remote | { readonly problem: Problem }> {
   const { api, circuitBreaker, latest, stop } = context;
   const { entityType, entityId: id } = change;
+  const unread = (text: string) => ({ problem: { code: 'not_read', text } }) as const;
   if (circuitBreaker.isOpen(entityType)) return unread(brokenText(entityType));
   try {
     if (entityType === 'person') return await readMerge(context, change);
@@ -96,10 +89,6 @@ export async function readEntity(
   }
 }
 
-function unread(text: string): { readonly problem: Problem } {
-  return { problem: { code: 'not_read', text } };
-}
-
 /** Why the API refused a request, as a change stores it: its reason or code where it gives one. */
 export function codeOf({ reason, code, status }: RejectedError): NotFound['code'] {
   return reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`);
@@ -107,7 +96,7 @@ export function codeOf({ reason, code, status }: RejectedError): NotFound['code'
 
 /** Stores an answer that is a whole topic or company as its document. False when it is not: a write may answer with less. */
 export async function storeDocument(
-  { batcher }: Pick<ReadContext, 'batcher'>,
+  { batcher }: Pick<PushContext, 'batcher'>,
   { entityType, entityId: id }: Reference,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,
 ): Promise<boolean> {
@@ -129,36 +118,32 @@ export async function storeDocument(
 
 /**
  * Reads the pages of a list where they are fewer than the entities to read, which by id cost one request each: what the API has
- * for those whose changes set nothing but fields that the list returns. What is missing is read by id, as is an item that is
- * older than what was seen before.
+ * for those whose changes set nothing but fields that the list returns. What is missing is read by id, as is an item that does not
+ * prove that it is as new as what was seen before.
  */
 export async function readListed(
-  { api, stop, storedCounts, latest }: ReadContext,
+  { api, stop, storedCounts, latest }: PushContext,
   entityType: EntityType,
-  queued: ReadonlyMap<string, readonly Change[]>,
+  queued: readonly (readonly [string, readonly Change[]])[],
 ): Promise<Map<string, Remote>> {
   const found = new Map<string, Remote>();
   const { list, listed } = kinds[entityType];
   const fieldsById = new Map(
-    [...queued].flatMap(([id, changes]) => {
-      const names = changes.flatMap(({ wanted }) => Object.keys(wanted));
+    queued.flatMap(([id, changes]) => {
+      const names = changes.flatMap(({ wanted, base }) => [...Object.keys(wanted), ...Object.keys(base)]);
       return names.every((name) => listed.includes(name)) ? [[id, names] as const] : [];
     }),
   );
   const stored = entityType === 'person' ? 0 : storedCounts[entityType];
-  const expectedPages = Math.max(1, Math.ceil(stored / usualPageSize));
-  if (fieldsById.size <= expectedPages) return found;
-  const options = { priority: Priority.push, signal: stop };
+  if (fieldsById.size <= Math.max(1, Math.ceil(stored / usualPageSize))) return found;
   let read = 0;
   try {
-    for await (const page of pagesOf(api, list, {}, options)) {
+    for await (const page of pagesOf(api, list, {}, { priority: Priority.push, signal: stop })) {
       read += 1;
       for (const item of page.items) {
-        if (!isObject(item) || typeof item.id !== 'string') continue;
-        const names = fieldsById.get(item.id);
-        if (!names) continue;
+        const names = isObject(item) ? fieldsById.get(String(item.id)) : undefined;
+        if (!names || !isObject(item) || typeof item.id !== 'string') continue;
         const about = { entityType, entityId: item.id };
-        // It has to prove that it is as new as what was seen before.
         if (latest.compare(about, item, page.arrivedAt) !== 'as new' && latest.has(about)) continue;
         const values = remoteValues(entityType, item);
         // An item without one of the fields proves nothing about it.

@@ -3,16 +3,14 @@ import { countBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunOptions, type RunParts, type RunReport, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
-import { type Change, entityKey, entityTypes, kinds, type Status } from './change.js';
-import { deliveryOf, type OnConflict } from './compare.js';
-import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
+import { type Change, entityKey } from './change.js';
+import type { OnConflict } from './compare.js';
+import { CircuitBreaker, LatestTimes, type PushContext, type PushSettings, storedCounts } from './context.js';
 import { type ChangeFacts, withFacts } from './facts.js';
-import { LatestTimes } from './latest-times.js';
+import { entityTypes } from './fields.js';
 import type { Queue } from './queue.js';
-import { readListed } from './remote.js';
 import { writeResult } from './result.js';
-import { AttemptLog, queuedById, readAndCompare, Sender, unansweredDeliveries } from './send.js';
-import type { Store } from './stored.js';
+import { AttemptLog, Sender } from './send.js';
 
 export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | undefined;
@@ -21,7 +19,7 @@ export interface PushOptions extends RunOptions {
 }
 
 /** The result of one change in a push, with what the warehouse knows about its topic or company. */
-export type ChangeResult = ReturnType<typeof changeResult>;
+export type ChangeResult = Change & ChangeFacts;
 
 export interface PushReport extends RunReport {
   readonly applied: number;
@@ -39,47 +37,6 @@ export interface PushReport extends RunReport {
   readonly changes: readonly ChangeResult[];
   /** The imported file with results, when `--result` was given. */
   readonly result: string | null;
-}
-
-/** A request that a push would send (`--dry-run`). */
-interface PlannedRequest {
-  readonly method: 'PATCH' | 'POST';
-  readonly path: string;
-  readonly idempotencyKey: string;
-  readonly body: unknown;
-  /** Sent before without an answer. */
-  readonly again: boolean;
-  readonly changes: readonly ChangeResult[];
-}
-
-export interface PushPreview {
-  readonly organization: { id: string; name: string | null };
-  readonly requests: readonly PlannedRequest[];
-  readonly unchanged: number;
-  readonly conflicts: readonly ChangeResult[];
-  readonly failures: readonly ChangeResult[];
-  /** Requests that the preview itself made. */
-  readonly spent: number;
-  readonly minutes: number;
-}
-
-function changeResult(change: Change & ChangeFacts) {
-  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter, errorCode, error } =
-    change;
-  const { source, sourceRow, importId, undoes, title, note, mergedInto, changedBy, replaced } = change;
-  const sent = {
-    id,
-    entityType,
-    entityId,
-    status,
-    wanted,
-    base,
-    remoteBefore,
-    remoteAfter,
-    errorCode,
-    error,
-  };
-  return { ...sent, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy, replaced };
 }
 
 export type PushParts = RunParts<PushSettings> & {
@@ -136,7 +93,7 @@ export async function runPush(
         await attempts.flush(warehouse, run.runId);
       },
       verdict: () => ({
-        incomplete: touched().some((change) => isIncomplete(change, onConflict === 'skip')),
+        incomplete: touched().some((change) => isIncomplete(change)),
       }),
       async report({ head, error }) {
         const changes = touched();
@@ -148,7 +105,7 @@ export async function runPush(
           ...head,
           ...countsOf(changes),
           left: leftOf(context),
-          changes: known.map(changeResult),
+          changes: known,
           notes: context.notes,
           result: null,
         };
@@ -169,9 +126,8 @@ export async function runPush(
   return { ...report, published, result: options.result ?? null };
 }
 
-function isIncomplete({ status, errorCode }: Change, skipsConflicts: boolean): boolean {
-  if (status === 'queued') return errorCode !== null;
-  return status === 'failed' || status === 'sending' || (status === 'conflict' && !skipsConflicts);
+function isIncomplete({ status, errorCode }: Change): boolean {
+  return ['failed', 'sending', 'conflict'].includes(status) || (status === 'queued' && errorCode !== null);
 }
 
 function countsOf(
@@ -190,87 +146,4 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
   const { queued = 0, sending = 0 } = countBy(open, ({ status }) => status);
   const requests = new Set(open.map(entityKey)).size;
   return { queued, sending, requests, minutes: minutesFor(requests, config) };
-}
-
-interface PreviewParts extends Pick<PushContext, 'config' | 'api' | 'stop'> {
-  /** The published file. */
-  readonly store: Store;
-  /** The queue as it is; the preview moves none of its changes. */
-  readonly changes: readonly Change[];
-  readonly organization: PushPreview['organization'];
-}
-
-/** What a push would send now. Reads the API as a push does, and changes nothing. Throws what the client throws. */
-export async function previewPush(
-  { config, api, store, stop, changes, organization }: PreviewParts,
-  options: Pick<PushOptions, 'onConflict'>,
-  observer: RunObserver,
-): Promise<PushPreview> {
-  const reading = {
-    api,
-    stop,
-    storedCounts: await storedCounts(store),
-    latest: await LatestTimes.read(store, changes),
-    circuitBreaker: new CircuitBreaker(),
-    batcher: { add: async () => undefined },
-    onConflict: options.onConflict ?? config.push.onConflict,
-  };
-  let spent = 0;
-  const count = () => {
-    spent += 1;
-  };
-  const deliveries = unansweredDeliveries(changes);
-  const decided: Change[] = [];
-  api.events.on('attempt', count);
-  try {
-    for (const entityType of entityTypes) {
-      const queued = queuedById(changes, entityType);
-      observer.phase(`reading ${kinds[entityType].list}`, null);
-      const listed = await readListed(reading, entityType, queued);
-      for (const [id, ofEntity] of queued) {
-        const comparison = await readAndCompare(reading, ofEntity, listed.get(id));
-        if ('problem' in comparison) {
-          const { code: errorCode, text: error } = comparison.problem;
-          decided.push(...ofEntity.map((change) => ({ ...change, errorCode, error })));
-          continue;
-        }
-        decided.push(
-          ...comparison.decided.map(({ change, status, patch }) => ({ ...change, ...patch, status })),
-        );
-        const delivery = deliveryOf(comparison);
-        if (delivery) deliveries.push(delivery);
-      }
-      observer.phaseEnd(`${queued.size} in the queue`);
-    }
-  } finally {
-    api.events.off('attempt', count);
-  }
-  const sent = deliveries.flatMap((delivery) => delivery.changes);
-  const results = (await withFacts(store, [...sent, ...decided])).map(changeResult);
-  const byId = new Map(results.map((one) => [one.id, one]));
-  const requests = deliveries.map(
-    ({ entityType, entityId, key, body, again, changes: of }): PlannedRequest => {
-      const { method, path } = kinds[entityType].write;
-      return {
-        method,
-        path: path(entityId),
-        idempotencyKey: key,
-        body: JSON.parse(body),
-        again,
-        changes: of.flatMap(({ id }) => byId.get(id) ?? []),
-      };
-    },
-  );
-  const resultsOf = (...of: Status[]) =>
-    results.slice(sent.length).filter(({ status }) => of.includes(status));
-  return {
-    organization,
-    requests,
-    unchanged: resultsOf('unchanged').length,
-    conflicts: resultsOf('conflict'),
-    // What could not be read stays in the queue.
-    failures: resultsOf('failed', 'queued'),
-    spent,
-    minutes: minutesFor(requests.length, config),
-  };
 }

@@ -6,7 +6,7 @@ import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, type EntityType, entityKey, isOpen, kinds } from './change.js';
+import { type Change, entityKey, isOpen } from './change.js';
 import {
   beforeSending,
   type Comparison,
@@ -14,28 +14,26 @@ import {
   type Delivery,
   deliveryOf,
   isAlike,
-  isSame,
-  pick,
   type Remote,
 } from './compare.js';
-import { isSamePerson } from './contested.js';
 import { brokenText, type PushContext } from './context.js';
-import { type Delivered, deliver, type Sent, untilOutage } from './deliver.js';
-import { mustSendAgain, neverSent, unsentPatch } from './doubt.js';
-import { type Problem, type ReadContext, readEntity, readListed } from './remote.js';
+import { type Delivered, deliver, hasKeptConnections, neverSent, type Sent, untilOutage } from './deliver.js';
+import { type EntityType, kinds, type Values } from './fields.js';
+import { isSamePerson } from './queueing.js';
+import { readEntity, readListed } from './remote.js';
+import { resolve } from './resolve.js';
 
-/**
- * Sends changes. Nothing is sent before it is stored as `sending`. `isMeant` limits a push to some of the changes.
- */
+/** Sends changes. Nothing is sent before it is stored as `sending`. `isMeant` limits a push to some of the changes. */
 export class Sender {
-  /** What was applied before, by entity. */
-  #applied: ReadonlyMap<string, readonly Change[]> = new Map();
+  readonly #keepsConnections: boolean;
 
   constructor(
     private readonly context: PushContext,
     private readonly attempts: AttemptLog,
     private readonly isMeant: (change: Change) => boolean = () => true,
-  ) {}
+  ) {
+    this.#keepsConnections = context.queue.withStatus('applied').some(hasKeptConnections);
+  }
 
   /**
    * Settles the requests that an earlier push sent and that got no answer. It reads the entities first, because the
@@ -50,13 +48,12 @@ export class Sender {
       stop.throwIfAborted();
       const { endpoint } = kinds[delivery.entityType].write;
       const isCurrent = untilOutage(this.context);
+      const said = { how: 'pending', text: 'It was sent and got no answer' } as const;
       if (circuitBreaker.isOpen(endpoint))
         queue.update(delivery.changes, { errorCode: 'no_answer', error: brokenText(endpoint) });
-      else if (await mustSendAgain(this.context, delivery)) {
-        const sentAt = iso(clock.now());
-        const changes = queue.update(delivery.changes, { sentAt });
-        const delivered = await this.#send({ ...delivery, changes }, isCurrent);
-        if (delivered.kind === 'refused') await this.#afterRefusal(changes, delivered);
+      else if ((await resolve(this.context, delivery, said)) === 'again') {
+        const changes = queue.update(queue.still(delivery.changes, 'sending'), { sentAt: iso(clock.now()) });
+        await this.#send({ ...delivery, changes }, isCurrent);
       }
       observer.progress(done + 1, deliveries.length);
     }
@@ -65,13 +62,13 @@ export class Sender {
 
   /** Reads what the API has, settles the changes that need no request, and sends the others. */
   async sendQueued(entityType: EntityType): Promise<void> {
-    const { observer, api, config } = this.context;
-    this.#applied = groupBy(this.context.queue.withStatus('applied'), entityKey);
-    this.#supersedeCovered(entityType);
-    this.#baseOnOwn(entityType);
-    const queued = this.#queuedById(entityType);
-    if (queued.size === 0) return;
-    observer.phase(kinds[entityType].list, queued.size);
+    const { observer, api, config, queue, notes } = this.context;
+    const queued = [...queuedById(queue.all(), entityType)].filter(([, changes]) =>
+      changes.some(this.isMeant),
+    );
+    if (queued.length === 0) return;
+    const applied = groupBy(queue.withStatus('applied'), entityKey);
+    observer.phase(kinds[entityType].list, queued.length);
     const { requests, windowMs } = config.rateLimit;
     // As many as can be sent while what the list said is fresh.
     const size = Math.max(1, Math.floor((requests * remoteFreshMs) / windowMs));
@@ -79,130 +76,93 @@ export class Sender {
     const concurrency = entityType === 'topic' ? api.concurrency : 1;
     let done = 0;
     let unread = 0;
-    for (const some of portions([...queued], size)) {
+    for (const some of portions(queued, size)) {
       const isFresh = freshFromNow(this.context);
-      const listed = await readListed(this.context, entityType, new Map(some));
+      const listed = await readListed(this.context, entityType, some);
       await pool(some, concurrency, async ([id, changes]) => {
-        const [first = [], ...later] = roundsOf(changes);
-        if (!(await this.#sendEntity(first, listed.get(id), isFresh))) unread += 1;
-        for (const round of later) await this.#sendUnlessInDoubt(round);
+        const known = listed.get(id);
+        const list = known && { known, isFresh };
+        const earlier = applied.get(entityKey({ entityType, entityId: id })) ?? [];
+        if (!(await this.#sendEntity(changes, earlier, list))) unread += 1;
         done += 1;
-        observer.progress(done, queued.size);
+        observer.progress(done, queued.length);
       });
     }
-    if (unread > 0) this.context.notes.push(`${unread} could not be read from the API and stay in the queue`);
-    observer.phaseEnd(`${done} of ${queued.size}`);
+    if (unread > 0) notes.push(`${unread} could not be read from the API and stay in the queue`);
+    observer.phaseEnd(`${done} of ${queued.length}`);
   }
 
   /**
-   * Compares the queued changes of one entity with what the API has, and sends what differs in one request. `listed` is what
-   * its list said, and counts while it is fresh; otherwise it is read right before. False when it could not be read.
+   * Compares the queued changes of one entity with what the API has, and sends what differs in one request, until none is left or
+   * one is in doubt: the others wait for that. `list` is what its list said, and counts while it is fresh; otherwise it is read
+   * right before. False when it could not be read.
    */
-  async #sendEntity(queued: readonly Change[], listed?: Remote, isFresh = () => false): Promise<boolean> {
+  async #sendEntity(
+    given: readonly Change[],
+    earlier: readonly Change[],
+    list?: { readonly known: Remote; readonly isFresh: () => boolean },
+  ): Promise<boolean> {
     const { queue, stop, circuitBreaker } = this.context;
-    let [known, changes] = [listed, queued];
-    while (changes.length > 0) {
+    let atOnce = given.length;
+    for (let isFirst = true; ; isFirst = false) {
+      const changes = queue.still(given, 'queued').slice(0, atOnce);
+      const [first] = changes;
+      if (!first || queue.still(given, 'sending').length > 0) return true;
       stop.throwIfAborted();
-      const [first] = changes as [Change];
       const { endpoint } = kinds[first.entityType].write;
       if (circuitBreaker.isOpen(endpoint)) {
         queue.update(changes, { errorCode: 'not_sent', error: `Not sent: ${brokenText(endpoint)}` });
         return true;
       }
       const beforeOutage = untilOutage(this.context);
-      const isCurrentList = known !== undefined && isFresh();
-      const isStillFresh = isCurrentList ? isFresh : freshFromNow(this.context);
-      const applied = this.#applied.get(entityKey(first)) ?? [];
-      const comparison = await readAndCompare(
-        this.context,
-        changes,
-        isCurrentList ? known : undefined,
-        applied,
-      );
-      if ('problem' in comparison) {
-        const error = `It could not be compared with the API: ${comparison.problem.text}`;
-        queue.update(changes, { errorCode: comparison.problem.code, error });
+      const fromList = isFirst && list?.isFresh() ? list : null;
+      const isStillFresh = fromList?.isFresh ?? freshFromNow(this.context);
+      const remote = fromList?.known ?? (await readEntity(this.context, first));
+      if ('problem' in remote) {
+        const { code: errorCode, text } = remote.problem;
+        queue.update(changes, { errorCode, error: `It could not be compared with the API: ${text}` });
         return false;
       }
+      const own = queue.still(given, 'applied');
+      const comparison = compare(changes, remote, this.#comparedBy([...earlier, ...own]));
       for (const { change, status, patch } of comparison.decided) queue.move([change], status, patch);
       // A new sheet, made to decide the conflict, needs the values of today.
-      const isInConflict = comparison.decided.some(({ status }) => status === 'conflict');
-      if (isInConflict && isCurrentList) await readEntity(this.context, first);
-      const delivered = await this.#storeAndSend(comparison, () => beforeOutage() && isStillFresh());
-      if (delivered?.kind === 'refused') await this.#afterRefusal(comparison.send?.changes ?? [], delivered);
-      if (delivered?.kind !== 'unsent') return true;
-      // Read again: too much time has passed since it was read.
-      known = undefined;
-      changes = queue.still(comparison.send?.changes ?? [], 'queued');
-    }
-    return true;
-  }
-
-  /** A refusal of several changes may be about one of them: each is sent by itself, under a new key. */
-  async #afterRefusal(
-    changes: readonly Change[],
-    { status, patch }: Extract<Delivered, { kind: 'refused' }>,
-  ): Promise<void> {
-    const { queue } = this.context;
-    const refused = queue.still(changes, 'sending');
-    if (refused.length <= 1) {
-      queue.move(refused, status, patch);
-      return;
-    }
-    // The API may not have released the old key.
-    for (const change of queue.move(refused, 'queued', unsentPatch)) await this.#sendUnlessInDoubt([change]);
-  }
-
-  /** Sends further changes of an entity, unless an earlier one of this push is in doubt: they wait for that. */
-  async #sendUnlessInDoubt(changes: readonly Change[]): Promise<void> {
-    const isOfSame = (one: Change) => changes.some((change) => entityKey(change) === entityKey(one));
-    if (!this.context.queue.withStatus('sending').some(isOfSame)) await this.#sendEntity(changes);
-  }
-
-  /** A kill in the middle of an import may leave a change in the queue that a later one of the same person already replaces. */
-  #supersedeCovered(entityType: EntityType): void {
-    for (const changes of this.#queuedById(entityType).values()) {
-      changes.forEach((change, index) => {
-        const later = changes
-          .slice(index + 1)
-          .find(
-            ({ wanted, requestedBy }) =>
-              (requestedBy === change.requestedBy || isSamePerson(requestedBy, change.requestedBy)) &&
-              Object.keys(change.wanted).every((name) => name in wanted),
-          );
-        if (later) this.context.queue.move([change], 'superseded', { supersededBy: later.id });
-      });
+      if (fromList && comparison.decided.some(({ status }) => status === 'conflict'))
+        await readEntity(this.context, first);
+      const isCurrent = () => beforeOutage() && isStillFresh();
+      const delivered = await this.#storeAndSend(comparison, remote, isCurrent);
+      if (delivered === 'waiting') return true;
+      if (delivered === 'apart') atOnce = 1;
     }
   }
 
-  /** What was queued while an earlier change of the same person was being sent could not know what that one would set. */
-  #baseOnOwn(entityType: EntityType): void {
-    const { queue } = this.context;
-    for (const change of [...this.#queuedById(entityType).values()].flat()) {
-      if (change.baseFrom === 'file') continue;
-      const own = (this.#applied.get(entityKey(change)) ?? []).filter(
-        ({ requestedBy, settledAt }) =>
-          isSamePerson(requestedBy, change.requestedBy) && (settledAt ?? '') >= change.queuedAt,
-      );
-      const base = Object.assign({}, change.base, ...own.map(({ wanted }) => pick(wanted, change.base)));
-      // One that stays in the queue is written once, and not with every push.
-      if (Object.keys(base).some((name) => base[name] !== change.base[name]))
-        queue.update([change], { base });
-    }
-  }
-
-  #queuedById(entityType: EntityType): Map<string, Change[]> {
-    const all = queuedById(this.context.queue.all(), entityType);
-    return new Map([...all].filter(([, changes]) => changes.some(this.isMeant)));
+  /** What a comparison goes by, given earlier changes of the entity that were applied. */
+  #comparedBy(applied: readonly Change[]) {
+    const { onConflict } = this.context;
+    return {
+      onConflict,
+      keepsConnections: this.#keepsConnections,
+      isStale: (change: Change) => isStale(change, applied),
+      ownSince: ({ requestedBy, queuedAt }: Change): Values => {
+        const own = applied.filter(
+          (one) => isSamePerson(one.requestedBy, requestedBy) && (one.settledAt ?? '') >= queuedAt,
+        );
+        return Object.assign({}, ...own.map(({ wanted }) => wanted));
+      },
+    };
   }
 
   /** Stores body, key and what the API had, then sends; undefined when there is nothing to send. */
-  async #storeAndSend(comparison: Comparison, isCurrent: () => boolean): Promise<Delivered | undefined> {
+  async #storeAndSend(
+    comparison: Comparison,
+    remote: Remote,
+    isCurrent: () => boolean,
+  ): Promise<Delivered | undefined> {
     const { queue, clock } = this.context;
-    const delivery = deliveryOf(comparison);
+    const delivery = deliveryOf(comparison, remote.document);
     if (!delivery) return undefined;
     // Sent with what is read after the outage instead.
-    if (!isCurrent()) return { kind: 'unsent' };
+    if (!isCurrent()) return 'unsent';
     const { key: idempotencyKey, body } = delivery;
     const sentAt = iso(clock.now());
     const changes = queue.move(delivery.changes, 'sending', ({ wanted }) => ({
@@ -210,7 +170,7 @@ export class Sender {
       body,
       firstSentAt: sentAt,
       sentAt,
-      remoteBefore: beforeSending(comparison.remote, wanted),
+      remoteBefore: beforeSending(remote.values ?? {}, wanted),
       error: null,
       errorCode: null,
     }));
@@ -224,7 +184,7 @@ export class Sender {
       const still = () => queue.still(delivery.changes, 'sending');
       try {
         const delivered = await deliver(this.context, delivery, isCurrent, sent);
-        if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
+        if (delivered === 'unsent') queue.move(still(), 'queued', neverSent);
         return delivered;
       } catch (error) {
         const isRefused = error instanceof RefusedError;
@@ -253,38 +213,6 @@ export function queuedById(all: readonly Change[], entityType: EntityType): Map<
   return new Map([...byId].filter(([, changes]) => changes.every(({ status }) => status === 'queued')));
 }
 
-/** Changes in the order of the queue, in sets that can be sent in one request: in none, two want different values for a field. */
-function roundsOf(changes: readonly Change[]): Change[][] {
-  const rounds: Change[][] = [];
-  for (const change of changes) {
-    const isCompatible = (one: Change) =>
-      Object.keys(change.wanted).every(
-        (name) => !(name in one.wanted) || isSame(one.wanted[name], change.wanted[name]),
-      );
-    const last = rounds.at(-1);
-    if (last?.every(isCompatible)) last.push(change);
-    else rounds.push([change]);
-  }
-  return rounds;
-}
-
-/**
- * Compares queued changes of one entity with what the API has now; changes none of them. Reads it unless it is `known`. `applied`:
- * earlier changes of it.
- */
-export async function readAndCompare(
-  context: ReadContext & Pick<PushContext, 'onConflict'>,
-  changes: readonly Change[],
-  known?: Remote,
-  applied: readonly Change[] = [],
-): Promise<Comparison | { readonly problem: Problem }> {
-  const [first] = changes as [Change, ...Change[]];
-  const read = known ?? (await readEntity(context, first));
-  if ('problem' in read) return read;
-  const { entityType, entityId } = first;
-  return compare({ entityType, entityId }, changes, read, context.onConflict, isContradictedBy(applied));
-}
-
 /** For so long after we set a value, a server may still answer with the one from before. */
 const maxLagMs = 3_600_000;
 
@@ -293,14 +221,15 @@ const maxLagMs = 3_600_000;
  * company has no time of its last change: the server that answered may lag behind, or a colleague has set it. Sending it is right
  * in both cases.
  */
-function isContradictedBy(applied: readonly Change[]): (change: Change) => boolean {
-  return ({ entityType, wanted, queuedAt }) =>
+function isStale({ entityType, wanted, queuedAt }: Change, applied: readonly Change[]): boolean {
+  return (
     entityType === 'company' &&
     Object.keys(wanted).some((name) => {
       const last = applied.findLast((one) => name in one.wanted);
       const isRecent = Date.parse(queuedAt) - Date.parse(last?.settledAt ?? '') < maxLagMs;
       return last !== undefined && isRecent && !isAlike(last.wanted[name], wanted[name]);
-    });
+    })
+  );
 }
 
 /** What was read is sent within this time, or read again: a colleague's change in between would be overwritten. */
@@ -310,6 +239,16 @@ const remoteFreshMs = 150_000;
 function freshFromNow({ clock, config: { rateLimit } }: PushContext): () => boolean {
   const until = clock.monotonic() + Math.max(remoteFreshMs, 2 * rateLimit.windowMs);
   return () => clock.monotonic() < until;
+}
+
+/** The requests that were sent and not settled, each with all its changes, oldest first. */
+function unansweredDeliveries(all: readonly Change[]): Delivery[] {
+  const sent = all.filter(({ status }) => status === 'sending');
+  const byKey = groupBy(sent, ({ idempotencyKey }) => idempotencyKey);
+  return [...byKey].flatMap(([key, changes]) => {
+    const [{ entityType, entityId, body }] = changes;
+    return body === null ? [] : [{ entityType, entityId, key, body, changes, again: true }];
+  });
 }
 
 const saveAttemptsSql = sqlFile('push/save_attempts');
@@ -361,14 +300,4 @@ export class AttemptLog {
       await tx.run(saveAttemptsSql, { attempts: JSON.stringify(rows), run_id: runId });
     });
   }
-}
-
-/** The requests that were sent and not settled, each with all its changes, oldest first. */
-export function unansweredDeliveries(all: readonly Change[]): Delivery[] {
-  const sent = all.filter(({ status }) => status === 'sending');
-  const byKey = groupBy(sent, ({ idempotencyKey }) => idempotencyKey);
-  return [...byKey].flatMap(([key, changes]) => {
-    const [{ entityType, entityId, body }] = changes;
-    return body === null ? [] : [{ entityType, entityId, key, body, changes, again: true }];
-  });
 }

@@ -3,22 +3,19 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
+import { type Change, entityKey, isOpen } from './change.js';
+import { isSame } from './compare.js';
+import { replacedValues } from './facts.js';
 import {
   archivedReason,
-  type Change,
-  entityKey,
   type Field,
-  groupOf,
-  isOpen,
+  inGroupsOf,
   kinds,
   shareGroup,
   type Value,
   type Values,
-} from './change.js';
-import { isSame } from './compare.js';
-import { replacedValues } from './facts.js';
-import { type ImportParts, type PreviewChange, previewOf, type Totals } from './import/preview.js';
-import type { NewChange, Queue } from './queue.js';
+} from './fields.js';
+import { type LeftOut, type Plan, type PlanParts, planOf, type Wish } from './plan.js';
 import { storedEntitiesOf } from './stored.js';
 
 /**
@@ -30,27 +27,7 @@ export interface UndoOptions {
   /** The person who asks; null when nobody was named. */
   readonly requestedBy: string | null;
   /** Why. */
-  readonly requestedReason?: string | null | undefined;
-  /** By default a new one. */
-  readonly importId?: string | undefined;
-}
-
-export interface UndoReport extends Pick<Change, 'importId' | 'requestedBy' | 'requestedReason'> {
-  readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
-  readonly queued: readonly string[];
-  /** What would change, and the changes that it undoes. */
-  readonly changes: readonly (PreviewChange & { readonly undoes: readonly string[] })[];
-  /** Fields that stay as they are, because no client can set what was there before. */
-  readonly kept: readonly KeptField[];
-  readonly notUndone: readonly (NotUndone & { readonly title: string | null })[];
-  readonly preview: Totals;
-  /** 3 when a change could not be undone or only in part, otherwise 0; also when it is undone already. */
-  readonly exitCode: 0 | 3;
-}
-
-/** What an undo would do; nothing is queued yet. */
-export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
-  readonly newChanges: readonly NewChange[];
+  readonly requestedReason?: string | undefined;
 }
 
 /**
@@ -58,74 +35,78 @@ export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
  * Throws a UsageError when a name fits nothing, or several imports.
  */
 export async function prepareUndo(
-  { store, queue, settings }: ImportParts,
+  { store, queue, settings }: PlanParts,
   names: readonly string[],
-  { requestedBy, requestedReason = null, importId = randomUUID() }: UndoOptions,
-): Promise<PreparedUndo> {
+  { requestedBy, requestedReason }: UndoOptions,
+): Promise<Plan> {
   const all = queue.all();
   const selected = select(all, names);
   const storedOf = await storedEntitiesOf(store, selected);
-  const replaced = await replacedValues(store, selected);
-  const plan = planUndo(all, selected, {
-    blockedReason: (change) => {
-      const { blockedReason = null, survivor = null, gone = null } = storedOf(change) ?? {};
-      // Not that the survivor should be changed instead.
-      return blockedReason && `the ${change.entityType} ${survivor ? gone : blockedReason}`;
-    },
-    previous: (change, name) => {
-      const unseen = replaced(change).find(({ field }) => field === name);
-      return unseen ? unseen.value : previousIn(change, name);
-    },
+  const replacedOf = await replacedValues(store, selected);
+  const importId = randomUUID();
+  const undos = undosOf(all);
+  const notes: string[] = [];
+  const leftOut: LeftOut[] = [];
+  const titleOf = (change: Change) => storedOf(change)?.title ?? change.entityId;
+  const possible = selected.filter((change) => {
+    const what = `${titleOf(change)} (${change.id})`;
+    const nothing = nothingToUndo(change, undos(change.id));
+    if (nothing !== null) notes.push(`${what}: ${nothing}.`);
+    const why = nothing === null ? refusalOf(change, storedOf(change)?.blockedReason ?? null) : null;
+    if (why !== null) leftOut.push({ what, why });
+    return nothing === null && why === null;
   });
-  const origin = { importId, requestedBy, requestedReason, sourceHash: null };
-  const newChanges = plan.reversals.map((reversal) => ({ ...reversal, ...origin }));
-  const { changes: shown, totals } = previewOf(newChanges, storedOf, settings);
-  const notUndone = plan.notUndone.map((one) => ({ ...one, title: storedOf(one)?.title ?? null }));
-  const isPartial = plan.kept.length > 0 || notUndone.some(({ kind }) => kind === 'blocked');
-  return {
-    importId,
-    requestedBy,
-    requestedReason,
-    changes: shown.map((change, at) => ({ ...change, undoes: newChanges[at]?.undoes ?? [] })),
-    newChanges,
-    kept: plan.kept,
-    notUndone,
-    preview: totals,
-    exitCode: isPartial ? 3 : 0,
+  const before = (change: Change, name: string): Value | undefined => {
+    const unseen = replacedOf(change).find(({ field }) => field === name);
+    return unseen ? unseen.value : previousIn(change, name);
   };
-}
-
-/**
- * Queues the reverse changes as one import of their own, which can be undone like any other. What somebody has queued for the
- * same field since the undo was shown is respected: such a change is not undone.
- */
-export function enqueueUndo(queue: Pick<Queue, 'add' | 'all'>, prepared: PreparedUndo): UndoReport {
-  const { importId, newChanges } = prepared;
-  const waiting = groupBy(queue.all().filter(isOpen), entityKey);
-  const notUndone = [...prepared.notUndone];
-  // After a kill, it is confirmed again.
-  const done = new Set(queue.all().flatMap((one) => (one.importId === importId ? [entityKey(one)] : [])));
-  const added = newChanges.filter((change, at) => {
-    if (done.has(entityKey(change))) return false;
-    const open = (waiting.get(entityKey(change)) ?? []).find((one) => shareGroup(one.wanted, change.wanted));
-    if (!open) return true;
-    const { entityType, entityId, undoes = [] } = change;
-    const title = prepared.changes[at]?.title ?? null;
-    const refusal = { kind: 'blocked', reason: openText(open) } as const;
-    for (const id of undoes)
-      notUndone.push({ id, entityType, entityId, status: 'applied', title, ...refusal });
-    return false;
+  const wishes = [...groupBy(possible, entityKey).values()].flatMap((undone): Wish[] => {
+    const applied = [...undone].sort(byApplication);
+    const [first] = applied as [Change, ...Change[]];
+    const last = applied.at(-1) as Change;
+    const { wanted, base, kept } = reverseOf(applied, before);
+    const what = `${titleOf(first)} (${applied.map(({ id }) => id).join(', ')})`;
+    leftOut.push(...kept.map((why) => ({ what, why })));
+    if (Object.keys(wanted).length === 0) {
+      if (kept.length === 0) notes.push(`${what}: it changed nothing in the API.`);
+      return [];
+    }
+    const { entityType, entityId } = first;
+    return [
+      {
+        entityType,
+        entityId,
+        wanted,
+        base,
+        baseFrom: 'warehouse',
+        baseAt: last.settledAt,
+        source: `undo of ${first.source.replace(/^undo of /, '')}`,
+        sourceHash: null,
+        sourceRow: last.sourceRow,
+        importId,
+        requestedBy,
+        requestedReason: requestedReason ?? null,
+        undoes: applied.map(({ id }) => id),
+        title: storedOf(first)?.title ?? null,
+        rows: [],
+      },
+    ];
   });
-  const queued = queue.add(added).map(({ id }) => id);
-  const report = undoReportOf(prepared, queued.length > 0 ? 'queued' : 'nothing');
-  const isPartial = notUndone.length > prepared.notUndone.length;
-  return { ...report, queued, notUndone, exitCode: isPartial ? 3 : report.exitCode };
-}
-
-/** The report of an undo that queues nothing: a dry run, or the user answered no. */
-export function undoReportOf(prepared: PreparedUndo, outcome: UndoReport['outcome']): UndoReport {
-  const { newChanges: _, ...report } = prepared;
-  return { ...report, outcome, queued: [] };
+  const plan = {
+    kind: 'undo',
+    isRefused: false,
+    importId,
+    source: names.join(', '),
+    sourceHash: null,
+    requestedBy,
+    requestedReason: requestedReason ?? null,
+    wishes,
+    rows: [],
+    problems: [],
+    leftOut,
+    notes,
+  } as const;
+  return planOf(plan, all, settings);
 }
 
 function select(all: readonly Change[], names: readonly string[]): Change[] {
@@ -151,8 +132,7 @@ function changesOfFile(all: readonly Change[], path: string): Change[] | string 
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const hash = isFile ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
   const same = all.filter(({ sourceHash }) => hash !== null && sourceHash === hash);
-  const isOfOne = new Set(same.map(({ requestedBy }) => requestedBy)).size === 1;
-  if (isOfOne) return same;
+  if (new Set(same.map(({ requestedBy }) => requestedBy)).size === 1) return same;
   const ofName = all.filter(({ source, undoes }) => source === basename(path) && undoes.length === 0);
   const found = groupBy(same.length > 0 ? same : ofName, ({ importId }) => importId);
   const [only] = found.values();
@@ -170,78 +150,6 @@ function changesOfFile(all: readonly Change[], path: string): Change[] | string 
         ? 'no import had this content'
         : 'several imports had a file of this name';
   return `${why}: pass the id of the import that you mean (${imports.join('; ')})`;
-}
-
-interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
-  /** `nothing`: it changed nothing in the API. `blocked`: something must happen first, or it cannot be undone at all. */
-  readonly kind: 'undone' | 'nothing' | 'blocked';
-  readonly reason: string;
-}
-
-/** A field that stays as it is although the rest of its change is undone, because no client can set what was there. */
-interface KeptField {
-  readonly ids: readonly string[];
-  readonly field: string;
-  readonly reason: string;
-}
-
-/** What an undo queues; the caller adds who wants it and when. */
-type Reversal = Omit<NewChange, 'importId' | 'requestedBy' | 'requestedReason' | 'sourceHash'>;
-
-interface Known {
-  /** Why an entity cannot be changed any more; null when it can. */
-  blockedReason(change: Change): string | null;
-  /** What the API had in a field before a change; undefined when that is not known. */
-  previous(change: Change, name: string): Value | undefined;
-}
-
-/** Plans the reverse of the selected changes. Those of one entity that share fields are undone together. */
-export function planUndo(all: readonly Change[], selected: readonly Change[], known: Known) {
-  const undos = undosOf(all);
-  const notUndone: NotUndone[] = [];
-  const refuse = ({ id, entityType, entityId, status }: Change, kind: NotUndone['kind'], reason: string) =>
-    notUndone.push({ id, entityType, entityId, status, kind, reason });
-  const ofEntity = groupBy(all, entityKey);
-  const together = new Set(selected);
-  const possible = selected.filter((change) => {
-    const others = (ofEntity.get(entityKey(change)) ?? []).filter(
-      (one) => one.id !== change.id && !together.has(one) && shareGroup(one.wanted, change.wanted),
-    );
-    const refusal = refusalOf(change, undos(change.id), known) ?? obstacleOf(change, others, undos);
-    if (refusal) refuse(change, refusal.kind, refusal.reason);
-    return refusal === null;
-  });
-  const reversals: Reversal[] = [];
-  const kept: KeptField[] = [];
-  for (const undone of groupBy(possible, entityKey).values()) {
-    const applied = [...undone].sort(byApplication);
-    const [first] = applied as [Change];
-    const last = applied.at(-1) as Change;
-    const reverse = reverseOf(applied, known);
-    const ids = applied.map(({ id }) => id);
-    if (Object.keys(reverse.wanted).length > 0) {
-      kept.push(...reverse.kept.map((one) => ({ ids, ...one })));
-      const { entityType, entityId, sourceRow, settledAt: baseAt } = last;
-      const { wanted, base } = reverse;
-      const source = sourceOf(first.source);
-      reversals.push({
-        entityType,
-        entityId,
-        wanted,
-        base,
-        baseFrom: 'warehouse',
-        baseAt,
-        source,
-        sourceRow,
-        undoes: ids,
-      });
-      continue;
-    }
-    const reasons = reverse.kept.map(({ field, reason }) => `${field} ${reason}`).join('; ');
-    for (const change of applied)
-      refuse(change, reasons === '' ? 'nothing' : 'blocked', reasons || 'it changed nothing in the API');
-  }
-  return { reversals, kept, notUndone };
 }
 
 /** The latest undo of each change that is undone: the id of the one that is applied. */
@@ -269,59 +177,22 @@ function isDone({ status }: Change): boolean {
   return status === 'applied' || status === 'unchanged';
 }
 
-function refusalOf(
-  change: Change,
-  [undo]: readonly Change[],
-  known: Known,
-): Pick<NotUndone, 'kind' | 'reason'> | null {
-  const { entityType, status, firstSentAt } = change;
-  if (entityType === 'person') return { kind: 'blocked', reason: 'merging people cannot be undone' };
-  if (status === 'queued')
-    return { kind: 'blocked', reason: 'it is still queued: use signalhouse changes cancel' };
-  if (status === 'sending') {
-    const reason = 'its request may have been sent: run signalhouse push to settle it, then undo it';
-    return { kind: 'blocked', reason };
-  }
-  if (status !== 'applied' && firstSentAt !== null && (status === 'failed' || status === 'conflict')) {
-    const reason = `it ended as ${status} after it was sent: its error says what the API has; set that back in a new sheet`;
-    return { kind: 'blocked', reason };
-  }
-  if (status !== 'applied') {
-    const why = status === 'unchanged' ? 'the API already had its values' : `it was not applied (${status})`;
-    return { kind: 'nothing', reason: `${why}: there is nothing to undo` };
-  }
-  if (undo) {
-    const next = isOpen(undo) ? `its undo ${undo.id} is ${undo.status}: signalhouse push sends it` : null;
-    return { kind: 'undone', reason: next ?? `it is undone already (change ${undo.id})` };
-  }
-  const blocked = known.blockedReason(change);
-  return blocked === null ? null : { kind: 'blocked', reason: blocked };
+/** Why a change leaves nothing to undo; null when it may. */
+function nothingToUndo({ status, firstSentAt }: Change, [undo]: readonly Change[]): string | null {
+  if (undo) return `it is undone already (change ${undo.id}, ${undo.status})`;
+  const mayBeApplied = ['applied', 'queued', 'sending'].includes(status) || firstSentAt !== null;
+  return mayBeApplied && status !== 'unchanged' ? null : `it is ${status}: there is nothing to undo`;
 }
 
-/** Another change of the same fields that would be taken back as well, or has to be settled first; null when there is none. */
-function obstacleOf(
-  change: Change,
-  others: readonly Change[],
-  undos: (id: string) => readonly Change[],
-): Pick<NotUndone, 'kind' | 'reason'> | null {
-  const open = others.find(isOpen);
-  if (open) return { kind: 'blocked', reason: openText(open) };
-  const later = others.find(
-    (one) =>
-      one.status === 'applied' &&
-      one.undoes.length === 0 &&
-      byApplication(change, one) < 0 &&
-      !undos(one.id).some(isDone),
-  );
-  if (!later) return null;
-  const reason = `change ${later.id} set the same field later: undo that one first, or both together`;
-  return { kind: 'blocked', reason };
-}
-
-/** Why an open change keeps another one of the same field from being undone. */
-function openText({ id, status }: Change): string {
-  const next = status === 'queued' ? 'cancel it, or push it' : 'push it';
-  return `change ${id} of the same field is ${status}: ${next} first`;
+/** Why a change cannot be undone; null when it can. */
+function refusalOf({ entityType, status }: Change, blocked: string | null): string | null {
+  if (entityType === 'person') return 'merging people cannot be undone';
+  if (status === 'queued') return 'it is still queued: use signalhouse changes cancel';
+  if (status === 'sending')
+    return 'its request may have been sent: run signalhouse push to settle it, then undo it';
+  if (status !== 'applied')
+    return `it ended as ${status} after it was sent: its error says what the API has; set that back in a new sheet`;
+  return blocked === null ? null : `the ${entityType} ${blocked}`;
 }
 
 /** In the order in which the API applied them. */
@@ -331,19 +202,23 @@ function byApplication(one: Change, other: Change): number {
 }
 
 /** What the API had before a change, as far as it was read. */
-export function previousIn({ remoteBefore, base }: Change, name: string): Value | undefined {
+function previousIn({ remoteBefore, base }: Change, name: string): Value | undefined {
   return remoteBefore !== null && name in remoteBefore ? remoteBefore[name] : base[name];
 }
 
 interface Reverse {
   readonly wanted: Values;
   readonly base: Values;
-  readonly kept: readonly Omit<KeptField, 'ids'>[];
+  /** Why fields stay as they are. */
+  readonly kept: readonly string[];
 }
 
 /** The reverse of changes of one entity that were applied one after the other. */
-function reverseOf(changes: readonly Change[], known: Known): Reverse {
-  const entityType = changes[0]?.entityType ?? 'topic';
+function reverseOf(
+  changes: readonly Change[],
+  previous: (change: Change, name: string) => Value | undefined,
+): Reverse {
+  const [{ entityType }] = changes as [Change, ...Change[]];
   const after: Record<string, Value> = {};
   for (const { wanted } of changes) {
     Object.assign(after, wanted);
@@ -351,72 +226,32 @@ function reverseOf(changes: readonly Change[], known: Known): Reverse {
   }
   const before = (name: string): Value | undefined => {
     const first = changes.find(({ wanted }) => shareGroup(wanted, { [name]: null }));
-    return first && known.previous(first, name);
+    const value = first && previous(first, name);
+    if (value !== undefined || name !== 'archived' || after.archived === false) return value;
+    // One that the API never showed as archived was not, when it was archived. Only an archived topic can get another reason.
+    return after.archived !== true;
   };
   const wanted: Record<string, Value> = {};
-  const base: Record<string, Value> = {};
-  const kept: Omit<KeptField, 'ids'>[] = [];
+  const kept: string[] = [];
   for (const field of kinds[entityType].fields) {
     const { name } = field;
     const [now, then] = [after[name], before(name)];
-    if (now === undefined || groupOf(name) === 'archived' || isSame(now, then)) continue;
+    // The API takes a reason only with an archiving, and drops it when the topic leaves the archive.
+    const isMoot = name === archivedReason && before('archived') !== true;
+    if (now === undefined || isMoot || isSame(now, then)) continue;
     const reason = unsettableReason(then, field);
-    if (reason !== null) kept.push({ field: name, reason });
-    else {
-      wanted[name] = then as Value;
-      base[name] = now;
-    }
+    if (reason === null) wanted[name] = then as Value;
+    else kept.push(`${name} ${reason}`);
   }
-  const archiving = reverseOfArchiving(after, before);
-  Object.assign(wanted, archiving.wanted);
-  Object.assign(base, archiving.base);
-  return { wanted, base, kept: [...kept, ...archiving.kept] };
+  return { wanted, base: inGroupsOf(after, Object.keys(wanted)), kept };
 }
-
-const cannotClear = 'stays: it had no value before, and the API has no documented way to clear it';
 
 /** Why a client cannot set the value that was there before. */
 function unsettableReason(value: Value | undefined, { allowed }: Field): string | null {
   if (value === undefined) return 'stays: what it was before is not known';
-  if (value === null || value === '') return cannotClear;
+  if (value === null || value === '')
+    return 'stays: it had no value before, and the API has no documented way to clear it';
   return allowed && !allowed.includes(String(value))
     ? `stays: it was ${value} before, which can only be set by the service`
     : null;
-}
-
-/** `archived` and its reason are one decision: the API takes a reason only with an archiving, and drops it after it. */
-function reverseOfArchiving(after: Values, before: (name: string) => Value | undefined): Reverse {
-  const nothing: Reverse = { wanted: {}, base: {}, kept: [] };
-  const reason = after[archivedReason];
-  if (after.archived === undefined && reason === undefined) return nothing;
-  const isArchived = after.archived ?? true;
-  // Only an archived topic can get another reason. One that the API never showed as archived was not, when it was archived.
-  const assumed = after.archived === undefined ? true : after.archived === true ? false : undefined;
-  const wasArchived = before('archived') ?? assumed;
-  if (wasArchived === undefined) {
-    const why = 'stays: whether the topic was archived before is not known';
-    return { ...nothing, kept: [{ field: 'archived', reason: why }] };
-  }
-  if (wasArchived === false)
-    return isArchived === true
-      ? { ...nothing, wanted: { archived: false }, base: { archived: true } }
-      : nothing;
-  const old = before(archivedReason);
-  const hadReason = old !== undefined && old !== null && old !== '';
-  if (isArchived === true) {
-    if (reason === undefined || isSame(reason, old)) return nothing;
-    if (!hadReason) return { ...nothing, kept: [{ field: archivedReason, reason: cannotClear }] };
-  }
-  return {
-    wanted: { archived: true, ...(hadReason && { [archivedReason]: old }) },
-    base: { archived: isArchived, ...(hadReason && { [archivedReason]: reason ?? null }) },
-    kept: [],
-  };
-}
-
-/** Where a reversal comes from: the undo of an undo is a redo. */
-function sourceOf(source: string): string {
-  return source.startsWith('undo of ')
-    ? source.replace(/^undo/, 'redo')
-    : `undo of ${source.replace(/^redo of /, '')}`;
 }

@@ -112,7 +112,7 @@ describe('a request that was applied, and whose answer was lost', () => {
     expect(pushed).toMatchObject({ code: 0, report: { applied: 2, left: { sending: 0, queued: 0 } } });
     expect(applied).toEqual([{ priority: 'high' }, { companies: [{ companyId: '1', name: 'New' }] }]);
     const undone = await pulling.run(['changes', 'undo', 'wishes.csv', '--yes', '--json']);
-    expect(JSON.parse(undone.stdout)).toMatchObject({ outcome: 'queued', notUndone: [] });
+    expect(JSON.parse(undone.stdout)).toMatchObject({ outcome: 'queued', leftOut: [] });
   });
 
   it('is not called unsent when the key is refused after that', async () => {
@@ -360,7 +360,7 @@ describe('an API that leaves archivedAt out', () => {
     const { stdout } = await pulling.run(['changes', 'undo', 'list.csv', '--yes', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       changes: [{ entityId: uuid('t', 1), wanted: { archived: false } }],
-      notUndone: [{ entityId: uuid('t', 2), reason: expect.stringContaining('is not known') }],
+      leftOut: [{ what: expect.stringContaining('Topic 2'), why: expect.stringContaining('is not known') }],
     });
     expect((await push(pulling)).report).toMatchObject({ applied: 1, conflict: 0 });
     expect(applied.at(-1)).toEqual({ archived: false });

@@ -23,12 +23,6 @@ const names = [
   'reports',
 ];
 
-function inFile(sql: string): string {
-  const path = join(testFolder(), 'query.sql');
-  writeFileSync(path, sql);
-  return path;
-}
-
 /** Where DuckDB itself would let a statement write. */
 const writing = () => {
   const copy = `COPY (SELECT from_hex('00') AS b) TO '${file}.wal' (USE_TMP_FILE false)`;
@@ -48,13 +42,11 @@ function expectUntouched(): void {
   expect(readdirSync(pulling.dataDir).filter((name) => !names.includes(name))).toEqual([]);
 }
 
-describe.each(['sql', 'export', 'import', 'sheet'] as const)('%s', (command) => {
+describe.each(['sql', 'export'] as const)('%s', (command) => {
   const argsOf = (sql: string) =>
     ({
       sql: ['sql', sql],
       export: ['export', '--query', sql, '--out', join(testFolder(), 'out.csv')],
-      import: ['changes', 'import', '--sql', sql],
-      sheet: ['changes', 'sheet', '--query', inFile(sql), '--out', join(testFolder(), 'out.xlsx')],
     })[command];
 
   test('runs nothing that writes or reads another file, and says what may run', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ImportReport } from '../../src/push/import/preview.js';
+import type { PlanReport } from '../../src/push/plan.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { columnLetters, type Grid, type SheetSpec } from '../../src/sheet/grid.js';
@@ -228,14 +228,14 @@ test('a sheet of 20,000 rows is imported within 300 MB', async () => {
 async function metered(
   pulling: Pulling,
   args: readonly string[],
-): Promise<{ report: ImportReport; megabytes: number }> {
+): Promise<{ report: PlanReport; megabytes: number }> {
   const meter = join(testFolder(), 'meter.mjs');
   writeFileSync(meter, `process.on('exit', () => console.error('maxRSS', process.resourceUsage().maxRSS));`);
   const env = { NODE_OPTIONS: `--import ${pathToFileURL(meter).href}` };
   const { code, stdout, stderr } = await pulling.start(args, env).ended;
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/maxRSS \d+/) });
   return {
-    report: JSON.parse(stdout) as ImportReport,
+    report: JSON.parse(stdout) as PlanReport,
     megabytes: Number(/maxRSS (\d+)/.exec(stderr)?.[1]) / 1024,
   };
 }

@@ -404,10 +404,8 @@ async function queuedUnseen({ dataDir }: Simulation): Promise<string[]> {
   return (await changesOf(dataDir)).flatMap(({ id, import_id: importId, entity_id: entity, wanted }) => {
     const plan = plans.get(importId);
     if (plan === undefined) return [];
-    const { prepared } = JSON.parse(plan) as { prepared: { newChanges: (Shown | { change: Shown })[] } };
-    const shown = prepared.newChanges
-      .map((one) => ('change' in one ? one.change : one))
-      .find(({ entityId }) => entityId === entity);
+    const { changes } = (JSON.parse(plan) as { plan: { changes: Shown[] } }).plan;
+    const shown = changes.find(({ entityId }) => entityId === entity);
     const isShown = Object.keys(wanted).every((name) => shown?.wanted[name] === wanted[name]);
     return isShown ? [] : [`${id} of ${importId} was queued, and not shown`];
   });

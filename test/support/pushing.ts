@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
-import type { Change, Values } from '../../src/push/change.js';
+import type { Change } from '../../src/push/change.js';
+import type { Values } from '../../src/push/fields.js';
 import { type NewChange, Queue, readQueue } from '../../src/push/queue.js';
-import type { PushPreview, PushReport } from '../../src/push/run.js';
+import type { PushReport } from '../../src/push/run.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
@@ -109,10 +110,6 @@ export interface Pushed<T = PushReport> extends Ran {
 /** Runs `push --json` to its end. */
 export async function push(pulling: Pick<Pulling, 'run'>, args: readonly string[] = []): Promise<Pushed> {
   return reportOf(await pulling.run(['push', '--json', ...args]));
-}
-
-export async function dryRun(pulling: Pulling, args: readonly string[] = []): Promise<Pushed<PushPreview>> {
-  return reportOf(await pulling.run(['push', '--dry-run', '--json', ...args]));
 }
 
 /** The JSON that a push printed. */

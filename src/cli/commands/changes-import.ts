@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import type { ImportFrom } from '../../app/changes.js';
-import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import type { ConfirmPlan, ImportFrom } from '../../app/changes.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
-import type { PreparedImport } from '../../push/import/import.js';
-import type { ImportReport } from '../../push/import/preview.js';
-import type { PreparedUndo, UndoReport } from '../../push/undo.js';
+import type { PlanReport } from '../../push/plan.js';
 import { type Context, command, text, toggle, wait } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUp } from '../setup.js';
-import { importHead, importText, undoOutcome, undoText } from '../text/queueing.js';
+import { headText, leftText, planText } from '../text/queueing.js';
 
 /** The commands that queue changes, after a preview: `changes import` and `changes undo`. */
 
@@ -25,7 +23,6 @@ export const importChanges = command({
     ['signalhouse changes import topics.xlsx', 'Show what would change, and ask'],
     ['signalhouse changes import list.csv --yes --by kim', 'Without a question'],
     ['signalhouse changes import list.csv --skip-invalid', 'Only the valid rows'],
-    ['signalhouse changes import --sql "FROM wanted"', 'The rows of your own view'],
     ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One of several sheets'],
     ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
@@ -38,7 +35,6 @@ export const importChanges = command({
     sheet: text
       .optional()
       .describe('The sheet of a workbook (default: Topics or Companies, else the first visible one)'),
-    sql: text.optional().describe('A SELECT instead of a file'),
     by: text
       .optional()
       .describe('Who requests the changes (default: the user at the terminal, else who saved the file)'),
@@ -49,30 +45,23 @@ export const importChanges = command({
     dryRun,
     wait,
   },
-  async run({ file, sheet, sql, by, reason: requestedReason, full, yes, dryRun, wait, ...rest }, context) {
-    const from = sourceOf(file, sheet, sql);
+  async run({ file = '', sheet, by, reason: requestedReason, full, yes, dryRun, wait, ...rest }, context) {
+    const from = sourceOf(file, sheet);
     const app = await import('../../app/changes.js');
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     const options = { ...who, dryRun, wait, ...rest };
-    const whole = (shown: PreparedImport | ImportReport) => importText(shown, full);
-    return queueAfterPreview(context, yes, { whole, outcome: importHead }, async (confirm) =>
+    return queueAfterPreview(context, { yes, full }, async (confirm) =>
       app.importChanges(await setUp(context), from, options, confirm),
     );
   },
 });
 
-function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
-  const problems: Problem[] = [];
-  const wrong = (setting: string, problem: string) => problems.push({ setting, problem });
-  if (file !== undefined && sql !== undefined) wrong('--sql', 'cannot be combined with a file');
-  if (sheet !== undefined && sql !== undefined) wrong('--sheet', 'cannot be combined with --sql');
-  if (file === undefined && sql === undefined)
-    wrong('file', 'is missing: name a file, - for stdin, or pass --sql');
+function sourceOf(file: string, sheet: string | undefined): ImportFrom {
   const isPiped = file === '' || file === '-';
-  if (isPiped && process.stdin.isTTY) wrong('file', 'is -, but nothing is piped in');
-  if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
-  if (sql !== undefined) return { sql };
-  return isPiped ? { stream: process.stdin, name: 'standard input', sheet } : { path: file as string, sheet };
+  if (!isPiped) return { path: file, sheet };
+  if (!process.stdin.isTTY) return { stream: process.stdin, name: 'standard input', sheet };
+  const problem = 'is missing: name a file, or pipe one in and pass -';
+  throw new UsageError('Cannot tell what to import.', [{ setting: 'file', problem }]);
 }
 
 export const undo = command({
@@ -98,37 +87,33 @@ export const undo = command({
   async run({ what, by, reason: requestedReason, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../app/changes.js');
     const options = { requestedBy: by ?? osPerson() ?? commandLine, requestedReason, dryRun, wait };
-    const whole = (shown: PreparedUndo | UndoReport) => undoText(shown, full);
-    return queueAfterPreview(context, yes, { whole, outcome: undoOutcome }, async (confirm) =>
+    return queueAfterPreview(context, { yes, full }, async (confirm) =>
       undoChanges(await setUp(context), what, options, confirm),
     );
   },
 });
 
 /**
- * Runs a command that queues changes: shows the preview, asks, and prints the report, of which only the `outcome` where the
+ * Runs a command that queues changes: shows the preview, asks, and prints the report, of which only the outcome where the
  * preview has shown the rest. With `--yes`, `work` gets no `confirm` and goes ahead.
  */
-async function queueAfterPreview<
-  Prepared extends { readonly newChanges: readonly unknown[] },
-  Report extends { readonly exitCode: number },
->(
+async function queueAfterPreview(
   context: Context,
-  yes: boolean,
-  { whole, outcome }: { whole(shown: Prepared | Report): string; outcome(report: Report): string },
-  work: (confirm?: (prepared: Prepared) => Promise<boolean>) => Promise<Report>,
+  { yes, full }: { readonly yes: boolean; readonly full: boolean },
+  work: (confirm?: ConfirmPlan) => Promise<PlanReport>,
 ): Promise<ExitCode> {
   let isShown = false;
-  const confirm = async (prepared: Prepared) => {
-    if (!context.json) print(whole(prepared));
+  const confirm: ConfirmPlan = async (plan) => {
+    if (!context.json) print(planText(plan, full));
     isShown = true;
-    const number = prepared.newChanges.length;
+    const number = plan.changes.length;
     const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
     return confirmed(context, `queue ${counted(number, 'change')}`, question, howToQueue);
   };
   const report = await work(yes ? undefined : confirm);
   const exitCode = report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
-  return answer(context, report, () => (isShown ? outcome(report) : whole(report)), exitCode);
+  const text = () => (isShown ? `${headText(report)}${leftText(report)}` : planText(report, full));
+  return answer(context, report, text, exitCode);
 }
 
 const howToQueue =

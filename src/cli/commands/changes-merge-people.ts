@@ -8,7 +8,7 @@ import type { KnownPerson, MergeReport, Pair } from '../../push/merges.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer, answerTo, print, refuseUnlessAsked, tableWidth } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
-import { list, printable, rowLines, table, wide, wrap } from '../text/layout.js';
+import { printable, rowLines, table, wide, wrap } from '../text/layout.js';
 import { nameOf } from '../text/sync.js';
 
 export const mergePeople = command({
@@ -26,7 +26,7 @@ export const mergePeople = command({
     confirm: text.optional().describe('SOURCE:TARGET once more (required when non-interactive)'),
     by: text.optional().describe('Requester, for the audit log (default: the user at the terminal)'),
     reason: text.optional().describe('Why, for the audit log'),
-    dryRun: toggle.describe('Only show both people, and whether they may be merged'),
+    dryRun: toggle.describe('Only show both people'),
     wait,
   },
   async run({ source, into, confirm, by, reason, dryRun, wait }, context) {
@@ -40,13 +40,12 @@ export const mergePeople = command({
       dryRun,
       wait,
     };
-    const ask: ConfirmMerge = async (pair, isNameEnough) => {
+    const ask: ConfirmMerge = async (pair) => {
       const given = `--confirm ${shellWord(`${source}:${into}`)}`;
       const hint = `Nothing was sent. Pass ${given} to confirm it once more, or --dry-run to look only.`;
       refuseUnlessAsked(context, `merge ${source} into ${into}`, '--confirm', hint);
-      const what = isNameEnough ? 'id or the name' : 'id';
       const who = printable(nameOf(pair.target));
-      return answerTo(`Type the ${what} of the person who stays (${who}) to merge them for good: `);
+      return answerTo(`Type the id of the person who stays (${who}) to merge them for good: `);
     };
     const app = await import('../../app/changes.js');
     const show = (pair: Pair) => {
@@ -99,19 +98,13 @@ function whole(value: string | number | null, room: number): string[] {
   });
 }
 
-function mergeSummary(report: MergeReport): string {
-  const { source, target, outcome, problems, error, id } = report;
+function mergeSummary({ source, target, outcome, error, id }: MergeReport): string {
   const pair = `${nameOf(source)} into ${nameOf(target)}`;
-  const why = problems.length === 0 ? '' : `\n${list(problems)}`;
   const texts: Readonly<Record<MergeReport['outcome'], string>> = {
     merged: `Merged ${pair} (change ${id}). The next sync shows it.`,
     already_merged: `Nothing was sent: the API shows that ${pair} was merged already. The next sync shows it.`,
-    declined: 'Nothing was sent: what was typed does not name the person who stays.',
-    dry_run:
-      problems.length === 0
-        ? 'Nothing was sent: --dry-run. They may be merged.'
-        : `Nothing was sent: --dry-run. They would not be merged:${why}`,
-    refused: `Nothing was sent: they must not be merged.${why}`,
+    declined: 'Nothing was sent: what was typed is not the id of the person who stays.',
+    dry_run: 'Nothing was sent: --dry-run.',
     failed: `Not merged: ${error ?? ''}`,
     waiting: `Not merged yet, and it may have been sent: ${error ?? ''}\nIt is change ${id}: the next signalhouse push, or this command again, settles it.`,
   };

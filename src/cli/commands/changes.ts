@@ -29,18 +29,6 @@ const statuses = names
   .pipe(z.array(z.enum(allStatuses, `must be one of ${allStatuses.join(', ')}`)))
   .optional();
 
-/** A day, a time, or how long ago: `2026-11-20`, `2026-11-20T10:00Z`, `36h`, `7d`. */
-const since = z.string('is given more than once').transform((value, context): Date => {
-  const [, amount, unit] = /^(\d+)([mhdw])$/.exec(value.trim()) ?? [];
-  const ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit ?? ''];
-  const at = ms === undefined ? Date.parse(value) : Date.now() - Number(amount) * ms;
-  if (Number.isNaN(at) || (ms === undefined && !/^\d{4}-\d\d-\d\d/.test(value))) {
-    context.addIssue('must be a date such as 2026-11-20, or how long ago such as 7d or 36h');
-    return z.NEVER;
-  }
-  return new Date(at);
-});
-
 const list = command({
   name: 'list',
   summary: 'List queued and settled changes, newest first',
@@ -51,18 +39,10 @@ const list = command({
   ],
   flags: {
     status: statuses.describe(allStatuses.join(', ')),
-    topic: text.optional().describe('A topic id'),
-    company: text.optional().describe('A company id'),
-    source: text.optional().describe('The name of the file, SQL or standard input'),
-    by: text.optional().describe('Who requested it'),
-    since: since.optional().describe('Queued since, e.g. 2026-11-20, 7d or 36h'),
+    source: text.optional().describe('The name of the file, or standard input'),
     limit: whole().default(50).describe('Maximum number of changes (default 50)'),
   },
   async run({ limit, ...filter }, context) {
-    if (filter.topic !== undefined && filter.company !== undefined) {
-      const problem = 'cannot be combined with --topic: a change is about one or the other';
-      throw new UsageError('Cannot tell which changes to list.', [{ setting: '--company', problem }]);
-    }
     const { listChanges } = await import('../../app/changes.js');
     return answer(context, await listChanges(await setUp(context), filter, limit), changesTable);
   },

@@ -8,7 +8,7 @@ import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
 import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
 import { paragraphs } from '../text/layout.js';
-import { inboxText, previewSummary, pushSummary } from '../text/push.js';
+import { inboxText, pushSummary } from '../text/push.js';
 import { planSummary, syncSummary } from '../text/sync.js';
 import { lakeAfterSyncText } from './lake.js';
 
@@ -103,23 +103,20 @@ async function planOf(
   return { result, exitCode: result.failures.length > 0 ? ExitCode.incomplete : ExitCode.done };
 }
 
-const conflictRules = ['report', 'overwrite', 'skip'] as const;
+const conflictRules = ['report', 'overwrite'] as const;
 
 export const push = command({
   name: 'push',
   summary: 'Send the queued changes to the API, each exactly once',
   examples: [
     ['signalhouse push', 'Send everything that is queued'],
-    ['signalhouse push --dry-run', 'Print each PATCH that it would send'],
     ['signalhouse push --result done.xlsx', 'Write the sheet with results'],
     ['signalhouse push --all', 'Every organization of the file'],
     ['signalhouse push --on-conflict overwrite', 'Overwrite what colleagues changed'],
   ],
   flags: {
-    dryRun: toggle.describe('Print what would be sent, and change nothing'),
     onConflict: z.enum(conflictRules).optional().meta({
-      description:
-        'If somebody else changed the same field: report it (exit 3), overwrite it, or skip the change',
+      description: 'If somebody else changed the same field: report it (exit 3), or overwrite it',
       choices: conflictRules,
     }),
     result: text.optional().describe('Write the imported file again, with the result of each row'),
@@ -127,21 +124,11 @@ export const push = command({
     wait,
     all,
   },
-  async run({ dryRun, all: isAll, ...flags }, context) {
-    const { push: runPush, pushPreview } = await app();
+  async run({ all: isAll, ...flags }, context) {
+    const { push: runPush } = await app();
     if (isAll && flags.result !== undefined) {
       const problem = 'is one file, of one organization; name that with --organization instead of --all';
       throw new UsageError('The flags contradict each other.', [{ setting: '--result', problem }]);
-    }
-    if (dryRun) {
-      const { onConflict } = flags;
-      const preview = async (one: Context) => {
-        const result = await observed(setUpAccess(one), (access, run) =>
-          pushPreview(access, { onConflict, ...run }),
-        );
-        return { result, exitCode: ExitCode.done };
-      };
-      return forAllOrOne(context, isAll, preview, previewSummary);
     }
     const send = async (one: Context) => {
       const result = await observed(setUpAccess(one), (access, run) => runPush(access, { ...flags, ...run }));

@@ -1,10 +1,11 @@
 import type { ListedChanges } from '../../app/changes.js';
 import { cut, widthOf } from '../../base/display-width.js';
 import { count, counted, moment, valueText } from '../../base/units.js';
-import type { Change, Values } from '../../push/change.js';
+import type { Change } from '../../push/change.js';
 import type { Decision } from '../../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/facts.js';
-import type { PreviewChange } from '../../push/import/preview.js';
+import type { Values } from '../../push/fields.js';
+import type { PlannedChange } from '../../push/plan.js';
 import { tableWidth } from '../output.js';
 import {
   type Fact,
@@ -56,18 +57,16 @@ function blockOf(change: TitledChange, width: number): string {
   return [head, ...lines.map((line) => `  ${line}`)].map((line) => cut(printable(line), width)).join('\n');
 }
 
-/** What the API had in a conflict and from whom, and what happened to the topic or company. */
+/** What the API had in a conflict, and what a change replaced. */
 function notesOf(change: TitledChange): string[] {
-  const { status, wanted, remoteBefore, note, entityType, undoneBy } = change;
+  const { status, wanted, remoteBefore, undoneBy } = change;
   const found = status === 'conflict' ? Object.entries(remoteBefore ?? {}) : [];
   const others = found.filter(([name, value]) => name in wanted && (value ?? '') !== (wanted[name] ?? ''));
   return [
     ...others.map(([name, value]) => `${name} is ${valueText(value)} in the API`),
-    whoText(change),
     isContested(change) ? change.error : null,
     undoneBy && `undone by ${undoneBy}`,
     ...change.replaced.map(replacedText),
-    note && `the ${entityType} ${note}`,
   ].filter((text) => text !== null);
 }
 
@@ -75,15 +74,6 @@ function notesOf(change: TitledChange): string[] {
 function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
   const when = at === null ? 'before that' : `on ${moment(at)}`;
   return `it replaced ${field} ${valueText(value)}, which ${name ?? 'somebody'} set ${when} and nobody had seen`;
-}
-
-/** Who made the other change of a conflict, and when; null when that is not known. */
-export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string | null {
-  if (changedBy === null) return null;
-  const { field, name, by, at: changedAt } = changedBy;
-  const kinds: Record<string, string> = { agent: 'the service (AI)', system: 'the service', user: 'a user' };
-  const who = name ?? kinds[by ?? ''] ?? 'somebody';
-  return `${who} changed ${field} on ${moment(changedAt)}`;
 }
 
 export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
@@ -116,7 +106,7 @@ function overwriteCommands(changes: readonly Decidable[]): string | null {
 }
 
 /** Whether people want different values, and have to decide between them. */
-export function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
+function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
   return status === 'conflict' && errorCode === 'contested';
 }
 
@@ -128,12 +118,11 @@ const widestChange = 44;
 const mostOfValue = 4 * widestChange;
 
 /** Changes of a preview, each with its title and its values before and after. */
-export function previewTable(changes: readonly PreviewChange[], isFull: boolean): string {
+export function previewTable(changes: readonly PlannedChange[], isFull: boolean): string {
   if (changes.length === 0) return '';
   const shownChanges = isFull ? changes : changes.slice(0, mostShown);
   const linesOfChange = shownChanges.map((change) => [
     ...changedFields(change).flatMap((line) => wrap(cut(printable(line), mostOfValue), widestChange)),
-    ...(change.note === null ? [] : wrap(`(${printable(change.note)})`, widestChange)),
   ]);
   const widest = Math.max(6, ...linesOfChange.flat().map((line) => Math.min(widthOf(line), widestChange)));
   const room = wide - widest - 2;
@@ -166,9 +155,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['before', change.remoteBefore && valuesText(change.remoteBefore)],
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
-    ['changed by', whoText(change)],
     ['replaced', change.replaced.map(replacedText).join('; ') || null],
-    ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
     ['by', `${personText(change.requestedBy)}, ${moment(change.queuedAt)}`],
     ['reason', change.requestedReason],
@@ -203,7 +190,7 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
 }
 
 /** What a change does: each field with its value before and after. */
-export function changed(change: Pick<Change, 'wanted' | 'base'>): string {
+function changed(change: Pick<Change, 'wanted' | 'base'>): string {
   return changedFields(change).join(', ');
 }
 

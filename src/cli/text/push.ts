@@ -1,8 +1,8 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
-import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
-import { changed, decisionSections, isContested, placeOf, whoText } from './changes.js';
-import { countsTable, type Fact, list, pairs, printable, sections, some, wide, wrap } from './layout.js';
+import type { ChangeResult, PushReport } from '../../push/run.js';
+import { decisionSections, placeOf } from './changes.js';
+import { countsTable, type Fact, list, pairs, sections, some } from './layout.js';
 import { costText, nameOf, outcomeText } from './sync.js';
 
 /** Not every conflict is about a colleague: what each one met, it says itself. */
@@ -10,16 +10,12 @@ const conflictHeading = 'Conflicts (a person decides)';
 
 export function pushSummary(report: PushReport): string {
   const { changes, failed, notes } = report;
-  const happened = changes.flatMap(({ title, entityType, entityId, note }) =>
-    note === null ? [] : `${title ?? entityType} (${entityId}) ${note}`,
-  );
   return sections([
     [`Push ${report.runId}: ${outcomeText(report, 'with failures or conflicts')}`, pairs(facts(report))],
     ['Failed, by reason', countsTable('reason', 'changes', failed.byReason, { largestFirst: true })],
     [conflictHeading, conflictsText(changes)],
     ['Failed', changesText(changes, 'failed')],
     ['Sent without an answer (the next push reads what became of them)', changesText(changes, 'sending')],
-    ['Archived, superseded or merged in the meantime', list(some(happened))],
     ['Notes', list(notes)],
     ...decisionSections(changes),
     ['Next steps', list(nextSteps(report))],
@@ -64,67 +60,17 @@ function changeText(change: ChangeResult): string {
   return `${name}: ${error ?? 'no reason given'}`;
 }
 
-/** Each conflict with both values and who set the other one; below it, its id for the commands that decide it. */
+/** Each conflict with both values, and its id for the commands that decide it. */
 function conflictsText(changes: readonly ChangeResult[]): string {
-  const items = changes
-    .filter(({ status }) => status === 'conflict')
-    .map((change) => {
-      const who = whoText(change);
-      const sentence = who === null ? '' : `. ${who[0]?.toUpperCase()}${who.slice(1)}`;
-      return `${changeText(change)}${sentence}. Id: ${change.id}`;
-    });
-  return list(some(items));
+  const found = changes.filter(({ status }) => status === 'conflict');
+  return list(some(found.map((change) => `${changeText(change)}. Id: ${change.id}`)));
 }
 
-function nextSteps({ changes, failed, left }: PushReport): string[] {
-  const isUnexplained = changes.some(
-    (change) => change.status === 'conflict' && change.changedBy === null && !isContested(change),
-  );
+function nextSteps({ failed, left }: PushReport): string[] {
   return [
-    ...(isUnexplained
-      ? ['Who changed the other values is known after `signalhouse sync`: see `signalhouse changes list`.']
-      : []),
     ...(failed.total > 0 ? ['List what failed: `signalhouse changes list --status failed`.'] : []),
     ...(left.queued + left.sending > 0 ? ['The rest stays queued: run push again.'] : []),
   ];
-}
-
-/** What a push would send, for people. Every request is printed. */
-export function previewSummary(preview: PushPreview): string {
-  const { requests, conflicts, failures, unchanged, spent } = preview;
-  const inner = (text: string) => wrap(printable(text), wide - 2).map((line) => `  ${line}`);
-  const lines = requests.map(({ method, path, body, again, changes }) => {
-    const before = again ? '  (sent before, without an answer)' : '';
-    const about = changes.flatMap(({ title, entityId, note, ...change }) => [
-      ...wrap(printable(title ?? entityId), wide),
-      ...inner(changed(change)),
-      ...(note === null ? [] : inner(`(${note})`)),
-    ]);
-    return [...about, `  ${method} ${path} ${JSON.stringify(body)}${before}`].join('\n');
-  });
-  return sections([
-    [
-      'Nothing was sent. A push would send:',
-      lines.length === 0 ? 'nothing: no change is queued' : lines.join('\n'),
-    ],
-    [
-      'Total',
-      pairs([
-        ['organization', nameOf(preview.organization)],
-        ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)}`],
-        ['unchanged', `${count(unchanged)} (already up to date)`],
-        ['conflict', conflicts.length],
-        ['failed', failures.length],
-        ['spent on this preview', counted(spent, 'request')],
-      ]),
-    ],
-    [conflictHeading, list(some(conflicts.map(changeText)))],
-    ['Would fail', list(some(failures.map(changeText)))],
-    [
-      'Next step: overwrite what others changed',
-      conflicts.length > 0 ? 'signalhouse push --on-conflict overwrite' : null,
-    ],
-  ]);
 }
 
 /** What became of the files of the drop folder; '' when there were none. */

@@ -1,83 +1,43 @@
-import { ago, count, counted, duration, firstOf } from '../../base/units.js';
-import type { PreparedImport } from '../../push/import/import.js';
-import type { ImportReport, Preview, ProblemGroup } from '../../push/import/preview.js';
-import type { PreparedUndo, UndoReport } from '../../push/undo.js';
+import { ago, count, counted, duration } from '../../base/units.js';
+import type { Plan, PlanReport } from '../../push/plan.js';
 import { decisionCommands, personText, previewTable } from './changes.js';
 import { type Fact, indent, list, most, pairs, paragraphs, type Section, sections, some } from './layout.js';
 
-type ShownImport = PreparedImport | ImportReport;
-type ShownUndo = PreparedUndo | UndoReport;
-
-/** What an import would do, or what it did. */
-export function importText(shown: ShownImport, isFull: boolean): string {
-  return sections([
-    [importHead(shown), pairs(importFacts(shown))],
-    ['Changes', previewTable(shown.changes, isFull)],
-    ['In conflict', conflictsText(shown)],
-    ['Wrong rows', list(some(shown.problemGroups.map(problemText)))],
-    ['Notes', list(isFull ? shown.notes : some(shown.notes, mostNotes))],
-    ['What next', 'outcome' in shown ? list(nextSteps(shown)) : null],
-  ]);
-}
-
-export function importHead(shown: ShownImport): string {
-  return `${shown.source}: ${outcomeText(shown)}`;
-}
+type Shown = Plan | PlanReport;
 
 /** The most notes that a preview shows unless all are asked for: there may be one for each row. */
-const mostNotes = 30;
+const maxNotes = 30;
 
-/** What an undo would do, or what it did. */
-export function undoText(shown: ShownUndo, isFull: boolean): string {
-  const { changes, kept } = shown;
-  const parts = kept.map(({ ids, field, reason }) => `${ids.join(', ')}: ${field} ${reason}`);
+/** What a sheet or an undo would do, or what it did. */
+export function planText(shown: Shown, isFull: boolean): string {
+  const { changes, notes } = shown;
+  const sent = changes.filter(({ conflict }) => conflict === null);
   return sections([
-    [undoHead(shown), pairs(undoFacts(shown))],
-    ['Changes', previewTable(changes, isFull)],
-    notUndoneSection(shown),
-    ['Undone only in part', list(some(parts))],
-    ...undoSteps(shown),
+    [headText(shown), pairs(facts(shown))],
+    ['Changes', previewTable(sent, isFull)],
+    ['In conflict', conflictsText(shown)],
+    leftOutSection(shown),
+    ['Notes', list(isFull ? notes : some(notes, maxNotes))],
+    ...nextSteps(shown),
   ]);
 }
 
-function notUndoneSection({ notUndone }: ShownUndo): Section {
-  // What needs a look comes first.
-  const sorted = [...notUndone].sort((a, b) => order[a.kind] - order[b.kind]);
-  const lines = sorted.map(({ id, title, entityId, reason }) => `${title ?? entityId} (${id}): ${reason}`);
-  return ['Not undone', list(some(lines))];
+export function headText(shown: Shown): string {
+  return `${shown.kind === 'undo' ? 'Undo' : shown.source}: ${outcomeText(shown)}`;
 }
 
-const order = { blocked: 0, nothing: 1, undone: 2 } as const;
-
-/** What an undo did, where the preview was printed before: with what was not undone, where the preview said less of it. */
-export function undoOutcome(report: UndoReport): string {
-  const { outcome, queued, changes } = report;
-  const isLess = outcome !== 'declined' && queued.length < changes.length;
-  return paragraphs([
-    undoHead(report),
-    sections([...(isLess ? [notUndoneSection(report)] : []), ...undoSteps(report)]),
-  ]);
+/** What the outcome says more than the preview that was printed before. */
+export function leftText(report: PlanReport): string {
+  const isLess = report.queued.length < report.changes.length && report.outcome !== 'declined';
+  const more = sections([...(isLess ? [leftOutSection(report)] : []), ...nextSteps(report)]);
+  return more === '' ? '' : paragraphs(['', more]);
 }
 
-function undoHead(shown: ShownUndo): string {
-  return `Undo: ${outcomeText(shown)}`;
-}
-
-/** Commands to copy: never wrapped. */
-function undoSteps(shown: ShownUndo): Section[] {
-  if (!('outcome' in shown) || shown.outcome !== 'queued') return [];
-  return [
-    [shown.queued.length === 1 ? 'Send it' : 'Send them', 'signalhouse push'],
-    ['Redo it all after that', `signalhouse changes undo ${shown.importId}`],
-  ];
-}
-
-function outcomeText(shown: ShownImport | ShownUndo): string {
+function outcomeText(shown: Shown): string {
   if (!('outcome' in shown)) return 'what would be queued';
   const texts = {
     queued: `${counted(shown.queued.length, 'change')} queued`,
-    nothing_new: 'nothing new to queue',
-    nothing: 'nothing to queue',
+    nothing: 'nothing new to queue',
     refused: 'nothing was queued because rows are wrong',
     dry_run: 'dry run, nothing was queued',
     declined: 'nothing was queued',
@@ -85,8 +45,8 @@ function outcomeText(shown: ShownImport | ShownUndo): string {
   return texts[shown.outcome];
 }
 
-function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
-  const { rows, changes } = preview;
+function facts({ preview, requestedBy }: Shown): Fact[] {
+  const { rows, changes, requests, minutes } = preview;
   const rowsText = (number: number, why: string) =>
     number === 0 ? null : `${counted(number, 'row')} (${why})`;
   return [
@@ -96,28 +56,17 @@ function importFacts({ preview, requestedBy }: ShownImport): Fact[] {
     ['imported before', rowsText(rows.imported_before, 'from the same file')],
     ['in conflict', rowsText(rows.conflict, 'see below')],
     ['wrong', rowsText(rows.invalid, 'see below')],
-    ['to send', changes > 0 ? sendingText(preview) : null],
+    [
+      'to send',
+      changes > 0 ? `up to ${counted(requests, 'request')}, about ${duration(minutes * 60_000)}` : null,
+    ],
     ['compared with', changes > 0 ? baseText(preview) : null],
-    ['by', requestedBy ?? 'not named: pass --by NAME'],
-  ];
-}
-
-function undoFacts({ preview, notUndone, requestedBy }: ShownUndo): Fact[] {
-  const undone = notUndone.filter(({ kind }) => kind === 'undone').length;
-  return [
-    ['changes', preview.changes],
-    ['undone already', undone > 0 ? counted(undone, 'change') : null],
-    ['to send', preview.changes > 0 ? sendingText(preview) : null],
     ['by', personText(requestedBy)],
   ];
 }
 
-function sendingText({ requests, minutes }: Pick<Preview, 'requests' | 'minutes'>): string {
-  return `up to ${counted(requests, 'request')}, about ${duration(minutes * 60_000)}`;
-}
-
 /** The values that show whether somebody else has changed something in between. */
-function baseText({ base }: Preview): string {
+function baseText({ base }: Plan['preview']): string {
   const { file, warehouse, oldest } = base;
   const age = oldest === null ? '' : `, up to ${ago(oldest, Date.now()).replace(/ ago$/, '')} old`;
   const parts = [
@@ -127,32 +76,41 @@ function baseText({ base }: Preview): string {
   return parts.join(' and ');
 }
 
-/** Rows that met an earlier conflict, each with the commands that decide it. */
-function conflictsText(shown: ShownImport): string {
-  const conflicts = 'conflicts' in shown ? shown.conflicts : [];
-  const texts = shown.rows
-    .filter(({ outcome }) => outcome === 'conflict')
-    .map(({ row, text, changeId }) => {
-      const commands =
-        changeId === null ? '' : `\n${indent(decisionCommands(changeId, conflicts.includes(changeId)))}`;
-      return `${list([`row ${row}: ${text ?? 'conflict'}`])}${commands}`;
-    });
+/** What is in conflict, each with the commands that decide it. */
+function conflictsText(shown: Shown): string {
+  const { rows, changes, kind } = shown;
+  const contested = 'conflicts' in shown ? shown.conflicts : [];
+  const ofRows = rows.flatMap(({ row, outcome, text, changeId }) =>
+    outcome === 'conflict' ? [{ what: `Row ${row}`, why: text, changeId }] : [],
+  );
+  const ofUndo = changes.flatMap(({ conflict: why, title, entityId }) =>
+    why !== null && kind === 'undo' ? [{ what: title ?? entityId, why, changeId: null }] : [],
+  );
+  const texts = [...ofRows, ...ofUndo].map(({ what, why, changeId }) => {
+    const commands =
+      changeId === null ? '' : `\n${indent(decisionCommands(changeId, contested.includes(changeId)))}`;
+    return `${list([`${what}: ${why ?? 'conflict'}`])}${commands}`;
+  });
   const [more] = some(texts).slice(most);
   return [...texts.slice(0, most), ...(more === undefined ? [] : [list([more])])].join('\n');
 }
 
-function problemText({ rows, column, value, problem, allowed }: ProblemGroup): string {
-  const what = value === null ? '' : ` "${value}"`;
-  const choices = allowed ? ` (allowed: ${allowed.join(', ')})` : '';
-  const where = `${rows.length === 1 ? 'row' : 'rows'} ${firstOf(rows, 10)}`;
-  return `${where}, ${column ?? 'the row'}${what} ${problem}${choices}`;
+function leftOutSection({ kind, leftOut }: Shown): Section {
+  return [
+    kind === 'undo' ? 'Not undone' : 'Wrong rows',
+    list(some(leftOut.map(({ what, why }) => `${what}: ${why}`))),
+  ];
 }
 
-function nextSteps({ outcome, queued, problems, preview }: ImportReport): string[] {
+/** Commands to copy: never wrapped. */
+function nextSteps(shown: Shown): Section[] {
+  if (!('outcome' in shown)) return [];
+  const { outcome, queued, preview, kind, importId } = shown;
+  if (outcome === 'refused' && preview.rows.not_queued > 0)
+    return [['Queue the valid rows', 'signalhouse changes import FILE --skip-invalid']];
+  if (outcome !== 'queued') return [];
   return [
-    ...(outcome === 'queued' ? [`Run signalhouse push to send ${queued.length === 1 ? 'it' : 'them'}.`] : []),
-    ...(problems.length > 0 && outcome === 'refused' && preview.changes > 0
-      ? ['Fix the rows and import the file again, or queue the valid rows with --skip-invalid.']
-      : []),
+    [queued.length === 1 ? 'Send it' : 'Send them', 'signalhouse push'],
+    ...(kind === 'undo' ? [['Redo it all after that', `signalhouse changes undo ${importId}`] as const] : []),
   ];
 }

@@ -1,8 +1,8 @@
 import { closestMatch, folded, withoutBrackets } from '../../base/closest.js';
 import { type Problem, UsageError } from '../../base/errors.js';
-import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
-import { type EntityType, type Field, kinds } from '../change.js';
-import { pairNames, type SheetType, sheetTables } from '../edit-sheet.js';
+import { columnLetters, type Grid, otherSheetsText } from '../../sheet/grid.js';
+import { contextColumns, type SheetType, sheetTables } from '../edit-sheet.js';
+import { type Field, kinds } from '../fields.js';
 
 /** A column of the file: its place, and its header as written. */
 export interface Place {
@@ -16,13 +16,6 @@ export interface EditedColumn extends Place {
   readonly base: Place | null;
 }
 
-/** The columns of a sheet of pairs: two topics in each row, and which of them stays. */
-export interface PairColumns {
-  readonly ids: readonly [Place, Place];
-  readonly titles: readonly [Place | null, Place | null];
-  readonly keep: Place;
-}
-
 /** What the columns of a file mean. */
 export interface Header {
   readonly entityType: SheetType;
@@ -33,13 +26,11 @@ export interface Header {
   /** The column that says whose row it is: the title of a topic, or the name of a company when the sheet was written. */
   readonly title: Place | null;
   /** The column that says how old the base columns are. */
-  readonly baseAt: number | null;
+  readonly baseAt: Place | null;
   /** The column that says why. */
   readonly reason: Place | null;
   /** The columns of an earlier result. */
   readonly results: readonly number[];
-  /** Of a sheet of pairs, which archives one of two topics; null for any other. Its `id` and `title` are those of the first. */
-  readonly pair: PairColumns | null;
   readonly notes: readonly string[];
 }
 
@@ -48,33 +39,12 @@ interface Column extends Place {
   readonly name: string;
 }
 
-/** Other words that people use for a column: it has to be renamed, because they may mean something else. */
-const otherWords: Readonly<Record<string, readonly string[]>> = {
-  priority: ['prio', 'urgency', 'severity', 'prioritaet'],
-  lifecycle_state: ['lifecycle', 'state', 'status'],
-  archived: ['isarchived'],
-  archived_reason: ['archivereason', 'archivingreason'],
-  name: ['companyname'],
-  primary_domain: ['domain'],
-  logo_url: ['logo'],
-  is_vip: ['vip'],
-  connections_email: ['email'],
-  connections_github: ['github'],
-  connections_linkedin: ['linkedin'],
-  connections_phone: ['phone'],
-  connections_twitter: ['twitter'],
-};
-
-/** The column that says whose row it is, beside its id; the first that a file has counts. */
-const titleNames: Readonly<Record<SheetType, readonly string[]>> = {
-  topic: ['title'],
-  company: ['basename', 'company'],
-};
-
-/** The columns that say which row is which where a file has no ids. */
-const keyNames: Readonly<Record<SheetType, readonly string[]>> = {
-  topic: ['title'],
-  company: ['company', 'name'],
+/** The columns that say whose row it is, beside its id and where a file has no ids; the first that a file has counts. */
+const titleNames: Readonly<
+  Record<SheetType, { readonly beside: readonly string[]; readonly alone: readonly string[] }>
+> = {
+  topic: { beside: ['title'], alone: ['title'] },
+  company: { beside: ['base_name', 'company'], alone: ['company', 'name'] },
 };
 
 /** The columns that a result adds to a file; the other two where the person has a column of that name. */
@@ -83,231 +53,153 @@ export const resultNames = [
   ['push_result', 'push_reason'],
 ] as const;
 
-/** Names of the column in which people say why. */
-const reasonNames: readonly string[] = ['reason', 'requestedreason'];
+/** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
+const otherColumns = [
+  ...['archived_at', 'priority_rank', 'from_priority', 'to_priority', 'topic_lifecycle_state'],
+  ...['connections_title', 'connections_website', 'primary_email', 'name_1', 'name_2'],
+].map(folded);
 
 const sheetTypes = Object.keys(sheetTables) as SheetType[];
 
 /** Finds out from its header what a file changes. Raises UsageError, with every problem, when it cannot tell. */
-export function parseHeader(columns: readonly string[], source: string, sheets?: SheetChoice): Header {
-  const file = { source, sheets };
-  const named: Column[] = columns.flatMap((header, at) =>
+export function parseHeader({ columns, sheets }: Pick<Grid, 'columns' | 'sheets'>, source: string): Header {
+  const named = columns.flatMap((header, at): Column[] =>
     header === '' ? [] : [{ at, header, name: folded(header) }],
   );
-  const pair = pairHeader(named, file);
-  if (pair) return pair;
-  const { entityType, id, isKeyTitle } = entityOf(named, file);
-  // The name that says which company it is, is not a new one.
-  const fields = kinds[entityType].fields.filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
   const problems: Problem[] = [];
+  const wrong = (setting: string, problem: string) => problems.push({ setting, problem });
+  const refuse = (entityType: SheetType = 'topic') =>
+    new UsageError(`Cannot tell what ${source} should change.`, problems, {
+      hint: `A list with the columns ${kinds[entityType].column} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
+    });
+  const key = keyOf(named, wrong);
+  if (key === null) throw refuse();
+  const { entityType, id, isKeyTitle } = key;
   const taken = new Set([id.at]);
-  /** The column that a test finds; a second one is a problem. */
-  const only = (isIt: (column: Column) => boolean, meaning: string): Column | undefined => {
-    const found = named.filter(isIt);
-    const [first, second] = found;
-    if (first && second) {
-      const problem = `and "${first.header}" both mean ${meaning}: rename or delete one of them`;
-      problems.push({ setting: second.header, problem });
-    }
-    for (const { at } of found) taken.add(at);
+  /** The column of a name that is not taken yet; a second one is a problem. */
+  const take = (wanted: string): Column | null => {
+    const [first = null, second] = named.filter(({ at, name }) => name === folded(wanted) && !taken.has(at));
+    if (first && second)
+      wrong(second.header, `and "${first.header}" both mean ${wanted}: rename or delete one of them`);
+    if (first) taken.add(first.at);
     return first;
   };
-  const columnNamed = (wanted: string) => only(({ name }) => name === folded(wanted), wanted);
-  const bases = new Map(fields.map(({ name }) => [name, columnNamed(`base_${name}`) ?? null]));
-  const edited = fields.flatMap((field): EditedColumn[] => {
-    const column = columnNamed(field.name);
-    return column ? [{ field, ...column, base: bases.get(field.name) ?? null }] : [];
+  // The name that says which company it is, is not a new one.
+  const fields = kinds[entityType].fields.filter(({ name }) => !isKeyTitle || folded(name) !== id.name);
+  const found = fields.map((field) => ({
+    field,
+    base: take(`base_${field.name}`),
+    column: take(field.name),
+  }));
+  const edited = found.flatMap(({ field, base, column }) => (column ? [{ field, ...column, base }] : []));
+  const baseAt = take('base_updated_at');
+  const results = resultNames.flatMap((names) => {
+    const places = names.flatMap((name) => named.find((one) => one.name === folded(name)) ?? []);
+    // One of the two alone is the person's own.
+    return places.length === names.length ? places.map(({ at }) => at) : [];
   });
-  const baseAt = columnNamed('base_updated_at');
+  for (const at of results) taken.add(at);
+  const reason = take('reason') ?? take('requested_reason');
   const title = firstOf(
     named.filter(({ at }) => !edited.some((one) => one.at === at)),
-    titleNames[entityType],
+    titleNames[entityType].beside,
   );
-  const results = resultsIn(named);
-  for (const at of results) taken.add(at);
-  // Beside a result, it is why that row was not sent.
-  const isReason = ({ name, at }: Column) => reasonNames.includes(name) && !taken.has(at);
-  const reason = only(isReason, 'the reason of the row') ?? null;
-  const generated = new Set(sheetTables[entityType].context.map(({ key }) => folded(key)));
-  const extra = named.filter(({ at, name }) => !taken.has(at) && at !== title?.at && !generated.has(name));
-  const unnamed = columns.flatMap((header, at) =>
-    header === '' ? [`column ${columnLetters(at)} (no name)`] : [],
-  );
-  if (problems.length === 0) problems.push(...misspelled(entityType, edited, bases, extra, unnamed));
-  if (problems.length > 0) throw unclearError(file, problems, entityType);
-  const notes = extra.length > 0 ? [`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`] : [];
-  return {
-    entityType,
-    id,
-    isKeyTitle,
-    edited,
-    title: title ?? null,
-    baseAt: baseAt?.at ?? null,
-    reason,
-    results,
-    pair: null,
-    notes,
-  };
-}
-
-/** Columns that were probably meant for one that can be changed, and base columns without theirs. */
-function misspelled(
-  entityType: SheetType,
-  edited: readonly EditedColumn[],
-  bases: ReadonlyMap<string, Place | null>,
-  extra: readonly Column[],
-  unnamed: readonly string[],
-): Problem[] {
-  const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
-  const guesses = extra.flatMap(({ header }) => {
-    const guess = meantBy(header, entityType);
-    return guess === undefined || isEdited(guess) ? [] : [{ header, guess }];
-  });
-  if (edited.length === 0) {
-    const parts = [
-      `none can be changed: add one of ${[...bases.keys()].join(', ')}`,
-      ...guesses.map(({ header, guess }) => `did you mean ${guess} instead of "${header}"?`),
-      ...(unnamed.length > 0 ? [`these have no name: ${unnamed.join(', ')}`] : []),
-    ];
-    return [{ setting: 'columns', problem: parts.join('; ') }];
+  const context = new Set(contextColumns(entityType).map((column) => folded(column.key)));
+  const extra = named.filter(({ at, name }) => !taken.has(at) && at !== title?.at && !context.has(name));
+  const guessed = new Set<string>();
+  for (const { header } of extra) {
+    const guess = meantBy(header, fields);
+    if (guess === undefined || edited.some(({ field }) => field.name === guess)) continue;
+    guessed.add(guess);
+    wrong(
+      header,
+      `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`,
+    );
   }
-  const renamed = guesses.map(({ header: setting, guess }): Problem => {
-    const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
-    return { setting, problem };
-  });
+  if (edited.length === 0) {
+    const unnamed = columns.flatMap((header, at) => (header === '' ? [columnLetters(at)] : []));
+    const without = unnamed.length > 0 ? `; these have no name: ${unnamed.join(', ')}` : '';
+    wrong(
+      'columns',
+      `none can be changed: add one of ${fields.map(({ name }) => name).join(', ')}${without}`,
+    );
+  }
   // A sheet to edit has both columns: one was renamed or deleted.
-  const lost = [...bases].flatMap(([name, base]): Problem[] => {
-    if (!base || isEdited(name) || guesses.some(({ guess }) => guess === name)) return [];
-    const problem = `has no column ${name} beside it: rename the one that has its values to ${name}, or delete ${base.header}`;
-    return [{ setting: base.header, problem }];
-  });
-  return [...renamed, ...lost];
+  for (const { field, base, column } of edited.length > 0 ? found : [])
+    if (base && !column && !guessed.has(field.name))
+      wrong(
+        base.header,
+        `has no column ${field.name} beside it: rename the one that has its values to ${field.name}, or delete ${base.header}`,
+      );
+  if (problems.length > 0) throw refuse(entityType);
+  const notes = extra.length > 0 ? [`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`] : [];
+  return { entityType, id, isKeyTitle, edited, title: title ?? null, baseAt, reason, results, notes };
 }
 
 /** The column that has the first of these names that one has. */
 function firstOf(named: readonly Column[], names: readonly string[]): Column | undefined {
-  return names.flatMap((wanted) => named.find(({ name }) => name === wanted) ?? []).at(0);
+  return names.flatMap((wanted) => named.find(({ name }) => name === folded(wanted)) ?? []).at(0);
 }
 
-/** The columns of an earlier result; one of the two alone is the person's own. */
-function resultsIn(named: readonly Column[]): number[] {
-  return resultNames.flatMap((names) => {
-    const found = named.filter(({ name }) => names.some((one) => folded(one) === name));
-    return found.length === names.length ? found.map(({ at }) => at) : [];
-  });
-}
-
-/** The columns of a sheet of pairs (`changes sheet --duplicates`); undefined for another file. */
-function pairHeader(named: readonly Column[], file: NamedFile): Header | undefined {
-  const column = (wanted: string) => named.find(({ name }) => name === folded(wanted));
-  const [one, other] = [column(pairNames.ids[0]), column(pairNames.ids[1])];
-  if (!one || !other) return undefined;
-  const keep = column(pairNames.keep);
-  if (!keep) {
-    const problem = 'is missing: in it, 1 or 2 says which of the two topics stays';
-    throw unclearError(file, [{ setting: pairNames.keep, problem }]);
-  }
-  const problems = kinds.topic.fields.flatMap(({ name }) => {
-    const problem = 'is not changed by a sheet of pairs: put it into a list of its own, beside topic_id';
-    const added = column(name);
-    return added ? [{ setting: added.header, problem }] : [];
-  });
-  if (problems.length > 0) throw unclearError(file, problems);
-  const titles = [column(pairNames.titles[0]) ?? null, column(pairNames.titles[1]) ?? null] as const;
-  return {
-    entityType: 'topic',
-    id: one,
-    isKeyTitle: false,
-    edited: [],
-    title: titles[0],
-    baseAt: column('base_updated_at')?.at ?? null,
-    reason: null,
-    results: resultsIn(named),
-    pair: { ids: [one, other], titles, keep },
-    notes: [],
-  };
-}
-
-/** The column that says which topic or company a row is about, and whether that is its title. */
-function entityOf(
+/** The column that says which topic or company a row is about, and whether that is its title; null with a problem. */
+function keyOf(
   named: readonly Column[],
-  file: NamedFile,
-): Pick<Header, 'entityType' | 'isKeyTitle'> & { readonly id: Column } {
-  const found = sheetTypes.flatMap((entityType) =>
+  wrong: (setting: string, problem: string) => void,
+): (Pick<Header, 'entityType' | 'isKeyTitle'> & { readonly id: Column }) | null {
+  const keys = sheetTypes.flatMap((entityType) =>
     named
       .filter(({ name }) => name === folded(kinds[entityType].column))
-      .map((id) => ({ entityType, id, isKeyTitle: false, setting: id.header })),
+      .map((id) => ({ entityType, id, isKeyTitle: false })),
   );
-  const [first, second] = found;
+  const [first, second] = keys;
   if (first && second) {
     const problem =
       first.entityType === second.entityType
-        ? `occurs twice, as "${first.setting}" and "${second.setting}"`
+        ? `occurs twice, as "${first.id.header}" and "${second.id.header}"`
         : 'and topic_id are both present: a file changes either topics or companies';
-    throw unclearError(file, [{ setting: second.setting, problem }]);
+    wrong(second.id.header, problem);
+    return null;
   }
   if (first) return first;
   const bare = named.find(({ name }) => name === 'id');
-  const possible = sheetTypes.filter((one) => hasFieldOf(one, named));
+  const possible = sheetTypes.filter((entityType) => hasFieldOf(entityType, named));
   const [only, other] = possible;
   if (bare && only && !other) return { entityType: only, id: bare, isKeyTitle: false };
   // Where no column can be changed, that is what is wrong with a list of titles.
-  const titled = (possible.length > 0 ? possible : sheetTypes).flatMap((entityType) => {
-    const id = firstOf(named, keyNames[entityType]);
+  const [titled] = (only ? possible : sheetTypes).flatMap((entityType) => {
+    const id = firstOf(named, titleNames[entityType].alone);
     return id ? [{ entityType, id, isKeyTitle: true }] : [];
   });
-  if (titled[0] && !bare && !other) return titled[0];
-  const problem = bare
-    ? 'may refer to topics or to companies: rename the column to topic_id or company_id'
-    : `is missing: add a column topic_id (or company_id), or one with titles; the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;
-  throw unclearError(file, [{ setting: bare?.header ?? 'topic_id', problem }]);
+  if (titled && !bare && !other) return titled;
+  if (bare)
+    wrong(bare.header, 'may refer to topics or to companies: rename the column to topic_id or company_id');
+  else {
+    const all = named.map(({ header }) => header).join(', ') || 'without names';
+    wrong(
+      'topic_id',
+      `is missing: add a column topic_id (or company_id), or one with titles; the columns are ${all}`,
+    );
+  }
+  return null;
 }
 
 /** Whether a column is one that only topics or only companies have; `name` does not count, because anything may have one. */
-function hasFieldOf(entityType: EntityType, named: readonly Column[]): boolean {
+function hasFieldOf(entityType: SheetType, named: readonly Column[]): boolean {
   const names = kinds[entityType].fields.flatMap(({ name }) => [folded(name), folded(`base_${name}`)]);
   return named.some(({ name }) => name !== 'name' && names.includes(name));
 }
 
-/** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
-const otherColumns: ReadonlySet<string> = new Set([
-  'archivedat',
-  'priorityrank',
-  'frompriority',
-  'topriority',
-  'topiclifecyclestate',
-  'connectionstitle',
-  'connectionswebsite',
-  'primaryemail',
-  'name1',
-  'name2',
-]);
-
 /** The field that a column was most likely meant for, by its name or by another word that people use for it. */
-function meantBy(header: string, entityType: EntityType): string | undefined {
-  if (otherColumns.has(folded(header))) return undefined;
-  const names = kinds[entityType].fields.map(({ name }) => name);
+function meantBy(header: string, fields: readonly Field[]): string | undefined {
+  if (otherColumns.includes(folded(header))) return undefined;
   const bare = folded(withoutBrackets(header));
-  const exact = names.find((name) => otherWords[name]?.includes(bare));
-  if (exact !== undefined) return exact;
+  const exact = fields.find(({ otherWords }) => otherWords.includes(bare));
+  if (exact) return exact.name;
   // Shorter words resemble too many others: `stage` is not `state`.
-  const words = names.flatMap((name) => (otherWords[name] ?? []).filter((word) => word.length >= 8));
-  const guess = closestMatch(header, [...names, ...words]);
-  return names.find((name) => name === guess || (guess !== undefined && otherWords[name]?.includes(guess)));
-}
-
-/** What errors say about where a header is. */
-interface NamedFile {
-  readonly source: string;
-  readonly sheets: SheetChoice | undefined;
-}
-
-function unclearError(
-  { source, sheets }: NamedFile,
-  problems: readonly Problem[],
-  entityType: EntityType = 'topic',
-): UsageError {
-  return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${kinds[entityType].column} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough.${otherSheetsText(sheets)}`,
-  });
+  const words = fields.flatMap(({ name, otherWords }) => [
+    name,
+    ...otherWords.filter((one) => one.length >= 8),
+  ]);
+  const guess = closestMatch(header, words);
+  return fields.find(({ name, otherWords }) => name === guess || otherWords.includes(guess ?? ''))?.name;
 }

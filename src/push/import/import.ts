@@ -1,40 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { countBy, groupBy } from '../../base/group-by.js';
+import { groupBy } from '../../base/group-by.js';
 import { firstOf } from '../../base/units.js';
-import {
-  archivedReason,
-  type Change,
-  contested,
-  mayBecome,
-  type Reference,
-  type Status,
-  type Value,
-  type Values,
-} from '../change.js';
+import { type Change, isOpen } from '../change.js';
 import { isSame } from '../compare.js';
-import { contestedText, contestsAmong, isContested } from '../contested.js';
-import type { NewChange, Origin, Queue } from '../queue.js';
-import type { StoredEntity } from '../stored.js';
-import { undoneBy } from '../undo.js';
+import { archivedReason, inGroupsOf, type Value, type Values } from '../fields.js';
 import {
-  compareWithQueue,
-  importedBefore,
-  narrowed,
-  type QueueComparison,
-  setOtherwise,
-} from './compare-with-queue.js';
+  type ImportProblem,
+  type ImportRow,
+  type Plan,
+  type PlanParts,
+  planOf,
+  type RowOutcome,
+  type Wish,
+} from '../plan.js';
+import type { NewChange, Origin } from '../queue.js';
+import { importedBefore } from '../queueing.js';
+import type { StoredEntity } from '../stored.js';
 import { type Header, parseHeader } from './header.js';
 import { type Edits, readEdits } from './match.js';
-import { isUndecided } from './pairs.js';
-import {
-  groupedProblems,
-  type ImportParts,
-  type ImportProblem,
-  type ImportReport,
-  type ImportRow,
-  previewOf,
-  type RowOutcome,
-} from './preview.js';
 import { type Edit, type EntityEdits, problemOf } from './rows.js';
 import type { ImportSource } from './source.js';
 
@@ -43,25 +26,10 @@ export interface ImportOptions {
   readonly requestedBy: string | null;
   /** Why, where a row does not say so itself. */
   readonly requestedReason?: string | undefined;
-  /** By default a new one. */
-  readonly importId?: string | undefined;
   /** Who asks where neither is known; by default nobody. */
   readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
-}
-
-interface PlannedChange {
-  readonly change: NewChange;
-  readonly rows: readonly number[];
-}
-
-/** What an import would do, as a preview keeps it: confirming queues `newChanges`, and nothing else. */
-export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> {
-  /** Empty when rows are wrong and not skipped. */
-  readonly newChanges: readonly PlannedChange[];
-  /** Nothing may be queued, because rows are wrong. */
-  readonly isRefused: boolean;
 }
 
 /** What becomes of the rows of one id: each is like `row`, unless they have `problems`. */
@@ -69,7 +37,7 @@ interface EntityOutcome {
   readonly rows: readonly number[];
   readonly row?: Omit<ImportRow, 'row'>;
   readonly problems?: readonly ImportProblem[];
-  readonly newChange?: PlannedChange;
+  readonly wish?: Wish;
 }
 
 /**
@@ -77,298 +45,147 @@ interface EntityOutcome {
  * UsageError when it cannot tell what the file as a whole should change.
  */
 export async function prepareImport(
-  { store, queue, settings }: ImportParts,
+  { store, queue, settings }: PlanParts,
   source: ImportSource,
   options: ImportOptions,
-): Promise<PreparedImport> {
-  const { skipInvalid = false } = options;
-  const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
+): Promise<Plan> {
+  const { grid, name, hash: sourceHash } = source;
+  const header = parseHeader(grid, name);
   const { entityType } = header;
-  const edits = await readEdits(store, header, source.grid);
-
-  const sameType = queue.all().filter((change) => change.entityType === entityType);
-  const changes = groupBy(sameType, ({ entityId }) => entityId);
+  const edits = await readEdits(store, header, grid);
+  const ofType = queue.all().filter((change) => change.entityType === entityType);
+  const changes = groupBy(ofType, ({ entityId }) => entityId);
   const origin = {
-    entityType,
-    importId: options.importId ?? randomUUID(),
-    source: source.name,
-    sourceHash: source.hash,
-    requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
+    importId: randomUUID(),
+    source: name,
+    sourceHash,
+    requestedBy: options.requestedBy ?? grid.lastEditor ?? options.otherwiseBy ?? null,
     requestedReason: options.requestedReason ?? null,
   };
   const outcomes = edits.entities.map((entity) =>
-    outcomeOf(entity, edits, changes.get(entity.id) ?? [], origin),
+    outcomeOf(entity, edits, changes.get(entity.id) ?? [], { ...origin, entityType }),
   );
-
-  const problems = [...edits.problems, ...outcomes.flatMap((one) => one.problems ?? [])];
-  const isRefused = problems.length > 0 && !skipInvalid;
-  const rows = rowsOf(source, header, outcomes, problems, isRefused);
-
-  const found = outcomes.flatMap((one) => one.newChange ?? []);
-  const isConflict = new Set(rows.flatMap(({ row, outcome }) => (outcome === 'conflict' ? [row] : [])));
-  const sent = found.filter((one) => !one.rows.some((row) => isConflict.has(row)));
-  const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
-  const storedOf = ({ entityId }: Reference) => edits.stored.get(entityId);
-  const { changes: shown, totals } = previewOf(planned, storedOf, settings);
-  const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
-  const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
-  const newChanges = isRefused ? [] : found;
-  const sorted = inOrder(problems, header);
-  return {
+  const found = [...edits.problems, ...outcomes.flatMap((one) => one.problems ?? [])];
+  const rows = rowsOf(source, outcomes, found);
+  const plan = {
     ...origin,
-    newChanges,
-    isRefused,
-    preview: {
-      rows: countsOf(rows),
-      ...totals,
-      base: { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest },
-    },
+    kind: 'import',
+    isRefused: found.length > 0 && options.skipInvalid !== true,
+    wishes: outcomes.flatMap(({ wish }) => wish ?? []),
     rows,
-    changes: shown,
-    problems: sorted,
-    problemGroups: groupedProblems(sorted),
+    problems: inOrder(found, header),
+    leftOut: [],
     notes: [
       ...notesOf(source, header, edits.entities, rows),
       // Last, because there may be one for each row.
       ...edits.notes,
     ],
-    exitCode: problems.length > 0 || (!isRefused && isConflict.size > 0) ? 3 : 0,
-  };
+  } as const;
+  return planOf(plan, ofType, settings);
 }
 
 function outcomeOf(
   entity: EntityEdits,
-  { stored, idProblems }: Edits,
+  { storedOf, idProblems }: Edits,
   changes: readonly Change[],
   origin: Origin & Pick<NewChange, 'entityType'>,
 ): EntityOutcome {
-  const { rows, edits } = entity;
+  const { rows, id: entityId } = entity;
   const as = (outcome: RowOutcome, text: string | null = null, change?: Change): EntityOutcome => {
     return { rows, row: { outcome, changeId: change?.id ?? null, text } };
   };
   // Checked first: what the same file asked for then may be impossible, or done, by now.
-  const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
-  const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
-  if (before) return as('imported_before', importedText(before, undoneBy(changes)(before.id)), before);
+  const asked = Object.entries(entity.edits).map(([name, { value }]) => [name, value] as const);
+  const before = importedBefore(Object.fromEntries(asked), changes, origin.sourceHash);
+  if (before) return as(before.kind, before.text, before.change);
   const wrong = rows.flatMap((row) => idProblems.get(row) ?? []);
   if (wrong.length > 0) return { rows, problems: wrong };
-  const request = compareWithWarehouse(entity, stored.get(entity.id));
+  const stored = storedOf({ entityType: origin.entityType, entityId });
+  const request = compareWithWarehouse(entity, stored, changes);
   if ('problem' in request) return { rows, problems: [request.problem] };
-  const wanted = setOtherwise(request.requested, request.wanted, changes);
-  if (Object.keys(wanted).length === 0) return as('unchanged');
-  const change: NewChange = {
-    ...origin,
-    entityId: entity.id,
-    sourceRow: rows[0] ?? null,
-    wanted,
-    base: Object.fromEntries(Object.entries(request.base).filter(([name]) => name in wanted)),
-    baseFrom: request.baseFrom,
-    baseAt: request.baseAt,
-    requestedReason: entity.reason ?? origin.requestedReason,
-  };
-  const comparison = compareWithQueue(change, changes);
-  if (comparison.kind !== 'queue') return as(comparison.kind, earlierText(comparison), comparison.change);
-  const conflict = conflictOf(change, comparison);
-  const outcome = conflict === undefined ? as('queued') : as('conflict', conflict);
-  return { ...outcome, newChange: { change, rows } };
+  if (Object.keys(request.wanted).length === 0) return as('unchanged');
+  const requestedReason = entity.reason ?? origin.requestedReason;
+  const title = stored?.title ?? null;
+  const wish = { ...origin, entityId, sourceRow: rows[0] ?? null, ...request, requestedReason, title, rows };
+  return { ...as('queued'), wish };
 }
 
-/** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
-interface RequestedChange extends Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'> {
-  /** Everything that the rows set; `wanted` is only what is not up to date. `base` leaves out what nobody knows. */
-  readonly requested: Values;
-}
-
-/** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed like this. */
+/** What the rows about one topic or company ask for: what is not up to date in the warehouse, or would not be after a push. */
 function compareWithWarehouse(
-  { baseValues, baseAt, ...entity }: EntityEdits,
+  { baseValues, baseAt, edits: found }: EntityEdits,
   stored: StoredEntity | undefined,
-): RequestedChange | { readonly problem: ImportProblem } {
+  changes: readonly Change[],
+): Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'> | { readonly problem: ImportProblem } {
   const { values = {}, syncedAt = null } = stored ?? {};
-  const baseOf = (name: string, { fromFile, base }: Partial<Edit>): Value | undefined => {
+  const baseOf = (name: string, { fromFile, base }: Partial<Edit> = found[name] ?? {}): Value | undefined => {
     if (fromFile) return base;
     return name in baseValues ? baseValues[name] : values[name];
   };
-  let { edits } = entity;
+  let edits = found;
   const { [archivedReason]: reason, ...others } = edits;
   // The API would silently ignore a reason without an archiving.
-  if (reason && (edits.archived?.value ?? baseOf('archived', edits.archived ?? {})) !== true) {
+  if (reason && (edits.archived?.value ?? baseOf('archived')) !== true) {
     const isStored = !reason.fromFile && isSameCell(values[archivedReason], reason.value);
     const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
     if (!isStored) return { problem: problemOf(reason, problem) };
     edits = others;
   }
-
   const requested: Record<string, Value> = {};
   for (const [name, edit] of Object.entries(edits)) requested[name] = edit.value;
   // The API reads a reason only together with the archiving itself.
   if (requested[archivedReason] !== undefined) requested.archived = true;
-  const base: Record<string, Value> = {};
-  for (const name of Object.keys(requested)) {
-    const value = baseOf(name, edits[name] ?? {});
-    if (value !== undefined) base[name] = value;
-  }
+  const names = Object.keys(requested);
   // When a sheet is edited further after its push, the warehouse already has the values that were pushed.
   const isStoredNewer = baseAt === null || (syncedAt ?? '') >= baseAt;
-  const names = new Set(
-    Object.keys(requested).filter((name) => {
-      const isIn = (of: Values) => name in of && isSameCell(of[name], requested[name]);
-      return !isIn(base) && !(isStoredNewer && isIn(values));
-    }),
-  );
-  if (names.has('archived') || names.has(archivedReason))
-    for (const name of ['archived', archivedReason]) if (requested[name] !== undefined) names.add(name);
-  const isFromFile = Object.values(edits).every(({ fromFile }) => fromFile);
-  return {
-    wanted: Object.fromEntries([...names].map((name) => [name, requested[name] ?? null])),
-    requested,
-    base,
-    baseFrom: isFromFile ? 'file' : 'warehouse',
-    baseAt: isFromFile ? baseAt : syncedAt,
+  const isUpToDate = (name: string) =>
+    isSameCell(baseOf(name), requested[name]) || (isStoredNewer && isSameCell(values[name], requested[name]));
+  const isSetOtherwise = (name: string) => {
+    const open = changes.findLast((change) => isOpen(change) && name in change.wanted);
+    return open !== undefined && !isSame(open.wanted[name], requested[name]);
   };
+  const open = names.filter((name) => !isUpToDate(name) || isSetOtherwise(name));
+  const wanted = inGroupsOf(requested, open);
+  const isFromFile = Object.values(edits).every(({ fromFile }) => fromFile);
+  const known = {
+    ...values,
+    ...baseValues,
+    ...Object.fromEntries(names.map((name) => [name, baseOf(name)])),
+  };
+  const base = Object.fromEntries(
+    Object.entries(inGroupsOf(known as Values, open)).filter(([, value]) => value !== undefined),
+  );
+  const [baseFrom, at] = isFromFile ? (['file', baseAt] as const) : (['warehouse', syncedAt] as const);
+  return { wanted, base, baseFrom, baseAt: at };
 }
 
-/** Whether a stored value is the one of a cell, which is read without the spaces around it. */
-function isSameCell(stored: Value | undefined, cell: Value | undefined): boolean {
-  return isSame(typeof stored === 'string' ? stored.trim() : stored, cell);
+/** Whether a known value is the one of a cell, which is read without the spaces around it. */
+function isSameCell(known: Value | undefined, cell: Value | undefined): boolean {
+  return known !== undefined && isSame(typeof known === 'string' ? known.trim() : known, cell);
 }
 
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
 function rowsOf(
   { grid }: ImportSource,
-  { pair }: Header,
   outcomes: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
-  isRefused: boolean,
 ): ImportRow[] {
   const found = new Map<number, Omit<ImportRow, 'row'>>();
-  const held = { outcome: 'not_queued', changeId: null, text: 'Other rows of the file are wrong.' } as const;
-  for (const { rows, row: own, newChange } of outcomes) {
-    const result = newChange && isRefused ? held : own;
-    for (const row of rows) if (result) found.set(row, result);
-  }
+  for (const { rows, row: own } of outcomes) for (const row of rows) if (own) found.set(row, own);
   for (const { row, column, value, problem } of problems) {
     const before = found.get(row);
     const sentence = `${column ?? 'row'}${value === null ? '' : ` "${value}"`} ${problem}`;
     const text = before?.outcome === 'invalid' ? `${before.text}; ${sentence}` : sentence;
     found.set(row, { outcome: 'invalid', changeId: null, text });
   }
-  return grid.rows.map((row) => {
-    const isQuiet = pair !== null && isUndecided(pair, row);
-    const otherwise = { changeId: null, text: isQuiet ? null : 'Another row of the same id is wrong.' };
-    const outcome = isQuiet ? 'unchanged' : 'invalid';
-    return { row: row.number, ...(found.get(row.number) ?? { outcome, ...otherwise }) };
-  });
-}
-
-function countsOf(rows: readonly ImportRow[]): ImportReport['preview']['rows'] {
-  const none = { queued: 0, not_queued: 0, unchanged: 0, duplicate: 0, imported_before: 0 };
-  return { ...none, conflict: 0, invalid: 0, ...countBy(rows, ({ outcome }) => outcome) };
+  const text = 'Another row of the same id is wrong.';
+  const otherwise = { outcome: 'invalid', changeId: null, text } as const;
+  return grid.rows.map(({ number }) => ({ row: number, ...(found.get(number) ?? otherwise) }));
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
   const positions = new Map(header.edited.map((column) => [column.header, column.at]));
   const at = ({ column }: ImportProblem) => (column === null ? -1 : (positions.get(column) ?? -1));
   return [...problems].sort((a, b) => a.row - b.row || at(a) - at(b));
-}
-
-const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
-
-function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
-  const undone = undo === null ? '' : ` and undone by change ${undo}; undo that one to make it again`;
-  const next = mayBecome(status, 'queued') ? '; retry that change to send it again' : undone;
-  return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
-}
-
-/** Why a row makes no change: of an earlier one that wants the same. */
-function earlierText({ kind, change }: Exclude<QueueComparison, { kind: 'queue' }>): string {
-  const { id, queuedAt, settledAt, source } = change;
-  if (kind === 'duplicate')
-    return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
-  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or retry that change with overwriting`;
-}
-
-/** The conflict of a new change with what other people want, or with whoever changed it since the sheet was written. */
-function conflictOf(
-  change: NewChange,
-  { rivals, repeats }: Extract<QueueComparison, { kind: 'queue' }>,
-): string | undefined {
-  if (rivals.length > 0) return contestedText(change, rivals);
-  return repeats === undefined
-    ? undefined
-    : `change ${repeats.id} of ${minute(repeats.queuedAt)} UTC (${repeats.source}) did this already, and it was changed since: retry this change to do it again, or cancel it`;
-}
-
-/**
- * Queues what was prepared, exactly: its values and its bases, however long ago that was. What was queued in between is respected:
- * the same is not queued twice, and what contradicts somebody else is recorded as a conflict, as is theirs if it still waits.
- */
-export function enqueue(queue: Queue, { newChanges, isRefused, ...prepared }: PreparedImport): ImportReport {
-  const byEntity = groupBy(queue.all(), ({ entityId }) => entityId);
-  const texts = new Map<number, Partial<ImportRow>>();
-  const planned = newChanges.flatMap(({ change, rows }) => {
-    const changes = (byEntity.get(change.entityId) ?? []).filter(
-      (one) => one.entityType === change.entityType,
-    );
-    // After a kill, it is confirmed again.
-    const done = changes.find(({ importId }) => importId === change.importId);
-    for (const row of done ? rows : []) texts.set(row, { changeId: done?.id ?? null });
-    if (done) return [];
-    const comparison = compareWithQueue(change, changes);
-    if (comparison.kind === 'queue')
-      return [{ change, rows, conflict: conflictOf(change, comparison), ...comparison }];
-    const { kind: outcome, change: earlier } = comparison;
-    for (const row of rows) texts.set(row, { outcome, text: earlierText(comparison), changeId: earlier.id });
-    return [];
-  });
-  const added = queue.add(
-    planned.map(({ change, conflict, supersedes }) => ({ ...change, conflict, supersedes })),
-  );
-  for (const [at, { change, rows, narrows, conflict }] of planned.entries()) {
-    queue.update(narrows, (one) => narrowed(one, change.wanted));
-    const changeId = added[at]?.id ?? null;
-    const outcome =
-      conflict === undefined ? { changeId } : ({ changeId, outcome: 'conflict', text: conflict } as const);
-    for (const row of rows) texts.set(row, outcome);
-  }
-  const waiting = contest(
-    queue,
-    planned.flatMap(({ rivals }) => rivals),
-  );
-  const rows = prepared.rows.map((row) => ({ ...row, ...texts.get(row.row) }));
-  const idsOf = (status: Status) => added.flatMap((one) => (one.status === status ? [one.id] : []));
-  const queued = idsOf('queued');
-  const outcome = isRefused ? 'refused' : queued.length > 0 ? 'queued' : 'nothing_new';
-  const conflicts = [...idsOf('conflict'), ...waiting.map(({ id }) => id)];
-  const exitCode = conflicts.length > 0 ? 3 : prepared.exitCode;
-  return { ...prepared, outcome, queued, conflicts, rows, exitCode };
-}
-
-/** Puts changes of other people into conflict that contradict what was just queued; returns those that waited to be sent. */
-function contest(queue: Queue, found: readonly Change[]): Change[] {
-  const rivals = [...new Map(found.map((one) => [one.id, one])).values()];
-  if (rivals.length === 0) return [];
-  const rivalsOf = contestsAmong(queue.all());
-  const textOf = (rival: Change) => contestedText(rival, rivalsOf(rival));
-  const waiting = rivals.filter(({ status }) => status === 'queued');
-  queue.move(waiting, 'conflict', (rival) => ({ errorCode: contested, error: textOf(rival) }));
-  queue.update(rivals.filter(isContested), (rival) => ({ error: textOf(rival) }));
-  return waiting;
-}
-
-/** The report of an import that queues nothing: there is nothing to queue, a dry run, or the user answered no. */
-export function reportWithoutQueueing(
-  { newChanges: _, isRefused, ...prepared }: PreparedImport,
-  outcome: 'dry_run' | 'declined' | 'nothing',
-): ImportReport {
-  if (outcome === 'nothing')
-    return { ...prepared, outcome: isRefused ? 'refused' : 'nothing_new', queued: [], conflicts: [] };
-  const text = outcome === 'dry_run' ? 'It was a dry run.' : 'The import was declined.';
-  const rows = prepared.rows.map(
-    (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
-  );
-  const preview = { ...prepared.preview, rows: countsOf(rows) };
-  return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
 }
 
 /** What the user should know about a file as a whole, beside its changes and its wrong rows. */
@@ -381,13 +198,10 @@ function notesOf(
   const notes = [...grid.notes, ...header.notes];
   if (grid.rows.length === 0) notes.push('There are no rows below the header.');
   const repeated = entities.filter(({ rows: of }) => of.length > 1).length;
-  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
-  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
+  if (repeated > 0) notes.push(`Ids that occur in several rows, which make one change each: ${repeated}.`);
   const hidden = new Set(grid.rows.flatMap((row) => (row.hidden ? [row.number] : [])));
   const unseen = rows.flatMap(({ row, outcome }) => (outcome === 'queued' && hidden.has(row) ? [row] : []));
   if (unseen.length > 0)
-    notes.push(
-      `Changes are also in rows that are hidden or filtered out: ${unseen.length === 1 ? 'row' : 'rows'} ${firstOf(unseen, 10)}.`,
-    );
+    notes.push(`Changes are also in rows that are hidden or filtered out: rows ${firstOf(unseen, 10)}.`);
   return notes;
 }

@@ -48,7 +48,7 @@ export interface SheetChange {
 }
 
 /** Something that is not queued: a row, or a change that cannot be undone; and why. */
-export interface LeftOut {
+interface LeftOut {
   readonly what: string;
   readonly why: string;
 }

@@ -159,7 +159,6 @@ describe('what cannot be understood', () => {
     ['sql', 'SELECT 1', '--format', 'xml'],
     ['sql', 'SELECT 1', '--limit', '0'],
     ['changes', 'list', '--status', 'queued,open'],
-    ['changes', 'list', '--since', 'yesterday'],
     ['changes', 'list', '--limit', '0'],
   ])('is %s %s %s', async (...argv) => {
     expect((await refusal(...argv)).problems[0]?.setting).toBe(argv.findLast((one) => one.startsWith('--')));

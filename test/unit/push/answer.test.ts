@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { answerAbout, shows } from '../../../src/push/answer.js';
-import type { EntityType } from '../../../src/push/change.js';
+import { answerAbout } from '../../../src/push/answer.js';
+import type { EntityType } from '../../../src/push/fields.js';
+import { shows } from '../../../src/push/resolve.js';
 
 const about = (entityType: EntityType, entityId: string) => ({ entityType, entityId });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Change, type Values, valuesIn } from '../../../src/push/change.js';
+import type { Change } from '../../../src/push/change.js';
 import { compare, deliveryOf, type Remote, reconcile } from '../../../src/push/compare.js';
+import { type Values, valuesIn } from '../../../src/push/fields.js';
 
 describe('reconcile', () => {
   test('one field in conflict holds back the whole row, and is named in the verdict', () => {
@@ -15,13 +16,27 @@ describe('reconcile', () => {
   });
 
   test('a new reason does not archive a topic again that somebody has unarchived', () => {
-    const row = { wanted: { archived_reason: 'done' }, base: { archived_reason: 'stale' } };
-    for (const how of ['report', 'overwrite'] as const) {
-      expect(reconcile(row, { archived: false, archived_reason: null }, how)).toEqual({
-        kind: 'conflict',
-        fields: how === 'report' ? ['archived_reason'] : ['archived'],
-      });
-    }
+    const base = { archived: true, archived_reason: 'stale' };
+    const row = { wanted: { archived_reason: 'done' }, base };
+    expect(reconcile(row, { archived: false, archived_reason: null }, 'report')).toEqual({
+      kind: 'conflict',
+      fields: ['archived', 'archived_reason'],
+    });
+  });
+
+  test('a topic is not taken out of the archive where somebody has changed the reason', () => {
+    const row = { wanted: { archived: false }, base: { archived: true, archived_reason: 'dup' } };
+    expect(reconcile(row, { archived: true, archived_reason: 'other' }, 'report')).toEqual({
+      kind: 'conflict',
+      fields: ['archived_reason'],
+    });
+    expect(reconcile(row, { archived: true, archived_reason: 'dup' }, 'report').kind).toBe('send');
+  });
+
+  test('what the same person has set meanwhile is no conflict', () => {
+    const row = { wanted: { priority: 'low' }, base: { priority: 'default' } };
+    expect(reconcile(row, { priority: 'high' }, 'report').kind).toBe('conflict');
+    expect(reconcile(row, { priority: 'high' }, 'report', { priority: 'high' }).kind).toBe('send');
   });
 
   test('a reason is sent together with the archiving', () => {
@@ -34,17 +49,17 @@ describe('reconcile', () => {
 });
 
 /** Compares one change of a company with what the API has. */
-function compared(wanted: Values, base: Values, remote: Partial<Remote>) {
-  const [change] = [
-    { entityType: 'company', idempotencyKey: 'key', wanted, base, undoes: [] },
-  ] as unknown as [Change];
+function compared(wanted: Values, base: Values, remote: Partial<Remote>, keepsConnections = false) {
   const about = { entityType: 'company', entityId: '7' } as const;
-  return compare(about, [change], { values: {}, unknownConnections: [], ...remote } as Remote, 'report');
+  const change = { ...about, idempotencyKey: 'key', wanted, base, undoes: [] } as unknown as Change;
+  const by = { onConflict: 'report', keepsConnections, isStale: () => false, ownSince: () => ({}) } as const;
+  return compare([change], { values: {}, unknownConnections: [], ...remote } as Remote, by);
 }
 
 test('a connection of a company is sent together with the others that it has: the API may replace them all', () => {
   const values = { name: 'Acme', connections_email: 'a@acme.example', connections_phone: null };
-  const delivery = deliveryOf(compared({ connections_github: 'acme', is_vip: true }, {}, { values }));
+  const comparison = compared({ connections_github: 'acme', is_vip: true }, {}, { values });
+  const delivery = deliveryOf(comparison, undefined);
   expect(JSON.parse(delivery?.body ?? '')).toEqual({
     companies: [{ companyId: '7', isVip: true, connections: { email: 'a@acme.example', github: 'acme' } }],
   });
@@ -52,11 +67,13 @@ test('a connection of a company is sent together with the others that it has: th
 
 test('a connection is not set where the company has one that the document does not name: the API might delete it', () => {
   const remote = { values: { connections_email: null }, unknownConnections: ['slack'] };
-  const { send, decided } = compared({ connections_email: 'a@acme.example' }, {}, remote);
-  expect(send).toBe(null);
+  const wanted = { connections_email: 'a@acme.example' };
+  const { sent, decided } = compared(wanted, {}, remote);
+  expect(sent).toEqual([]);
   expect(decided).toMatchObject([{ status: 'failed', patch: { errorCode: 'unknown_connections' } }]);
   expect(decided[0]?.patch.error).toContain('slack');
-  expect(compared({ is_vip: true }, { is_vip: false }, remote).send).not.toBe(null);
+  expect(compared({ is_vip: true }, { is_vip: false }, remote).sent).toHaveLength(1);
+  expect(compared(wanted, {}, remote, true).sent).toHaveLength(1);
 });
 
 describe('a text that the API stores in another form', () => {
@@ -69,12 +86,12 @@ describe('a text that the API stores in another form', () => {
     const { decided } = compared({ name: wanted }, { name: 'Old' }, { values: { name: stored } });
     expect(decided).toMatchObject([{ status: 'unchanged' }]);
     const later = compared({ name: 'New' }, { name: wanted }, { values: { name: stored } });
-    expect(later.send?.set).toEqual({ name: 'New' });
+    expect(later.set).toEqual({ name: 'New' });
   });
 
   test('is sent where the form itself was edited', () => {
-    const { send } = compared({ name: 'Acme Ltd' }, { name: 'Acme  Ltd' }, { values: { name: 'Acme  Ltd' } });
-    expect(send?.set).toEqual({ name: 'Acme Ltd' });
+    const { set } = compared({ name: 'Acme Ltd' }, { name: 'Acme  Ltd' }, { values: { name: 'Acme  Ltd' } });
+    expect(set).toEqual({ name: 'Acme Ltd' });
   });
 });
 

@@ -85,7 +85,7 @@ it('a retry of a change whose topic was merged is refused, and the reason names 
   importing.queue.move(added, 'failed', { errorCode: 'not_found' });
   const storedOf = await storedEntitiesOf(importing.warehouse, importing.queue.withStatus('failed'));
   expect(lines(retry(importing.queue, named('folded'), {}, storedOf))).toEqual([
-    'folded failed the topic was merged into Topic 2 (t2): cancel the change, and change that instead',
+    'folded failed the topic was merged into Topic 2 (t2): change that topic instead',
   ]);
 });
 

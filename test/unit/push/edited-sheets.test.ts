@@ -34,7 +34,7 @@ it.each(
     '8 queued',
   ]);
   // A text file does not say what was hidden.
-  const hidden = 'Changes are also in rows that are hidden or filtered out: row 5.';
+  const hidden = 'Changes are also in rows that are hidden or filtered out: rows 5.';
   expect(sent.notes.includes(hidden)).toBe(!name.endsWith('.csv'));
 
   importing.settle('t1', 'applied', {
@@ -92,9 +92,9 @@ it.each(
     '8 queued',
   ]);
   // What was applied is the base of the next edit: it is no conflict with itself.
-  expect(again.newChanges.map(({ change }) => [change.entityId, change.wanted, change.base])).toEqual([
+  expect(again.changes.map(({ entityId, wanted, base }) => [entityId, wanted, base])).toEqual([
     ['t1', { priority: 'low' }, { priority: 'high' }],
     ['t3', { priority: 'low' }, { priority: 'default' }],
-    ['t4', { archived: true }, { archived: false }],
+    ['t4', { archived: true }, { archived: false, archived_reason: null }],
   ]);
 });

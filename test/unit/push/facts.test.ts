@@ -10,13 +10,14 @@ const change = {
   wanted: { name: 'Ours' },
   remoteBefore: { name: 'Read' },
   firstSentAt: '2026-11-20T10:00:00.000Z',
+  settledAt: '2026-11-20T10:00:03.000Z',
 } as unknown as Change;
 
 /** A record of the history, some seconds after the change was sent. */
 function record(seconds: number, to: string, from: string | undefined, user: string | null = null) {
   const at = new Date(Date.parse('2026-11-20T10:00:00.000Z') + seconds * 1_000).toISOString();
   const previous = from === undefined ? null : JSON.stringify({ name: from });
-  const about = { entityType: 'company', entityId: '1', name: user, by: 'user', at, isKeys: user === null };
+  const about = { entityType: 'company', entityId: '1', name: user, at };
   return { ...about, changes: JSON.stringify({ name: to }), previous };
 }
 
@@ -29,6 +30,16 @@ it.each([
   ['our own record alone, by what it replaced', [record(2, 'Ours', 'Theirs')], 'Theirs by null'],
   ['our own record, which replaced what was read', [record(2, 'Ours', 'Read')], undefined],
   ['our own record, which does not say what it replaced', [record(2, 'Ours', undefined)], undefined],
+  [
+    'a record of ours that has the name of a user',
+    [record(2, 'Ours', undefined, 'Key'), record(1, 'Theirs', 'Read', 'Cora')],
+    'Theirs by Cora',
+  ],
+  [
+    'what a colleague set again long after us',
+    [record(60, 'Ours', 'Theirs', 'Cora'), record(30, 'Theirs', 'Ours', 'Dan'), record(2, 'Ours', 'Read')],
+    undefined,
+  ],
   ['a colleague after us', [record(3, 'Theirs', 'Ours', 'Cora'), record(2, 'Ours', 'Read')], undefined],
 ])('what a change replaced unseen is found in %s', async (_, latestFirst, found) => {
   const store = { all: async () => latestFirst } as unknown as Store;

@@ -175,28 +175,6 @@ describe('one bad file', () => {
   const good = 'topic_id,priority\nt1,high\n';
   const applied = () => importing.settle('t1', 'applied', { remoteAfter: { priority: 'high' } });
 
-  it.each([
-    ['of letters', 'a'.repeat(251)],
-    ['of umlauts', 'ü'.repeat(125)],
-    ['of emoji', '😀'.repeat(62)],
-    ['of CJK', '題'.repeat(83)],
-  ])('with a long name %s is handed back under a shorter one', async (_, name) => {
-    drop(`${name}.csv`, good);
-    drop(`${name.slice(0, -2)}.csv`, 'topic_id,priority\nnope,high\n');
-    expect(Object.values(await night(applied)).sort()).toEqual(['done', 'rejected']);
-    expect(names()).toEqual([]);
-    for (const folder of ['done', 'rejected']) {
-      const [file = '', result = ''] = names(folder).sort((a, b) => a.length - b.length);
-      expect(file).toMatch(/\.csv$/);
-      expect(file).not.toContain('\uFFFD');
-      expect(result).toBe(file.replace(/csv$/, 'result.csv'));
-    }
-    // The same name again is taken by then.
-    drop(`${name}.csv`, good);
-    await night();
-    expect(names('done')).toHaveLength(4);
-  });
-
   it('of any kind harms only itself', async () => {
     const target = join(dataDir, 'target');
     writeFileSync(target, 'mine', { mode: 0o644 });

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { arrivalNow, type Clock, systemClock } from '../../../src/base/clock.js';
-import { ContractError } from '../../../src/base/errors.js';
+import { ContractError, RejectedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
-import type { Change, Values } from '../../../src/push/change.js';
-import { CircuitBreaker, type PushContext } from '../../../src/push/context.js';
-import { LatestTimes } from '../../../src/push/latest-times.js';
+import type { Change } from '../../../src/push/change.js';
+import { CircuitBreaker, LatestTimes, type PushContext } from '../../../src/push/context.js';
+import type { Values } from '../../../src/push/fields.js';
 import { Queue } from '../../../src/push/queue.js';
 import { readEntity } from '../../../src/push/remote.js';
 import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
@@ -104,27 +104,6 @@ it.each([
   expect(queue.all().map((change) => change.status)).toEqual(['applied', status]);
 });
 
-it('what one person wants is not replaced by what another wants as well, which may be held back', async () => {
-  const queue = await queueAt(systemClock);
-  const topic = { id: 't', priority: 'default', lifecycleState: 'dismissed' };
-  const call = async (endpoint: string, { body }: { body?: object }) => {
-    if (endpoint !== 'topic') Object.assign(topic, body);
-    return { body: { ...topic }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
-  };
-  const base = { priority: 'default', lifecycle_state: 'open' };
-  const wish = (requestedBy: string, wanted: Values) => ({
-    ...newChange({ topic: 't', wanted, base }),
-    requestedBy,
-  });
-  queue.add([
-    wish('Kim', { priority: 'high' }),
-    wish('Lee', { priority: 'high', lifecycle_state: 'completed' }),
-    wish('Lee', { priority: 'high', lifecycle_state: 'in_progress' }),
-  ]);
-  await new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('topic');
-  expect(queue.all().map(({ status }) => status)).toEqual(['applied', 'superseded', 'conflict']);
-});
-
 it.each([
   ['', 'applied, and a read does not: somebody changed it back, or the server that was read lags behind;'],
   ['and changed back', 'applied, and changed after that;'],
@@ -174,12 +153,84 @@ it('a connection is not set where another one has a value that cannot be sent ba
   expect(asked).toEqual(['company']);
 });
 
+it('connections are set where an earlier answer has shown that the API keeps those that a request leaves out', async () => {
+  const queue = await queueAt(systemClock);
+  const slack = { 1: false, 2: true };
+  const bodies: unknown[] = [];
+  const connections = (id: '1' | '2') => ({ github: 'acme', ...(slack[id] && { slack: 'T1' }) });
+  const call = async (
+    endpoint: string,
+    { params, body }: { params?: { companyId: '1' | '2' }; body?: { companies: [{ companyId: '1' | '2' }] } },
+  ) => {
+    const id = params?.companyId ?? body?.companies[0].companyId ?? '1';
+    if (endpoint === 'update_companies') {
+      bodies.push(body);
+      // A colleague connects it meanwhile.
+      slack[id] = true;
+    }
+    const data = { id, connections: { ...connections(id), email: bodies.length > 0 ? 'c@b.example' : null } };
+    const answer = endpoint === 'company' ? data : { results: [{ companyId: id, success: true, data }] };
+    return { body: answer, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 100 };
+  };
+  const wanted = { connections_email: 'c@b.example' };
+  const send = () => new Sender(contextOf(queue, systemClock, call), new AttemptLog()).sendQueued('company');
+  queue.add([newChange({ company: '1', wanted, base: {} })]);
+  await send();
+  bodies.length = 0;
+  queue.add([newChange({ company: '2', wanted, base: {} })]);
+  await send();
+  expect(queue.all().map(({ status }) => status)).toEqual(['applied', 'applied']);
+  expect(bodies).toEqual([
+    { companies: [{ companyId: '2', connections: { github: 'acme', email: 'c@b.example' } }] },
+  ]);
+});
+
+it('what is answered 409 again and again is in doubt, and applied where the next push sees it', async () => {
+  const queue = await queueAt(systemClock);
+  let priority = 'default';
+  const patched: string[] = [];
+  const call = async (endpoint: string, { idempotencyKey = '' }: { idempotencyKey?: string }) => {
+    if (endpoint === 'topic_history')
+      return { body: {}, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 9 };
+    if (endpoint === 'topic')
+      return { body: { id: 't', priority }, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 9 };
+    patched.push(idempotencyKey);
+    const where = { endpoint, method: 'PATCH', path: '/topics/t' };
+    throw new RejectedError('in progress', where, 409, 'CONFLICT', undefined);
+  };
+  const context = contextOf(queue, { ...systemClock, sleep: async () => undefined }, call);
+  Object.assign(context.api, { retry: { attempts: 3, maxMs: 1, baseMs: 1 } });
+  queue.add([newChange({ topic: 't', wanted: { priority: 'high' }, base: { priority: 'default' } })]);
+  await new Sender(context, new AttemptLog()).sendQueued('topic');
+  expect(queue.all()).toMatchObject([{ status: 'sending', errorCode: 'http_409' }]);
+  expect(patched).toEqual(Array(4).fill(queue.all()[0]?.idempotencyKey));
+  // It was applied two seconds later.
+  priority = 'high';
+  await new Sender(context, new AttemptLog()).resume();
+  expect(queue.all()).toMatchObject([{ status: 'applied' }]);
+});
+
 it('a company waits for an answer about itself, and not for a topic with the same id', () => {
   const changes = [
     { entityType: 'topic', entityId: '1', status: 'sending' },
+    { entityType: 'topic', entityId: '1', status: 'queued' },
     { entityType: 'company', entityId: '1', status: 'queued' },
   ] as Change[];
   expect([...queuedById(changes, 'company').keys()]).toEqual(['1']);
+  expect(queuedById(changes, 'topic').size).toBe(0);
+});
+
+it('a read that is older than what was seen before compares nothing', async () => {
+  const queue = await queueAt(systemClock);
+  const times = ['2026-03-02T00:00:00.000Z', '2026-03-01T00:00:00.000Z'];
+  const call = async () => {
+    const body = { id: 't', priority: 'low', updatedAt: times.shift() };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 10 };
+  };
+  const context = contextOf(queue, systemClock, call);
+  const change = { entityType: 'topic', entityId: 't', wanted: {} } as const;
+  expect(await readEntity(context, change)).toMatchObject({ values: { priority: 'low' } });
+  expect(await readEntity(context, change)).toMatchObject({ problem: { code: 'older_answer' } });
 });
 
 it('an endpoint is broken by failures in a row, and not by as many among good answers', async () => {

@@ -5,16 +5,16 @@ import { parseHeader } from '../../../../src/push/import/header.js';
 import { schemaStatements } from '../../../support/schema.js';
 
 const meaning = (...columns: string[]) => {
-  const { entityType, id, edited, baseAt, notes } = parseHeader(columns, 'list.csv');
+  const { entityType, id, edited, baseAt, notes } = parseHeader({ columns }, 'list.csv');
   const fields = Object.fromEntries(
     edited.map(({ field, header, base }) => [field.name, base ? `${header}/${base.header}` : header]),
   );
-  return { entityType, id: id.header, fields, baseAt, notes };
+  return { entityType, id: id.header, fields, baseAt: baseAt?.at ?? null, notes };
 };
 
 const refusal = (...columns: string[]): string => {
   try {
-    parseHeader(columns, 'list.csv');
+    parseHeader({ columns }, 'list.csv');
   } catch (error) {
     if (error instanceof UsageError)
       return error.problems.map(({ setting, problem }) => `${setting} ${problem}`).join('; ');
@@ -43,12 +43,12 @@ describe('the header', () => {
     [['id', 'name'], 'may refer to topics or to companies'],
     [['id', 'priority', 'is_vip'], 'may refer to topics or to companies'],
     [['owner', 'priority'], 'add a column topic_id'],
-    [['title', 'prio'], 'did you mean priority instead of "prio"?'],
+    [['title', 'prio'], 'did you mean priority?'],
     [['title', 'priority', 'is_vip'], 'add a column topic_id (or company_id)'],
     [['topic_id', 'title'], 'none can be changed: add one of priority, lifecycle_state'],
-    [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
-    [['topic_id', 'Prio (new)'], 'did you mean priority instead of "Prio (new)"?'],
-    [['topic_id', 'Status [wanted]'], 'did you mean lifecycle_state instead of "Status [wanted]"?'],
+    [['topic_id', 'priorty'], 'did you mean priority?'],
+    [['topic_id', 'Prio (new)'], 'did you mean priority?'],
+    [['topic_id', 'Status [wanted]'], 'did you mean lifecycle_state?'],
     // The other columns do not save a file in which one was renamed.
     [['topic_id', 'archived', 'Prio'], 'did you mean priority?'],
     [['topic_id', 'archived', 'Prioritaet'], 'did you mean priority?'],
@@ -58,12 +58,11 @@ describe('the header', () => {
     // Nor does a name that resembles nothing, where the base column is still there.
     [['topic_id', 'archived', 'Rank', 'base_priority', 'base_archived'], 'has no column priority beside it'],
     [['topic_id', '', 'archived', 'base_priority', 'base_archived'], 'has no column priority beside it'],
-    [['topic_id', '', 'title'], 'these have no name: column B'],
+    [['topic_id', '', 'title'], 'these have no name: B'],
     [['topic_id', 'lifecycle_state', 'lifecycleState'], 'both mean lifecycle_state'],
-    [['topic_id', 'status'], 'did you mean lifecycle_state instead of "status"?'],
-    [['company_id', 'domain'], 'did you mean primary_domain instead of "domain"?'],
+    [['topic_id', 'status'], 'did you mean lifecycle_state?'],
+    [['company_id', 'domain'], 'did you mean primary_domain?'],
     [['topic_id', 'priority', 'base_priority', 'Base Priority'], 'both mean base_priority'],
-    [['topic_id_1', 'topic_id_2', 'keep', 'Priority'], 'Priority is not changed by a sheet of pairs'],
   ])('%j is refused', (columns, problem) => {
     expect(refusal(...columns)).toContain(problem);
   });
@@ -115,7 +114,7 @@ describe('columns', () => {
   });
 
   it('that say whose row it is are the title of a topic, and the name that a company had', () => {
-    const titleOf = (...columns: string[]) => parseHeader(columns, 'list.csv').title?.header ?? null;
+    const titleOf = (...columns: string[]) => parseHeader({ columns }, 'list.csv').title?.header ?? null;
     expect(titleOf('topic_id', 'priority', 'Title', 'Name')).toBe('Title');
     expect(titleOf('topic_id', 'priority')).toBe(null);
     expect(titleOf('company_id', 'name', 'base_name')).toBe('base_name');

@@ -17,7 +17,7 @@ const based =
 describe('a list without base columns', () => {
   it('is compared with the warehouse: only what differs is queued', async () => {
     const report = await importing.run('topic_id,priority\nt1,High\nt2,default\nt3,\n');
-    expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, problems: [], entityType: 'topic' });
+    expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, problems: [] });
     expect(report.rows).toEqual([
       { row: 2, outcome: 'queued', changeId: report.queued[0], text: null },
       { row: 3, outcome: 'unchanged', changeId: null, text: null },
@@ -167,7 +167,7 @@ it('rows about the same id are one change when they agree or add up', async () =
   const report = await importing.run('topic_id,priority,lifecycle_state\nt1,low,\nt1,Low,\nt1,,completed\n');
   expect(importing.queued).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
   expect(new Set(report.rows.map(({ changeId }) => changeId))).toEqual(new Set(report.queued));
-  expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
+  expect(report.notes).toEqual(['Ids that occur in several rows, which make one change each: 1.']);
 });
 
 it('the same list again meets the conflict that it met before, until a sheet shows that the other value was seen', async () => {
@@ -221,11 +221,11 @@ it('what cannot be seen in a value is shown, and a value that cannot be set is t
   const [unseen] = (await importing.prepare('topic_id,lifecycle_state\nt1,clo\u200bsing\n')).problems;
   expect(unseen?.value).toBe('clo<U+200B>sing');
   const list = 'topic_id,priority\nt1,done\nt2,hoch\nt3,hoch\nt4,P1\n';
-  const { problemGroups } = await importing.prepare(list);
-  expect(problemGroups.map(({ rows, value, problem }) => [rows, value, problem])).toEqual([
-    [[2], 'done', 'is not a priority'],
-    [[3, 4], 'hoch', 'is not a priority; did you mean high?'],
-    [[5], 'P1', 'is not a priority; did you mean high?'],
+  const { leftOut } = await importing.prepare(list);
+  expect(leftOut.map(({ what, why }) => `${what}: ${why.replace(/ \(allowed.*/, '')}`)).toEqual([
+    'Row 2, priority "done": is not a priority',
+    'Rows 3, 4, priority "hoch": is not a priority; did you mean high?',
+    'Row 5, priority "P1": is not a priority; did you mean high?',
   ]);
   const states = await importing.prepare('topic_id,lifecycle_state\nt1,closed\n');
   expect(states.problems[0]?.problem).toBe('is not a lifecycle_state; did you mean completed?');

@@ -19,9 +19,9 @@ it('changes in rows that nobody sees are named, and only those', async () => {
       row(4, false, 't3', 'low'),
     ].join(''),
   );
-  const { notes, newChanges } = await prepare(source);
-  expect(newChanges).toHaveLength(2);
-  expect(notes).toEqual(['Changes are also in rows that are hidden or filtered out: row 2.']);
+  const { notes, changes } = await prepare(source);
+  expect(changes).toHaveLength(2);
+  expect(notes).toEqual(['Changes are also in rows that are hidden or filtered out: rows 2.']);
 });
 
 it('a cell within merged cells is a problem where a value of it would count, also with a value that nobody sees', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { kinds } from '../../../../src/push/change.js';
-import { parseCell } from '../../../../src/push/import/rows.js';
+import { kinds } from '../../../../src/push/fields.js';
+import { parseCell } from '../../../../src/push/import/values.js';
 import { type Cell, noResult } from '../../../../src/sheet/grid.js';
 
 const field = (name: string) =>

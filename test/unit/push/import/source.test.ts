@@ -1,50 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UsageError } from '../../../../src/base/errors.js';
-import { fromSheet, fromSql } from '../../../../src/push/import/source.js';
+import { describe, expect, it } from 'vitest';
+import { fromSheet } from '../../../../src/push/import/source.js';
 import { maxFileBytes } from '../../../../src/sheet/grid.js';
-import { openPublished, type Snapshot } from '../../../../src/warehouse/read/query.js';
-import { emptyDir, limits, ready } from '../../warehouse/support.js';
-import { town } from './support.js';
-
-let snapshot: Snapshot;
-beforeAll(async () => {
-  const dir = await ready();
-  const warehouse = await town(dir);
-  await warehouse.publish();
-  await warehouse.close();
-  snapshot = await openPublished(dir, limits);
-});
-afterAll(() => snapshot.close());
-
-describe('SQL', () => {
-  it('gives its rows, numbered from 1, and no hash: it may be meant again', async () => {
-    const sql =
-      "SELECT id AS topic_id, 'low' AS priority, true AS archived, 1.5 AS n, 9007199254740991 AS i, [1] AS l, NULL AS e FROM topics WHERE id = 't1'; -- mine";
-    expect(await fromSql(snapshot, sql)).toEqual({
-      name: 'SQL',
-      hash: null,
-      grid: {
-        columns: ['topic_id', 'priority', 'archived', 'n', 'i', 'l', 'e'],
-        headerRow: 0,
-        rows: [{ number: 1, cells: ['t1', 'low', true, '1.5', '9007199254740991', '[1]', null] }],
-        notes: [],
-      },
-    });
-  });
-
-  it.each([
-    'SELECT 1; SELECT 2',
-    'DROP TABLE topics',
-    "UPDATE topics SET priority = 'low'",
-    'SELEC 1',
-    '',
-    '-- nothing',
-  ])('%j is refused', async (sql) => {
-    await expect(fromSql(snapshot, sql)).rejects.toThrow(UsageError);
-  });
-});
+import { emptyDir } from '../../warehouse/support.js';
 
 describe('a file', () => {
   it('is known by its name and content, also from a stream', async () => {

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
-import {
-  enqueue,
-  type ImportOptions,
-  type PreparedImport,
-  prepareImport,
-} from '../../../../src/push/import/import.js';
-import type { ImportReport } from '../../../../src/push/import/preview.js';
+import { type ImportOptions, prepareImport } from '../../../../src/push/import/import.js';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
+import { confirmPlan, type Plan, type PlanReport } from '../../../../src/push/plan.js';
 import { Queue } from '../../../../src/push/queue.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { emptyDir, open } from '../../warehouse/support.js';
@@ -74,19 +69,19 @@ export class Importing {
     given: string | ImportSource,
     skipInvalid = false,
     more: Partial<ImportOptions> = {},
-  ): Promise<PreparedImport> {
+  ): Promise<Plan> {
     const source = typeof given === 'string' ? await csv(given) : given;
     const parts = { store: this.warehouse, queue: this.queue, settings };
     return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid, ...more });
   }
 
-  async run(given: string | ImportSource, skipInvalid = false): Promise<ImportReport> {
-    return enqueue(this.queue, await this.prepare(given, skipInvalid));
+  async run(given: string | ImportSource, skipInvalid = false): Promise<PlanReport> {
+    return confirmPlan(this.queue, await this.prepare(given, skipInvalid));
   }
 
   /** What a person imports: `by` of null is nobody who is named. */
-  async runBy(by: string | null, given: string | ImportSource): Promise<ImportReport> {
-    return enqueue(this.queue, await this.prepare(given, false, { requestedBy: by }));
+  async runBy(by: string | null, given: string | ImportSource): Promise<PlanReport> {
+    return confirmPlan(this.queue, await this.prepare(given, false, { requestedBy: by }));
   }
 
   /** The outcome of each row, in the order of the file. */

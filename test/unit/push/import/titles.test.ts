@@ -26,10 +26,10 @@ describe('a list without ids', () => {
   });
 
   it('names every candidate of an ambiguous title, and refuses one that no topic has', async () => {
-    const { problems, newChanges } = await importing.prepare(
+    const { problems, changes } = await importing.prepare(
       'title,priority\nLogin fails,low\nLogin fail,low\nTopic 3,nonsense\n',
     );
-    expect(newChanges).toEqual([]);
+    expect(changes).toEqual([]);
     expect(problems.map(({ row, column, problem }) => `${row} ${column}: ${problem}`)).toEqual([
       '2 title: is the title of 2 topics: d1 (open, high), d2 (in_progress, low). Put the id of the one that you mean into a column topic_id',
       '3 title: is not the title of any of the topics: check how it is spelled, or put the id into a column topic_id',
@@ -44,24 +44,4 @@ describe('a list without ids', () => {
       'is not the name of any of the companies: check how it is spelled, or put the id into a column company_id',
     ]);
   });
-});
-
-it('a title in the column of ids is named as one, with its id', async () => {
-  const { problems, rows } = await importing.prepare(
-    'topic_id,priority\nTopic 4,low\nLogin fails,low\nt5,low\nTopic 6,\nx9,low\n',
-  );
-  expect(problems.map(({ row, column, value, problem }) => `${row} ${column} "${value}" ${problem}`)).toEqual(
-    [
-      '2 topic_id "Topic 4" is a title; its id is t4 (open, default). Put the id here',
-      expect.stringMatching(/^3 topic_id "Login fails" is the title of 2 topics: d1 /),
-      expect.stringMatching(/^6 topic_id "x9" is not /),
-    ],
-  );
-  expect(rows.map(({ outcome }) => outcome)).toEqual([
-    'invalid',
-    'invalid',
-    'not_queued',
-    'unchanged',
-    'invalid',
-  ]);
 });

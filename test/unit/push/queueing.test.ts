@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
 import type { Change } from '../../../src/push/change.js';
-import { isSamePerson } from '../../../src/push/contested.js';
 import { cancel, retry } from '../../../src/push/decide.js';
+import { journalPath, Queue } from '../../../src/push/queue.js';
+import { isSamePerson, queueChanges } from '../../../src/push/queueing.js';
+import { newChange } from '../../support/pushing.js';
+import { emptyDir } from '../warehouse/support.js';
 import { csv, importingOfFile } from './import/support.js';
 
 const importing = importingOfFile();
 
 /** A file of its own each time. */
 const wish = (priority: string) => csv(`topic_id,priority,${randomUUID()}\nt1,${priority},\n`);
-const of = (by: string | null) => importing.queue.all().filter(({ requestedBy }) => requestedBy === by);
-const only = (by: string | null) => of(by).at(-1) as Change;
+const only = (by: string | null) =>
+  importing.queue.all().findLast(({ requestedBy }) => requestedBy === by) as Change;
 const states = () =>
   importing.queue
     .all()
@@ -29,10 +34,11 @@ describe('two people who want different values for one field', () => {
     await importing.runBy('Anna', await wish('low'));
     const report = await importing.runBy('Ben', await wish('high'));
     expect(report).toMatchObject({
-      outcome: 'nothing_new',
+      outcome: 'nothing',
       queued: [],
       exitCode: 3,
       rows: [{ outcome: 'conflict' }],
+      preview: { changes: 0, requests: 0 },
     });
     expect(states()).toEqual(['Anna low conflict', 'Ben high conflict']);
     expect(report.conflicts).toEqual([only('Ben').id, only('Anna').id]);
@@ -42,36 +48,52 @@ describe('two people who want different values for one field', () => {
     expect(only('Ben').error).toMatch(
       /^Anna wants priority low \(list\.csv row 2\), and Ben wants priority high: neither/,
     );
-    expect(report.preview).toMatchObject({ changes: 0, requests: 0 });
   });
 
   it('are left to the push where the first was applied already: it compares what was seen', async () => {
     await importing.runBy('Anna', await wish('low'));
     importing.settle('t1', 'applied');
-    // A sheet with base columns says what was seen, and a push compares that.
-    const base = (value: string) => csv(`topic_id,priority,base_priority\nt1,high,${value}\n`);
-    for (const value of ['default', 'low']) {
-      await importing.runBy('Ben', await base(value));
-      expect(only('Ben').status).toBe('queued');
-      cancel(importing.queue, decide(only('Ben')));
-    }
-    // The base of a list without them is what the warehouse had, so that the push finds what Anna has set.
     await importing.runBy('Ben', await wish('high'));
     expect(only('Ben')).toMatchObject({ status: 'queued', base: { priority: 'default' } });
-    await importing.runBy('Anna', await wish('very_low'));
-    expect(only('Anna').status).toBe('conflict');
   });
 
-  it('are one when nobody is named, and none when both want the same or one corrects the own file', async () => {
+  it('are one when nobody is named, and none where one corrects the own file', async () => {
     await importing.runBy(null, await wish('low'));
     await importing.runBy(null, await wish('high'));
     expect(states()).toEqual(['null low conflict', 'null high conflict']);
     await importing.clear();
     await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('low'));
     await importing.runBy('anna', await wish('high'));
     expect(states()).toEqual(['Anna low superseded', 'anna high queued']);
   });
+
+  it('who want the same each have a change: what one cancels, the other still wants', async () => {
+    await importing.runBy('Anna', await wish('low'));
+    expect((await importing.runBy('Ben', await wish('low'))).queued).toHaveLength(1);
+    cancel(importing.queue, decide(only('Anna')));
+    expect(states()).toEqual(['Anna low cancelled', 'Ben low queued']);
+  });
+});
+
+it('what is queued and what that means for others is in the journal together, or not at all', async () => {
+  const store = { all: async () => [], transaction: async () => undefined as never };
+  const dataDir = emptyDir();
+  const open = () => Queue.open(store, { dataDir }, systemClock);
+  const wants = (requestedBy: string, priority: string) => ({
+    ...newChange({ topic: 't1', wanted: { priority }, base: { priority: 'default' } }),
+    requestedBy,
+    importId: randomUUID(),
+  });
+  const queue = await open();
+  queueChanges(queue, [wants('Anna', 'low')]);
+  queueChanges(queue, [wants('Ben', 'high')]);
+  const statuses = async () => (await open()).all().map(({ status }) => status);
+  expect(await statuses()).toEqual(['conflict', 'conflict']);
+  // A kill in the middle leaves Ben's change without the end of what was written with it.
+  const lines = readFileSync(journalPath(dataDir), 'utf8').trimEnd().split('\n');
+  writeFileSync(journalPath(dataDir), `${lines.slice(0, -1).join('\n')}\n`);
+  appendFileSync(journalPath(dataDir), String(lines.at(-1)).slice(0, 40));
+  expect(await statuses()).toEqual(['queued']);
 });
 
 it('what did not go through stays for the person who wanted it, and is replaced by what they want later', async () => {
@@ -84,37 +106,27 @@ it('what did not go through stays for the person who wanted it, and is replaced 
   expect(states()).toEqual(['Anna low superseded', 'Ben high cancelled', 'anna high queued']);
 });
 
-it('a workbook that is edited further and sent again does not take back what somebody changed since it was applied', async () => {
-  const sheet = (second: string, at = '2026-02-01T00:00:00.000Z') =>
-    csv(
-      `topic_id,priority,base_priority,base_updated_at\nt1,low,default,${at}\nt2,${second},default,${at}\n`,
-    );
-  await importing.runBy('Anna', await sheet('default'));
-  // The warehouse shows default: somebody has set it after that.
-  importing.settle('t1', 'applied');
-  const again = await importing.runBy('Anna', await sheet('high'));
-  expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
-  expect(again).toMatchObject({ exitCode: 3, conflicts: [again.rows[0]?.changeId], preview: { changes: 1 } });
-  expect(again.rows[0]?.text).toMatch(/did this already, and it was changed since/);
-  const conflict = importing.queue.get(again.conflicts[0] ?? '') as Change;
-  expect(retry(importing.queue, decide(conflict), {})).toMatchObject([{ done: true, status: 'queued' }]);
-  cancel(importing.queue, decide(conflict));
-  // A sheet that is newer shows what it is now.
-  const newer = await importing.runBy('Anna', await sheet('high', '2026-02-02T00:00:00.000Z'));
-  expect(newer.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'duplicate']);
-});
-
 it.each([
-  ['written in another form by a spreadsheet program', ',base_updated_at', ',01.02.2026 00:00'],
-  ['deleted', '', ''],
-])('a sheet whose time is %s takes back nothing either', async (_, header, at) => {
-  const sheet = (second: string) =>
-    csv(`topic_id,priority,base_priority${header}\nt1,low,default${at}\nt2,${second},default${at}\n`);
-  await importing.runBy('Anna', await sheet('default'));
-  importing.settle('t1', 'applied');
-  const again = await importing.runBy('Anna', await sheet('high'));
-  expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
-});
+  ['is as old', ',base_updated_at', ',2026-02-01T00:00:00.000Z'],
+  ['is written in another form by a spreadsheet program', ',base_updated_at', ',01.02.2026 00:00'],
+  ['is deleted', '', ''],
+])(
+  'a sheet whose time %s, edited further and sent again, takes back nothing that was changed since',
+  async (_, header, at) => {
+    const sheet = (second: string, time = at) =>
+      csv(`topic_id,priority,base_priority${header}\nt1,low,default${time}\nt2,${second},default${time}\n`);
+    await importing.runBy('Anna', await sheet('default'));
+    // The warehouse shows default: somebody has set it after that.
+    importing.settle('t1', 'applied');
+    const again = await importing.runBy('Anna', await sheet('high'));
+    expect(again.rows.map(({ outcome }) => outcome)).toEqual(['conflict', 'queued']);
+    expect(again.rows[0]?.text).toMatch(/did this already, and it was changed since/);
+    // A sheet that is newer shows what it is now.
+    if (header === '') return;
+    const newer = await importing.runBy('Anna', await sheet('high', ',2026-02-02T00:00:00.000Z'));
+    expect(newer.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'duplicate']);
+  },
+);
 
 describe('the decision', () => {
   beforeEach(async () => {
