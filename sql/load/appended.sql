@@ -45,7 +45,7 @@ COMMENT ON COLUMN appended.members.id IS 'Id of a document of its kind and paren
 CREATE TABLE IF NOT EXISTS appended.coverage (
   endpoint VARCHAR, entity_id VARCHAR, fetched_at TIMESTAMPTZ, answer_no BIGINT, fingerprint VARCHAR, counters VARCHAR,
   status BIGINT, error VARCHAR, reason VARCHAR, settled BOOLEAN, good BOOLEAN, bad BOOLEAN,
-  stratum VARCHAR
+  stratum VARCHAR, asked_no BIGINT
 );
 COMMENT ON TABLE appended.coverage IS 'Requests for children and their results, in their order; most columns as in ops.coverage.';
 COMMENT ON COLUMN appended.coverage.endpoint IS 'Name of the child.';
@@ -61,6 +61,7 @@ COMMENT ON COLUMN appended.coverage.settled IS 'Whether date and fingerprint mov
 COMMENT ON COLUMN appended.coverage.good IS 'Whether it ends the count of attempts.';
 COMMENT ON COLUMN appended.coverage.bad IS 'Whether it counts as an attempt.';
 COMMENT ON COLUMN appended.coverage.stratum IS 'As in ops.audits; NULL where it is no check.';
+COMMENT ON COLUMN appended.coverage.asked_no IS 'Number of the last answer when it was asked for; NULL leaves the stored one.';
 
 CREATE TABLE IF NOT EXISTS appended.rejections (
   endpoint VARCHAR, parent_id VARCHAR, id VARCHAR, path VARCHAR, reason VARCHAR, body VARCHAR, seen_at TIMESTAMPTZ
@@ -87,5 +88,5 @@ COMMENT ON COLUMN appended.drift.seen_at IS 'When they came (UTC).';
 
 CREATE TABLE IF NOT EXISTS appended.made (what VARCHAR, checksum VARCHAR);
 COMMENT ON TABLE appended.made IS 'What the live file has that was made of the rest of it, and is as it would be made now.';
-COMMENT ON COLUMN appended.made.what IS 'views: those that publications copy; derived: the tables that are computed from other tables.';
+COMMENT ON COLUMN appended.made.what IS 'views: those that publications copy; derived: the tables that are computed from other tables; entities: ops.entities.';
 COMMENT ON COLUMN appended.made.checksum IS 'SHA-256 of the text that it was made with.';

@@ -6,12 +6,12 @@ import { millisecondsOf } from '../contract/fields.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt } from './context.js';
-import { coverageInDoubt, doubtOfParts, unsettled } from './doubts.js';
-import { isChangeField, type Task, tooLargeCoverage } from './due.js';
+import { coverageInDoubt, doubtOfParts, unsettled, withNamed } from './doubts.js';
 import { hasSameIds, isCapped, isUnchanged } from './scan.js';
 import { messagesOf, releaseMessages, stageGroups } from './staging/conversations.js';
 import { md5 } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
+import { isChangeField, type Task, tooLargeCoverage } from './task.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
@@ -113,8 +113,9 @@ async function readOnce(
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
       const { wholeAt } = task;
       const sinceWhole = wholeAt && { fetchedAt: wholeAt, answerNo: null };
+      const counted = counters === null ? null : withNamed(counters, page.totalCount ?? ids.size);
       staging.coverage.push(
-        await coverageInDoubt(context, task, staging, { inParts, ...sinceWhole, counters }),
+        await coverageInDoubt(context, task, staging, { inParts, ...sinceWhole, counters: counted }),
       );
       await add();
       return true;

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Session, Statements } from './store/session.js';
 
-/** What the live file has that is made of the rest of it: the views that publications copy, and the tables derived from others. */
-type What = 'views' | 'derived';
+/**
+ * What the live file has that is made of the rest of it: the views that publications copy, the tables derived from others, and
+ * ops.entities.
+ */
+type What = 'views' | 'derived' | 'entities';
 
 /** Until it is finished. */
 const inTheMaking = '';

@@ -65,6 +65,7 @@ beforeAll(async () => {
   warehouse = await openWarehouse({
     dataDir: join(testFolder(), 'data'),
     sql: sqlWithVotes(),
+    resources: table,
     memoryLimit: '256MB',
     threads: 1,
   });

@@ -66,6 +66,7 @@ export async function expireOld(
   });
   return session.transaction(async (tx) => {
     await forgetMade(tx, 'derived');
+    await forgetMade(tx, 'entities');
     const held: Record<string, number> = { ...(await replaceDocuments(tx, models, documents)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {

@@ -4,29 +4,18 @@ import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { person } from '../../../src/contract/people.js';
 import type { ChildName } from '../../../src/contract/resources.js';
+import { allowedPerDay, clampTimes, sweepNote, sweepPerDay } from '../../../src/sync/ages.js';
 import type { Context, SyncSettings } from '../../../src/sync/context.js';
-import {
-  allowedPerDay,
-  byUrgency,
-  clampTimes,
-  countDue,
-  due,
-  look,
-  notDue,
-  sweepNote,
-  sweepPerDay,
-  type Task,
-  wholeChild,
-} from '../../../src/sync/due.js';
-import { explainDue } from '../../../src/sync/explain-due.js';
+import { taskOf } from '../../../src/sync/due.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
 import { SeenContent } from '../../../src/sync/staging/seen-content.js';
+import { byUrgency, cost, type Task, wholeChild } from '../../../src/sync/task.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { plainTopic } from '../../support/plain-api.js';
 import { oneWarehouse, runId } from '../warehouse/support.js';
-import { children, daysAgo, item, now } from './due-support.js';
+import { children, daysAgo, dueIn, inputFrom, item, now, whyIn } from './due-support.js';
 
 const settings: SyncSettings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
@@ -48,6 +37,7 @@ function load(documents: readonly Document[], coverage: readonly Coverage[] = []
 }
 
 const of = (...names: ChildName[]) => children.filter(({ name }) => names.some((one) => one === name));
+const due = async (...asked: Parameters<typeof dueIn>) => (await dueIn(...asked)).tasks;
 const dueOf = (...endpoints: ChildName[]) => due(warehouse, of(...endpoints), settings, now);
 const brief = (tasks: readonly Task[]) => tasks.map(({ entityId, reason }) => `${entityId} ${reason}`);
 
@@ -238,10 +228,11 @@ describe('due', () => {
       { ...item('topic_persons', '2'), parentId: 'talk', answerNo: 3 },
       { ...item('company_employees', '2'), parentId: '8', answerNo: 3 },
     ]);
-    expect(brief(await dueOf('topic_people', 'person'))).toEqual(['talk changed']);
+    expect(brief(await dueOf('topic_people', 'person'))).toEqual(['2 changed', 'talk changed']);
+    await fetch(['topic_people', 'person'], { answerNo: 4 });
     await load([
       item('company_presence', '9', { deletedAt: '2026-01-01T00:00:00Z' }),
-      { ...item('person_companies', '9'), parentId: '1', answerNo: 4 },
+      { ...item('person_companies', '9'), parentId: '1', answerNo: 5 },
     ]);
     expect(brief(await dueOf('person'))).toEqual([]);
   });
@@ -282,6 +273,7 @@ describe('due', () => {
     await load([{ ...item('company', '7', { connections: { phone: '1' } }), answerNo: 3 }]);
     expect(await dueOf('company_history')).toEqual([]);
     await warehouse.run(`INSERT INTO ops.runs (run_id, command) VALUES ('${runId}', 'push')`);
+    await load([{ ...item('company', '7', { connections: { phone: '2' } }), answerNo: 4 }]);
     expect(brief(await dueOf('company_history'))).toEqual(['7 changed']);
   });
 
@@ -307,9 +299,10 @@ describe('due', () => {
     await load([...people, employs('1', '7'), employs('2', '7')]);
     expect(brief(await dueOf('person'))).toEqual(['1 never']);
     await load(['1', '2'].map((id) => ({ ...item('company_employees', id), parentId: '7' })));
+    await fetch(['person']);
     expect(brief(await dueOf('person'))).toEqual([]);
     // Somebody joins.
-    await load([employs('3', '7')]);
+    await load([{ ...employs('3', '7'), answerNo: 3 }]);
     expect(brief(await dueOf('person'))).toEqual(['3 never']);
   });
 
@@ -336,19 +329,16 @@ describe('due', () => {
   });
 });
 
-test('countDue counts what due lists, and estimates the pages of conversations', async () => {
+test('cost counts what due lists, and estimates the pages of conversations', async () => {
   await load([
     item('companies', 'small', { messageCount: 3, personCount: 1 }),
     item('companies', 'large', { messageCount: 4_000 }),
-    ...Array.from({ length: 250 }, (_, index) => ({
-      ...item('company_groups', `g${index}`),
-      parentId: 'known',
-    })),
     item('companies', 'known', { messageCount: 1 }),
   ]);
+  await load([], [covered('company_groups', 'known', { counters: '{"named":"250"}' })]);
   const asked = of('company', 'company_groups', 'topic');
   const tasks = await due(warehouse, asked, settings, now);
-  const lines = countDue(tasks, asked);
+  const lines = cost(tasks, asked);
   expect(lines).toEqual([
     { endpoint: 'company', never: 3, changed: 0, sweep: 0, due: 3, requests: 3 },
     // One page; 1,000 conversations by the messages; 250 that are known.
@@ -442,20 +432,20 @@ describe('ages of what was checked', () => {
   });
 
   test('are explained', async () => {
-    expect((await explainDue(warehouse, own, 'young', serving, now))[0]).toMatchObject({
+    expect((await whyIn(warehouse, own, 'young', serving, now))[0]).toMatchObject({
       isDue: false,
       maxAgeDays: 10,
       measured: null,
     });
     await checks(400, 200);
-    const [young] = await explainDue(warehouse, own, 'young', serving, now);
+    const [young] = await whyIn(warehouse, own, 'young', serving, now);
     // 200 changes in 200 times four days and 200 times two, and three in as many hundred days, as the age assumes.
     const daysBetween = 1_500 / 203;
     expect(young).toMatchObject({ isDue: false, measured: { checks: 400 } });
     expect(young?.measured?.daysBetween).toBeCloseTo(daysBetween, 6);
     expect(young?.maxAgeDays).toBe(10 / 8);
     const none = { ...serving, serve: { freshness: { stale: 0 } } };
-    expect((await explainDue(warehouse, own, 'young', none, now))[0]).toMatchObject({
+    expect((await whyIn(warehouse, own, 'young', none, now))[0]).toMatchObject({
       maxAgeDays: 10,
       measured: null,
     });
@@ -464,10 +454,11 @@ describe('ages of what was checked', () => {
 
 describe('what may be checked', () => {
   const strata = async (entityIds: readonly string[]) => {
-    const found = (await notDue(warehouse, own, serving, now, entityIds)).map(({ entityId }) => entityId);
-    const { current } = await look(warehouse, own, serving, now);
-    expect(current.map(({ entityId }) => entityId).filter((id) => entityIds.includes(id))).toEqual(found);
-    return found;
+    const { current } = await dueIn(warehouse, own, serving, now);
+    return current
+      .map(({ entityId }) => entityId)
+      .filter((id) => entityIds.includes(id))
+      .sort();
   };
 
   test('is not due, and was answered well', async () => {
@@ -501,12 +492,12 @@ describe('what may be checked', () => {
     await load([], [covered('topic', 't', { fingerprint })]);
     const later = new Date(now.getTime() + 5 * 86_400_000);
     const dueLater = async () =>
-      (await look(warehouse, of('topic'), settings, later, { runId: '20260302T000000000Z-0001' })).tasks;
+      due(warehouse, of('topic'), settings, later, { runId: '20260302T000000000Z-0001' });
     const answered = async (id = 't') => {
-      const [task] = [
-        ...(await dueLater()),
-        ...(await notDue(warehouse, of('topic'), settings, now, ['t'])),
-      ].filter(({ entityId }) => entityId === id);
+      const known = await inputFrom(warehouse, of('topic'), settings);
+      const task =
+        (await dueLater()).find(({ entityId }) => entityId === id) ??
+        taskOf(known, now, of('topic')[0]!, id, 'check');
       const context = {
         api: {
           call: async () => ({
@@ -517,6 +508,7 @@ describe('what may be checked', () => {
         },
         batcher: { add: async (parts: object) => void (await loadBatch(warehouse, batchOf(runId, parts))) },
         store: warehouse,
+        clock: systemClock,
         lagging: new Set(),
         doubts: new Map(),
         seenContent: new SeenContent(),
