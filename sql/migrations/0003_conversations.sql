@@ -40,7 +40,7 @@ CREATE TABLE group_companies (
   synced_at TIMESTAMPTZ,
   run_id VARCHAR
 );
-COMMENT ON TABLE group_companies IS 'Which companies take part in which conversation, from each company''s list of conversations. Key: group_id, company_id.';
+COMMENT ON TABLE group_companies IS 'Which companies take part in which conversation: from each company''s list of conversations, and from the messages of its people. Key: group_id, company_id.';
 COMMENT ON COLUMN group_companies.group_id IS 'The conversation (groups.id).';
 COMMENT ON COLUMN group_companies.company_id IS 'The company (companies.id).';
 COMMENT ON COLUMN group_companies.synced_at IS 'When the newest answer behind this row arrived (UTC).';

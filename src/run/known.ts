@@ -64,9 +64,8 @@ export class Known {
     const { list, entityId } = row;
     const own = ofName(this.#entities, list);
     const before = own.get(entityId);
-    const entity = { ...row, list: this.#once(list) };
-    own.set(entityId, entity);
-    this.#note(entity);
+    own.set(entityId, row);
+    this.#note(row);
     if (list === 'companies') this.#noteOf(this.peopleOf(entityId));
     if (list !== 'people') return;
     for (const companyId of new Set([before?.companyId, row.companyId])) {
@@ -79,14 +78,27 @@ export class Known {
     }
   }
 
-  #setCovered({ endpoint, entityId, ...row }: CoverageRow): void {
+  #setCovered(row: CoverageRow): void {
+    const { endpoint } = row;
+    const of = [...this.#entities.values()].flatMap((entities) => entities.get(row.entityId) ?? []);
+    // The text of the entity, not another with the same id.
+    const entityId = of[0]?.entityId ?? row.entityId;
+    // Named one by one, since a copy by spread takes twice the memory.
     ofName(this.#coverage, endpoint).set(entityId, {
-      ...row,
+      fetchedAt: row.fetchedAt,
+      answerNo: row.answerNo,
+      askedNo: row.askedNo,
+      touched: row.touched,
+      fingerprint: row.fingerprint,
+      status: row.status,
       reason: this.#once(row.reason),
       error: this.#once(row.error),
+      attempts: row.attempts,
       runId: this.#once(row.runId),
+      isCounted: row.isCounted,
+      named: row.named,
     });
-    for (const entities of this.#entities.values()) this.#noteOf([entities.get(entityId)]);
+    this.#noteOf(of);
     // Conversations of people come with those of their company.
     if (endpoint === 'company_groups') this.#noteOf(this.peopleOf(entityId));
   }

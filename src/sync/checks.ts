@@ -1,10 +1,18 @@
 import { minutesFor } from '../api/budget.js';
 import { estimateText, isOverBound, staleBoundOf } from '../base/freshness-estimate.js';
 import { groupBy } from '../base/group-by.js';
-import { ageOf, readMeasured } from './ages.js';
+import { ageOf } from './ages.js';
 import { type Context, maxAgeSeconds } from './context.js';
 import { type DueInput, type DueSnapshot, taskOf } from './due.js';
-import { type Current, checksAfter, chooseChecks, chooseIdle, estimate, type Stratum } from './freshness.js';
+import {
+  type Current,
+  checksAfter,
+  chooseChecks,
+  chooseIdle,
+  estimate,
+  type Measured,
+  type Stratum,
+} from './freshness.js';
 import type { Task } from './task.js';
 
 /** Random checks of what is not due, what idle requests are spent on, and what the checks say (src/sync/freshness.ts). */
@@ -97,14 +105,15 @@ const nothingKnown = { checks: 0, stale: 0, share: null, low: 0, high: 1 };
 
 /**
  * Computes and stores what the checks say about how much is out of date, of all resources; returns what a reader of the run should
- * know of it. `found` is what is due of all children.
+ * know of it. `found` is what is due of all children, `measured`
+ * what the checks say about each resource.
  */
 export async function estimateFreshness(
   { store, config, resources }: Context,
   found: DueSnapshot,
+  measured: ReadonlyMap<string, Measured>,
   now: Date,
 ): Promise<string[]> {
-  const measured = await readMeasured(store);
   const strata: ReturnType<typeof strataOf> = [];
   if (measured.size > 0) {
     strata.push(...strataOf(found, await store.all<Checked>(checkedSql, { now })));

@@ -88,6 +88,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly doubts: Map<string, OpenDoubt>;
   /** Details that were older than the item of their list. */
   readonly lagging: Set<string>;
+  /** Lists of conversations that changed, and had nothing that their topics did not bring. */
+  readonly explained: Set<string>;
   /** Lists of conversations that changed each time while they were read. */
   readonly unsettledConversations: Set<string>;
 }
@@ -113,6 +115,7 @@ export function syncContext(
     shortHistories: new Set(),
     doubts: new Map(),
     lagging: new Set(),
+    explained: new Set(),
     unsettledConversations: new Set(),
   };
 }

@@ -12,6 +12,7 @@ import { readMeasured } from './ages.js';
 import { idleTasks } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
 import { type DueInput, type DueSnapshot, due, dueAgain, inputOf, wasReadWithCompany } from './due.js';
+import { leaveOutExplained, waitsForTopics } from './explained.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { resolveMerges } from './merges.js';
@@ -89,9 +90,14 @@ async function fetchRounds(
         if (tasks.length === 0) return found;
       } else isResolved = true;
     }
+    // Changed lists of companies and people wait for the conversations of topics that come before them.
+    const waiting = tasks.findIndex(waitsForTopics);
+    if (tasks.slice(0, Math.max(0, waiting)).some(({ child }) => child.name === 'topic_groups'))
+      tasks.length = waiting;
+    const counted = await withStoredCounters(context, tasks);
+    tasks.splice(0, tasks.length, ...(await leaveOutExplained(context, counted)));
+    if (tasks.length === 0) continue;
     await rememberConversations(context, tasks);
-    const again = tasks.filter(({ reason }) => reason !== 'never');
-    const counters = await storedCounters(store, again.map(keyOf));
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
@@ -106,8 +112,7 @@ async function fetchRounds(
           context.stop.throwIfAborted();
           tried.add(keyOf(task));
           const isShared = task.reason === 'idle' && context.tally.requests.rateLimited > limited;
-          const stored = { ...task, storedCounters: counters.get(keyOf(task)) ?? null };
-          const outcome = isShared ? 'left' : await fetchChild(context, stored);
+          const outcome = isShared ? 'left' : await fetchChild(context, task);
           if (typeof outcome === 'string') {
             tracker.done(task, outcome);
             return null;
@@ -120,6 +125,13 @@ async function fetchRounds(
     );
     await work.finally(() => tracker.end());
   }
+}
+
+/** The tasks with the change fields that each child was fetched with. */
+async function withStoredCounters({ store }: Context, tasks: readonly Task[]): Promise<Task[]> {
+  const again = tasks.filter(({ reason }) => reason !== 'never');
+  const counters = await storedCounters(store, again.map(keyOf));
+  return tasks.map((task) => ({ ...task, storedCounters: counters.get(keyOf(task)) ?? null }));
 }
 
 function unconfirmedIn({ doubts }: Context): OpenDoubt[] {

@@ -77,7 +77,8 @@ async function syncReport(
     last,
   }: RunResult & { scans: readonly ScanReport[]; last: DueSnapshot | null },
 ): Promise<RunSummary<SyncReport>> {
-  const { tally, config, failures, notes, shortHistories, lagging, unsettledConversations } = context;
+  const { tally, config, failures, notes, shortHistories, lagging, explained, unsettledConversations } =
+    context;
   if (error && head.outcome === 'failed') {
     const hint = error.hint ?? null;
     failures.push({ endpoint: 'sync', entityId: null, message: messageOf(error), hint });
@@ -96,6 +97,11 @@ async function syncReport(
       `${counted(unsettledConversations.size, 'list')} of conversations could not be verified in two readings; what was read is stored, nothing was removed, and each is read again with the next sync, and then less and less often`,
     );
   }
+  if (explained.size > 0) {
+    notes.push(
+      `${counted(explained.size, 'changed list')} of conversations not read: what they count came with the topics`,
+    );
+  }
   const clockNote = noteOfClock(tally.clockAheadMs);
   if (clockNote !== null) {
     context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
@@ -106,10 +112,11 @@ async function syncReport(
   // Whatever --only named: status, page and metrics say what is missing from the whole.
   const { children } = context.resources;
   const isWhole = selection.children.length === children.length;
-  const input = { ...inputOf(context, children), measured: await readMeasured(context.store) };
+  const measured = await readMeasured(context.store);
+  const input = { ...inputOf(context, children), measured };
   const everything =
     isWhole && last ? dueAgain(last, input, endedAt, context.known.takeChanged()) : due(input, endedAt);
-  notes.push(...(await estimateFreshness(context, everything, endedAt)));
+  notes.push(...(await estimateFreshness(context, everything, measured, endedAt)));
   const left = cost(everything.tasks, children);
   const leftDue = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);

@@ -4,8 +4,8 @@ import { type DueSettings, readMeasured } from '../../../src/sync/ages.js';
 import { type DueInput, type DueSnapshot, due } from '../../../src/sync/due.js';
 import { keyOf } from '../../../src/sync/task.js';
 import { type ExplainedChild, why } from '../../../src/sync/why.js';
-import type { Document } from '../../../src/warehouse/load/batch.js';
-import { storedCounters } from '../../../src/warehouse/load/known.js';
+import type { CoverageRow, Document, EntityRow } from '../../../src/warehouse/load/batch.js';
+import { fieldsOf, storedCounters } from '../../../src/warehouse/load/known.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 
 /** What the tests of what is due, and of why, have in common. */
@@ -68,5 +68,65 @@ export async function whyIn(
     at,
     entityId,
     counters,
+  );
+}
+
+/** A row of ops.entities: an item of a list with these fields. */
+export function entity(
+  list: string,
+  entityId: string,
+  fields: Readonly<Record<string, string>> = {},
+  more: Partial<EntityRow> = {},
+): EntityRow {
+  const values = fieldsOf(resources, list).map((path) => fields[path] ?? '');
+  return {
+    list,
+    entityId,
+    fields: values.join('\t'),
+    isWhole: false,
+    companyId: null,
+    companyNo: null,
+    isCompanyKnown: false,
+    deletedAt: null,
+    deletedReason: null,
+    mergedIntoId: null,
+    unavailableReason: null,
+    unlistedSince: null,
+    askedAt: null,
+    ...more,
+  };
+}
+
+/** A row of ops.coverage: a good answer of a day ago. */
+export function answered(endpoint: string, entityId: string, more: Partial<CoverageRow> = {}): CoverageRow {
+  return {
+    endpoint,
+    entityId,
+    fetchedAt: daysAgo(1).getTime(),
+    answerNo: 10,
+    askedNo: 9,
+    touched: null,
+    fingerprint: '',
+    status: 200,
+    reason: null,
+    error: null,
+    attempts: 0,
+    runId: 'earlier',
+    isCounted: true,
+    named: null,
+    ...more,
+  };
+}
+
+/** What is known after these children of all items were fetched as the items are. */
+export function fetchedAsTheyAre(
+  entities: readonly EntityRow[],
+  asked: readonly Child[],
+  more: (entityId: string) => Partial<CoverageRow> = () => ({}),
+): CoverageRow[] {
+  const known = new Known({ entities, coverage: [] });
+  const settings: DueSettings = { sync: { recheck: 1, personGroups: 'all' } };
+  return due({ known, resources, children: asked, settings }, now).tasks.map(
+    ({ child, entityId, fingerprint }) => answered(child.name, entityId, { fingerprint, ...more(entityId) }),
   );
 }
