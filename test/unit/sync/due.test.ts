@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
-import { migratedReason } from '../../../src/contract/topics.js';
 import { Known } from '../../../src/run/known.js';
 import { allowedPerDay, sweepNote, sweepPerDay } from '../../../src/sync/ages.js';
 import { type DueInput, due, dueAgain } from '../../../src/sync/due.js';
@@ -120,42 +119,16 @@ describe('due', () => {
   });
 });
 
-test.each<[string, ChildName, EntityRow, Partial<CoverageRow> | null, boolean]>([
-  ['is deleted', 'topic_groups', entity('topics', '1', {}, { deletedAt: 1 }), null, false],
-  ['left its list, for its detail', 'topic', entity('topics', '1', {}, { unlistedSince: 1 }), null, false],
-  [
-    'left its list, for the rest',
+test('of an item that left its list all but its detail; one that is whole in its list, where it is marked', () => {
+  const left = entity('topics', '1', {}, { unlistedSince: 1 });
+  expect(dueOf([left], [], ['topic', 'topic_groups']).map(({ child }) => child.name)).toEqual([
     'topic_groups',
-    entity('topics', '1', {}, { unlistedSince: 1 }),
-    null,
-    true,
-  ],
-  [
-    'was migrated',
-    'topic_groups',
-    entity('topics', '1', {}, { unavailableReason: migratedReason }),
-    null,
-    false,
-  ],
-  [
-    'was migrated, for its people',
-    'topic_people',
-    entity('topics', '1', {}, { unavailableReason: migratedReason }),
-    null,
-    true,
-  ],
-  ['has an id of other characters than digits', 'person_history', entity('people', 'p-1'), null, false],
-  ['is whole in its list', 'person', entity('people', '1', {}, { isWhole: true }), null, false],
-  [
-    'is whole in its list and marked',
-    'person',
-    entity('people', '1', {}, { isWhole: true }),
-    { fingerprint: null, touched: 11 },
-    true,
-  ],
-])('an item that %s: %s', (_, child, item, covered, isDue) => {
-  const coverage = covered === null ? [] : [answered(child, item.entityId, covered)];
-  expect(dueOf([item], coverage, [child]).length).toBe(isDue ? 1 : 0);
+  ]);
+  const whole = entity('people', '1', {}, { isWhole: true });
+  const marked = answered('person', '1', { fingerprint: null, touched: 11 });
+  expect([dueOf([whole], [], ['person']).length, dueOf([whole], [marked], ['person']).length]).toEqual([
+    0, 1,
+  ]);
 });
 
 describe('conversations of people', () => {
