@@ -151,7 +151,7 @@ function valuesOf({ fields }: Entity): readonly string[] {
   return fields?.split('\t') ?? [];
 }
 
-/** What the same for all items is computed of once, by child. */
+/** What is the same for all items of a list, by child. */
 interface ChildRules {
   readonly places: readonly number[];
   readonly memberPlaces: readonly number[];
@@ -210,7 +210,7 @@ export function assessor(
     const movedAt = values[rule.movedAt] || null;
     const fingerprint = movedAt === null ? valuesFingerprint : `${valuesFingerprint} ${movedAt}`;
     // The last message moved it: any other change that this child shows came before that.
-    const isExplained = movedAt !== null && movedAt === values[rule.lastMessageAt];
+    const isMovedByMessage = movedAt !== null && movedAt === values[rule.lastMessageAt];
     const stored = covered?.fingerprint ?? null;
     const differs = stored !== null && stored !== fingerprint;
     const hasOnlyMoved = differs && stored.split(' ')[0] === valuesFingerprint;
@@ -290,7 +290,7 @@ export function assessor(
     function reasonOf(): DueReason | null {
       if (notRequested !== null) return null;
       if (stored === null) return 'never';
-      if (differs && !(isExplained && hasOnlyMoved)) return 'changed';
+      if (differs && !(isMovedByMessage && hasOnlyMoved)) return 'changed';
       if (isTouched || isAskedAgain(covered, nowMs, runId)) return 'changed';
       return isOld ? 'sweep' : null;
     }
