@@ -139,14 +139,11 @@ async function scale() {
   const connection = await instance.connect();
   const sql = (/** @type {string} */ path) =>
     readFileSync(new URL(`../sql/${path}.sql`, import.meta.url), 'utf8');
-  for (const name of [
-    '0001_raw_and_ops',
-    '0002_topics',
-    '0003_conversations',
-    '0004_people_and_companies',
-    '0009_analysis',
-  ])
-    await connection.run(sql(`migrations/${name}`));
+  const built = (/** @type {string} */ file) =>
+    import(new URL(`../dist/warehouse/load/${file}`, import.meta.url).href);
+  const { schemaSql } = await built('ddl.js');
+  const { readModels } = await built('models.js');
+  for (const statement of schemaSql(readModels())) await connection.run(statement);
   const word = "'w' || substr(md5(floor(exp(random() * ln(200000)))::INT::VARCHAR), 1, 7)";
   const day = "TIMESTAMPTZ '2026-01-01' + INTERVAL 1 DAY *";
   await connection.run(`SELECT setseed(0.5);

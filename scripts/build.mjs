@@ -51,8 +51,9 @@ async function describeSchema() {
   const { kinds } = await compiled('contract/privacy.js');
   const { documentFields, resources } = await compiled('contract/resources.js');
   const { readModels } = await compiled('warehouse/load/models.js');
-  const schema = await readSchema();
+  const { schemaOf } = await compiled('warehouse/views.js');
   const models = readModels();
+  const schema = await readSchema(schemaOf({ models, viewsDir: join(root, 'sql/views') }));
   const columns = kindsOfColumns(schema, {
     ...parse(readFileSync(join(root, 'sql/privacy.yaml'), 'utf8')),
     kinds,

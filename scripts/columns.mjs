@@ -19,8 +19,8 @@
  * @typedef {object} Relation
  * @property {string} label its name, with the schema in front for `raw` and `ops`
  * @property {{ name: string, type: string }[]} columns
+ * @property {Record<string, string | undefined>} declared the kinds of a declared table's columns
  * @property {string[]} reads what it takes columns from under the same name
- * @property {string[]} documents the kinds of documents that its model reads
  * @property {boolean} isOfWorker whether it says what the worker did
  */
 
@@ -33,8 +33,8 @@ export class UnclearColumns extends Error {
 }
 
 /**
- * What each column of every table and view says about people, as the fields of the API (src/contract), the models and
- * `columns` of sql/privacy.yaml have it. Throws an error that names every column whose kind is not clear.
+ * What each column of every table and view says about people, as the declarations of tables (src/contract) and `columns` of
+ * sql/privacy.yaml have it. Throws an error that names every column whose kind is not clear.
  * @param {Schema} schema
  * @param {Sources} sources
  * @returns {{ tables: Kinds, views: Kinds }}
@@ -55,15 +55,14 @@ export function kindsOfColumns(schema, sources) {
       else if (kind !== undefined) problems.push(`${label}.${name}: there is no kind ${kind}`);
       else
         problems.push(
-          `${label}.${name}: no field of its name says what it holds. Name its kind beside the field in src/contract, or under columns in sql/privacy.yaml`,
+          `${label}.${name}: nothing says what it holds. Name its kind under columns in sql/privacy.yaml`,
         );
     }
     found[label] = own;
   }
   for (const [documents, fields] of sources.documents)
-    for (const { path, kind } of pathsOf(fields))
-      if (kind === undefined)
-        problems.push(`${documents}: the schema in src/contract names no kind for ${path.join('.')}`);
+    for (const path of unclearIn(fields))
+      problems.push(`${documents}: the schema in src/contract names no kind for ${path}`);
   for (const name of namedIn(sources))
     if (
       !relations.some(
@@ -104,20 +103,13 @@ function namedIn({ columns, mixed, ordered, profiles, kept }) {
  * @param {Kinds} found the kinds of relations that come before
  * @returns {string | undefined}
  */
-function kindOf(column, type, { label, reads, documents, isOfWorker }, sources, found) {
-  const [declared] =
-    Object.entries(sources.columns[label] ?? {}).find(([, all]) => all.includes(column)) ?? [];
-  if (declared !== undefined) return declared;
+function kindOf(column, type, { label, declared, reads, isOfWorker }, sources, found) {
+  const [listed] = Object.entries(sources.columns[label] ?? {}).find(([, all]) => all.includes(column)) ?? [];
+  const own = listed ?? declared[column];
+  if (own !== undefined) return own;
   if (column === 'run_id') return 'none';
-  const fields = documents.flatMap((one) => pathsOf(sources.documents.get(one) ?? []));
-  const named = fields.filter(({ path }) => path.some((_, from) => path.slice(from).join('_') === column));
-  // A title beside the id is meant, and not the one of a part that lies deeper.
-  const depth = Math.min(...named.map(({ path }) => path.length));
-  const ofFields = named.filter(({ path }) => path.length === depth).map(({ kind }) => kind);
-  const ofTables = reads.flatMap((one) => found[one]?.[column] ?? []);
-  for (const candidates of [ofFields, ofTables])
-    if (candidates.length > 0 && new Set(candidates).size === 1) return candidates[0];
-  if (ofFields.length > 0) return undefined;
+  const ofTables = new Set(reads.flatMap((one) => found[one]?.[column] ?? []));
+  if (ofTables.size === 1) return [...ofTables][0];
   if (/^(?:BOOLEAN|BIGINT|INTEGER|DOUBLE|DATE)/.test(type)) return 'none';
   if (type === 'TIMESTAMPTZ') return isOfWorker ? 'none' : 'time';
   const like = column === 'group_id' ? 'conversation_id' : column;
@@ -155,7 +147,12 @@ function relationsOf({ relations, columns }, models) {
             : current === undefined
               ? []
               : [current],
-        documents: [...(models.documents.find(({ table }) => table === one.name)?.documents ?? [])],
+        declared: Object.fromEntries(
+          (models.tables.find(({ name }) => name === one.name)?.all ?? []).map(({ name, kind }) => [
+            name,
+            kind,
+          ]),
+        ),
         isOfWorker: one.schema !== 'main',
       };
     });
@@ -167,14 +164,13 @@ function labelOf({ schema, name = '' }) {
 }
 
 /**
- * Every field with the path to it, in the form of column names.
+ * The paths of the fields that have text and no kind.
  * @param {readonly Field[]} fields
- * @param {string[]} [above]
- * @returns {{ path: string[], kind: string | undefined }[]}
+ * @param {string} [above]
+ * @returns {string[]}
  */
-function pathsOf(fields, above = []) {
-  return fields.flatMap(({ name, kind, fields: inside }) => {
-    const path = [...above, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
-    return [{ path, kind }, ...pathsOf(inside, path)];
-  });
+function unclearIn(fields, above = '') {
+  return fields.flatMap(({ name, kind, fields: inside }) =>
+    kind === undefined ? [`${above}${name}`] : unclearIn(inside, `${above}${name}.`),
+  );
 }

@@ -147,7 +147,10 @@ async function main() {
   const { sections } = await built('prove/assumptions.js');
   const { classesFile } = await built('warehouse/privacy/policy.js');
   writeFileSync(`${root}config/default.yaml`, defaultYaml(settings));
-  writeFileSync(`${root}docs/schema.md`, schemaPage(await readSchema()));
+  const { readModels } = await built('warehouse/load/models.js');
+  const { schemaOf } = await built('warehouse/views.js');
+  const schema = await readSchema(schemaOf({ models: readModels(), viewsDir: `${root}sql/views` }));
+  writeFileSync(`${root}docs/schema.md`, schemaPage(schema));
   const pages = {
     'docs/how-it-syncs.md': partsOfResources(resources),
     'docs/assumptions.md': partsOfAssumptions(sections),

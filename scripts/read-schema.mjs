@@ -1,26 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 
-const own = fileURLToPath(new URL('../sql/', import.meta.url));
-
 /**
- * What the comments of tables, views, macros and columns say, in the order in which sql/ creates them: read from an empty
- * database that is made from sql/, or from a folder like it.
+ * What the comments of tables, views, macros and columns say, in the order in which the statements create them; tables that a
+ * migration makes come last. Read from an empty database.
+ * @param {readonly string[]} statements those of `schemaOf` (src/warehouse/views.ts)
  * @returns {Promise<{ relations: Record<string, string>[], columns: Record<string, string>[] }>}
  */
-export async function readSchema(sql = own) {
+export async function readSchema(statements) {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
-  for (const folder of ['migrations', 'views']) {
-    for (const file of readdirSync(join(sql, folder)).sort()) {
-      await connection.run(readFileSync(join(sql, folder, file), 'utf8'));
-    }
-  }
+  for (const sql of statements) await connection.run(sql);
   const all = async (/** @type {string} */ query) =>
     /** @type {Record<string, string>[]} */ ((await connection.runAndReadAll(query)).getRowObjectsJson());
-  const relations = await all(`
+  const relations = await all(`FROM (
     SELECT 'tables' AS of, schema_name AS schema, table_name AS name, comment, NULL AS sql, table_oid AS place
       FROM duckdb_tables() WHERE NOT internal
     UNION ALL
@@ -28,7 +20,7 @@ export async function readSchema(sql = own) {
     UNION ALL
     SELECT 'macros', schema_name, format('{}({})', function_name, array_to_string(parameters, ', ')), comment, NULL, function_oid
       FROM duckdb_functions() WHERE NOT internal AND function_type = 'table_macro'
-    ORDER BY place`);
+    ) ORDER BY name LIKE '%_versions', place`);
   const columns = await all(`
     SELECT schema_name AS schema, table_name, column_name AS name, comment,
            replace(data_type, 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ') AS type

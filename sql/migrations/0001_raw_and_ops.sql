@@ -1,5 +1,6 @@
 -- Schema raw holds what the API said, as it said it. Schema ops holds what the worker did and still has to do.
--- Schema main holds the tables and views for analysts (0002 onwards).
+-- Schema main holds the tables and views for analysts: here are only those that cannot be made again from documents. The others are
+-- declared in src/contract.
 -- (DuckDB has no COMMENT ON SCHEMA yet; docs/schema.md says the same.)
 --
 -- No PRIMARY KEY, UNIQUE, index, ENUM, sequence, default or generated column anywhere: rows are merged on their key,
@@ -91,11 +92,11 @@ CREATE TABLE IF NOT EXISTS ops.migrations (
   checksum VARCHAR,
   applied_at TIMESTAMPTZ
 );
-COMMENT ON TABLE ops.migrations IS 'The migrations that were applied to this warehouse. Key: version.';
-COMMENT ON COLUMN ops.migrations.version IS 'Number at the start of the migration''s file name.';
-COMMENT ON COLUMN ops.migrations.name IS 'File name of the migration.';
-COMMENT ON COLUMN ops.migrations.checksum IS 'Checksum of the file when it was applied. A warehouse whose migration differs from the file of that name is not opened.';
-COMMENT ON COLUMN ops.migrations.applied_at IS 'When it was applied (UTC).';
+COMMENT ON TABLE ops.migrations IS 'With what this warehouse was made: its migrations, and the declarations of the tables that are projections of documents. Key: version, name.';
+COMMENT ON COLUMN ops.migrations.version IS 'Number at the start of the migration''s file name. NULL for a table.';
+COMMENT ON COLUMN ops.migrations.name IS 'File name of the migration, or name of the table.';
+COMMENT ON COLUMN ops.migrations.checksum IS 'Checksum of the file when it was applied: a warehouse whose migration differs from the file of that name is not opened. Checksum of the table''s declaration: a table whose declaration differs is made again; empty while it is.';
+COMMENT ON COLUMN ops.migrations.applied_at IS 'When it was applied, or the table was made (UTC).';
 
 CREATE TABLE ops.runs (
   run_id VARCHAR,
@@ -342,3 +343,261 @@ COMMENT ON COLUMN ops.requests.bytes IS 'Size of the answer''s body in bytes. NU
 COMMENT ON COLUMN ops.requests.attempt IS 'Number of this attempt at the same request, counting from 1.';
 COMMENT ON COLUMN ops.requests.error IS 'What went wrong. NULL when it went well.';
 COMMENT ON COLUMN ops.requests.request_id IS 'Id of the request that the service returned in a header. NULL where it returned none.';
+
+-- The queue of changes that are pushed to the API, which is their audit as well. Beside it, changes.journal in the data
+-- directory holds what is younger than the last snapshot.
+
+CREATE TABLE ops.changes (
+  id VARCHAR,
+  revision BIGINT,
+  entity_type VARCHAR,
+  topic_id VARCHAR,
+  company_id VARCHAR,
+  person_id VARCHAR,
+  status VARCHAR,
+  idempotency_key VARCHAR,
+  wanted JSON,
+  base JSON,
+  base_from VARCHAR,
+  base_at TIMESTAMPTZ,
+  overwrite BOOLEAN,
+  requested_by VARCHAR,
+  requested_reason VARCHAR,
+  queued_at TIMESTAMPTZ,
+  source VARCHAR,
+  source_hash VARCHAR,
+  source_row BIGINT,
+  import_id VARCHAR,
+  body JSON,
+  first_sent_at TIMESTAMPTZ,
+  sent_at TIMESTAMPTZ,
+  attempts BIGINT,
+  remote_before JSON,
+  remote_after JSON,
+  error_code VARCHAR,
+  error VARCHAR,
+  settled_at TIMESTAMPTZ,
+  superseded_by VARCHAR,
+  undoes VARCHAR[]
+);
+COMMENT ON TABLE ops.changes IS 'One row per requested change of one topic or company, or merge of a person into another: the queue of what is pushed to the API, and the record of the results. Key: id.';
+COMMENT ON COLUMN ops.changes.id IS 'Id of the change; ids sort by the time at which they were queued.';
+COMMENT ON COLUMN ops.changes.revision IS 'Increases with each change of the status.';
+COMMENT ON COLUMN ops.changes.entity_type IS 'topic, company, or person for a merge of people.';
+COMMENT ON COLUMN ops.changes.topic_id IS 'The topic (topics.id). NULL for others.';
+COMMENT ON COLUMN ops.changes.company_id IS 'The company (companies.id). NULL for others.';
+COMMENT ON COLUMN ops.changes.person_id IS 'The person who is merged into another (people.id); wanted says into whom. NULL for others.';
+COMMENT ON COLUMN ops.changes.status IS 'queued, sending (its request may be on its way), applied, unchanged (it was already up to date), conflict (somebody else changed it in the meantime), failed (the API refused it), superseded (by a later change) or cancelled.';
+COMMENT ON COLUMN ops.changes.idempotency_key IS 'Idempotency-Key under which it is sent; changes of one topic or company that go out together share one.';
+COMMENT ON COLUMN ops.changes.wanted IS 'The values to set, by the names of the columns.';
+COMMENT ON COLUMN ops.changes.base IS 'The values of those columns that the person saw.';
+COMMENT ON COLUMN ops.changes.base_from IS 'Where base comes from: file (its base columns) or warehouse (the values at the time of the import).';
+COMMENT ON COLUMN ops.changes.base_at IS 'The time at which base was valid (UTC). NULL when it is unknown.';
+COMMENT ON COLUMN ops.changes.overwrite IS 'True when a person chose to overwrite what somebody else had changed.';
+COMMENT ON COLUMN ops.changes.requested_by IS 'The person who requested it: --by, the folder in the drop folder, who saved the file last, the user at the terminal, or command line where nobody was named there. NULL when nobody was named.';
+COMMENT ON COLUMN ops.changes.requested_reason IS 'Why, in that person''s words: the column reason of the sheet, or --reason. NULL when none was given.';
+COMMENT ON COLUMN ops.changes.queued_at IS 'When it was queued (UTC).';
+COMMENT ON COLUMN ops.changes.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';
+COMMENT ON COLUMN ops.changes.source_hash IS 'Hash of the file. NULL when it did not come from a file.';
+COMMENT ON COLUMN ops.changes.source_row IS 'Its row in the file, as a spreadsheet program numbers it.';
+COMMENT ON COLUMN ops.changes.import_id IS 'The import that queued it.';
+COMMENT ON COLUMN ops.changes.body IS 'Body of the request as it is sent. NULL before it is sent.';
+COMMENT ON COLUMN ops.changes.first_sent_at IS 'When it was first sent under its key (UTC): the API remembers a key for 24 hours.';
+COMMENT ON COLUMN ops.changes.sent_at IS 'When it was last sent (UTC).';
+COMMENT ON COLUMN ops.changes.attempts IS 'Number of requests that were made for it.';
+COMMENT ON COLUMN ops.changes.remote_before IS 'What the API had in those columns right before it was sent, with updated_at where it has one, or when the conflict was found. signalhouse changes undo puts this back.';
+COMMENT ON COLUMN ops.changes.remote_after IS 'What the API had in those columns afterwards, according to its answer.';
+COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason (http_ and the status where it gave none), or ours: conflict (somebody else changed it), contested (somebody else wants another value), not_found, refused (the key), refused_item (the API refused it in an answer with success), unknown_connections (setting one might delete others that the document does not name), merged (the person was merged into somebody else), not_seen (not made, although it was answered with success or may have been applied), not_shown (accepted, and the API shows no such field), other_form (applied; the API stores the text in another form), no_answer (it may have been applied), not_read (what the API has could not be read), older_answer (the API returned an older state than before), not_sent (its endpoint gave no usable answer). NULL when all went well.';
+COMMENT ON COLUMN ops.changes.error IS 'What went wrong, as a sentence. NULL when all went well.';
+COMMENT ON COLUMN ops.changes.settled_at IS 'When it was settled (UTC). NULL while it is open.';
+COMMENT ON COLUMN ops.changes.superseded_by IS 'The change that replaced it.';
+COMMENT ON COLUMN ops.changes.undoes IS 'The changes (ops.changes.id) that this one puts back. NULL for a change that undoes none.';
+
+CREATE TABLE ops.change_attempts (
+  change_id VARCHAR,
+  "at" TIMESTAMPTZ,
+  attempt BIGINT,
+  idempotency_key VARCHAR,
+  method VARCHAR,
+  path VARCHAR,
+  status INTEGER,
+  error_code VARCHAR,
+  request_id VARCHAR,
+  ms DOUBLE,
+  run_id VARCHAR
+);
+COMMENT ON TABLE ops.change_attempts IS 'Each request that was made for a change. Rows are only added. Key: change_id, at.';
+COMMENT ON COLUMN ops.change_attempts.change_id IS 'The change (ops.changes.id).';
+COMMENT ON COLUMN ops.change_attempts."at" IS 'When it was sent (UTC).';
+COMMENT ON COLUMN ops.change_attempts.attempt IS 'Number of this attempt at the same request, counting from 1 in each run.';
+COMMENT ON COLUMN ops.change_attempts.idempotency_key IS 'Idempotency-Key that it was sent with.';
+COMMENT ON COLUMN ops.change_attempts.method IS 'HTTP method.';
+COMMENT ON COLUMN ops.change_attempts.path IS 'Path, relative to the base URL.';
+COMMENT ON COLUMN ops.change_attempts.status IS 'HTTP status of the answer. NULL when none came.';
+COMMENT ON COLUMN ops.change_attempts.error_code IS 'Kind of failure (limited, server_error, reset, ...). NULL when it succeeded.';
+COMMENT ON COLUMN ops.change_attempts.request_id IS 'Id of the request that the service returned in a header. NULL where it returned none.';
+COMMENT ON COLUMN ops.change_attempts.ms IS 'Milliseconds from sending to the end of the answer, or to giving up.';
+COMMENT ON COLUMN ops.change_attempts.run_id IS 'Run that sent it (ops.runs).';
+
+-- What was removed on a person's request, kept so that it can be recognized and not read; and the record of who forgot
+-- and exported what.
+
+CREATE TABLE ops.forgotten (
+  hash VARCHAR,
+  part VARCHAR,
+  salt VARCHAR,
+  audit_id VARCHAR
+);
+COMMENT ON TABLE ops.forgotten IS 'Salted hashes of the ids and e-mail addresses of people, companies and conversations that were forgotten (signalhouse forget): with them, the next pull, a rebuild or a restored snapshot does not bring them back. Nothing personal is readable in it, but who has the file can find out whether an address that they know was forgotten. Key: hash.';
+COMMENT ON COLUMN ops.forgotten.hash IS 'Salted SHA-256, shortened to 32 digits.';
+COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), account or source (an id in a source system, with and without the name of the system), email (of a person) or address (e-mail of a company).';
+COMMENT ON COLUMN ops.forgotten.salt IS 'The random salt of this warehouse, the same in all rows; also in forgotten.journal in the data directory.';
+COMMENT ON COLUMN ops.forgotten.audit_id IS 'The request (ops.audit.id) that added it.';
+
+CREATE TABLE ops.audit (
+  id VARCHAR,
+  "at" TIMESTAMPTZ,
+  action VARCHAR,
+  entity_type VARCHAR,
+  entities BIGINT,
+  requested_by VARCHAR,
+  reason VARCHAR,
+  details JSON,
+  pending VARCHAR[],
+  completed_at TIMESTAMPTZ
+);
+COMMENT ON TABLE ops.audit IS 'Who forgot and exported what, without the content; the changes that were pushed are in ops.changes. The view audit shows both. Rows are never removed. Key: id.';
+COMMENT ON COLUMN ops.audit.id IS 'Id of the record; ids sort by time.';
+COMMENT ON COLUMN ops.audit."at" IS 'When it was done (UTC).';
+COMMENT ON COLUMN ops.audit.action IS 'forget (signalhouse forget), expire (retention.deletedContentDays), export (a file was written for somebody) or read (somebody queried, or looked at the report).';
+COMMENT ON COLUMN ops.audit.entity_type IS 'What was forgotten: person, company or conversation. NULL for other actions.';
+COMMENT ON COLUMN ops.audit.entities IS 'How many of them. NULL where that is not counted.';
+COMMENT ON COLUMN ops.audit.requested_by IS 'Who asked for it: the user of the operating system, or what --by says.';
+COMMENT ON COLUMN ops.audit.reason IS 'Why, as --reason says. NULL when nothing was said.';
+COMMENT ON COLUMN ops.audit.details IS 'What it concerned, as JSON: documents by kind and rows by other table that were changed, or the tables, the format and the file of an export. Nothing personal.';
+COMMENT ON COLUMN ops.audit.pending IS 'Steps that still have to be done: compact, publish, lake. NULL when all are done.';
+COMMENT ON COLUMN ops.audit.completed_at IS 'When the last step was done (UTC). NULL until then.';
+
+-- What stood in a row, from when to when. Unlike the other tables of schema main these are no projection of
+-- raw.documents, which holds only the last that was said: they are written beside the rows that are observed,
+-- and cannot be made again.
+
+CREATE TABLE topic_versions (
+  topic_id VARCHAR,
+  valid_from TIMESTAMPTZ,
+  valid_to TIMESTAMPTZ,
+  title VARCHAR,
+  issue_type VARCHAR,
+  priority VARCHAR,
+  lifecycle_state VARCHAR,
+  graph_status VARCHAR,
+  event_count BIGINT,
+  message_count BIGINT,
+  total_group_count BIGINT,
+  staff_response_group_count BIGINT,
+  archived_at TIMESTAMPTZ,
+  deleted_at TIMESTAMPTZ,
+  deleted_reason VARCHAR,
+  merged_into_id VARCHAR,
+  detail_unavailable_reason VARCHAR,
+  run_id VARCHAR
+);
+COMMENT ON TABLE topic_versions IS 'What each topic looked like over time: one row for each period in which the columns below did not change, as the sync saw them. Two changes between two syncs are seen as one. To find the version at a date: valid_from <= date AND (valid_to > date OR valid_to IS NULL). Key: topic_id, valid_from.';
+COMMENT ON COLUMN topic_versions.topic_id IS 'The topic (topics.id).';
+COMMENT ON COLUMN topic_versions.valid_from IS 'When the answer arrived that first showed the topic like this (UTC).';
+COMMENT ON COLUMN topic_versions.valid_to IS 'When the answer arrived that showed a difference: the valid_from of the next version (UTC). NULL for the current version.';
+COMMENT ON COLUMN topic_versions.title IS 'Short title.';
+COMMENT ON COLUMN topic_versions.issue_type IS 'Kind of issue as the service derives it. NULL when it had none.';
+COMMENT ON COLUMN topic_versions.priority IS 'very_low, low, default, high or very_high.';
+COMMENT ON COLUMN topic_versions.lifecycle_state IS 'open, in_progress, completed, dismissed or unknown. NULL when it was not assessed.';
+COMMENT ON COLUMN topic_versions.graph_status IS 'active, superseded or archived. NULL until the topic''s detail was fetched, or when the service did not say.';
+COMMENT ON COLUMN topic_versions.event_count IS 'Number of events, as the service counted them.';
+COMMENT ON COLUMN topic_versions.message_count IS 'Number of messages, as the service counted them.';
+COMMENT ON COLUMN topic_versions.total_group_count IS 'Number of conversations, as the service counted them.';
+COMMENT ON COLUMN topic_versions.staff_response_group_count IS 'Number of those in which staff had answered, as the service counted them.';
+COMMENT ON COLUMN topic_versions.archived_at IS 'When it was archived (UTC). NULL when it was not archived.';
+COMMENT ON COLUMN topic_versions.deleted_at IS 'When the sync found that the API no longer had it (UTC). NULL when it existed.';
+COMMENT ON COLUMN topic_versions.deleted_reason IS 'Why it was deleted. NULL when it existed, or when no reason was known.';
+COMMENT ON COLUMN topic_versions.merged_into_id IS 'Id of the topic that it had been merged into. NULL when it was not merged.';
+COMMENT ON COLUMN topic_versions.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could.';
+COMMENT ON COLUMN topic_versions.run_id IS 'Run that recorded this version (ops.runs).';
+
+CREATE TABLE company_versions (
+  company_id VARCHAR,
+  valid_from TIMESTAMPTZ,
+  valid_to TIMESTAMPTZ,
+  name VARCHAR,
+  primary_domain VARCHAR,
+  is_org_company BOOLEAN,
+  is_vip BOOLEAN,
+  person_count BIGINT,
+  message_count BIGINT,
+  deleted_at TIMESTAMPTZ,
+  deleted_reason VARCHAR,
+  merged_into_id VARCHAR,
+  detail_unavailable_reason VARCHAR,
+  run_id VARCHAR
+);
+COMMENT ON TABLE company_versions IS 'What each company looked like over time, as the sync saw it (see topic_versions). Key: company_id, valid_from.';
+COMMENT ON COLUMN company_versions.company_id IS 'The company (companies.id).';
+COMMENT ON COLUMN company_versions.valid_from IS 'When the answer arrived that first showed the company like this (UTC).';
+COMMENT ON COLUMN company_versions.valid_to IS 'When the answer arrived that showed a difference: the valid_from of the next version (UTC). NULL for the current version.';
+COMMENT ON COLUMN company_versions.name IS 'Name of the company.';
+COMMENT ON COLUMN company_versions.primary_domain IS 'Main domain. NULL when unknown.';
+COMMENT ON COLUMN company_versions.is_org_company IS 'True when it was our own company.';
+COMMENT ON COLUMN company_versions.is_vip IS 'True when it was marked as VIP.';
+COMMENT ON COLUMN company_versions.person_count IS 'Number of people, as the service counted them.';
+COMMENT ON COLUMN company_versions.message_count IS 'Number of messages of its people, as the service counted them (companies list or activity, whichever was newer).';
+COMMENT ON COLUMN company_versions.deleted_at IS 'When the sync found that the API no longer had it (UTC). NULL when it existed.';
+COMMENT ON COLUMN company_versions.deleted_reason IS 'Why it was deleted. NULL when it existed, or when no reason was known.';
+COMMENT ON COLUMN company_versions.merged_into_id IS 'Id of the company that it had been merged into. NULL when it was not merged.';
+COMMENT ON COLUMN company_versions.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could.';
+COMMENT ON COLUMN company_versions.run_id IS 'Run that recorded this version (ops.runs).';
+
+CREATE TABLE people_versions (
+  person_id VARCHAR,
+  valid_from TIMESTAMPTZ,
+  valid_to TIMESTAMPTZ,
+  display_name VARCHAR,
+  is_vip BOOLEAN,
+  company_id VARCHAR,
+  identity_count BIGINT,
+  conversation_count BIGINT,
+  message_count BIGINT,
+  deleted_at TIMESTAMPTZ,
+  deleted_reason VARCHAR,
+  merged_into_id VARCHAR,
+  detail_unavailable_reason VARCHAR,
+  run_id VARCHAR
+);
+COMMENT ON TABLE people_versions IS 'What each person looked like over time, as the sync saw it (see topic_versions). Key: person_id, valid_from.';
+COMMENT ON COLUMN people_versions.person_id IS 'The person (people.id).';
+COMMENT ON COLUMN people_versions.valid_from IS 'When the answer arrived that first showed the person like this (UTC).';
+COMMENT ON COLUMN people_versions.valid_to IS 'When the answer arrived that showed a difference: the valid_from of the next version (UTC). NULL for the current version.';
+COMMENT ON COLUMN people_versions.display_name IS 'Name of the person.';
+COMMENT ON COLUMN people_versions.is_vip IS 'True when the person was marked as VIP.';
+COMMENT ON COLUMN people_versions.company_id IS 'The person''s company (companies.id). NULL when the person had none.';
+COMMENT ON COLUMN people_versions.identity_count IS 'Number of identities, as the service counted them.';
+COMMENT ON COLUMN people_versions.conversation_count IS 'Number of conversations, as the service counted them.';
+COMMENT ON COLUMN people_versions.message_count IS 'Number of messages, as the service counted them.';
+COMMENT ON COLUMN people_versions.deleted_at IS 'When the sync found that the API no longer had the person (UTC). NULL when the person existed.';
+COMMENT ON COLUMN people_versions.deleted_reason IS 'Why the person was deleted. NULL when the person existed, or when no reason was known.';
+COMMENT ON COLUMN people_versions.merged_into_id IS 'Id of the person that this one had been merged into. NULL when not merged.';
+COMMENT ON COLUMN people_versions.detail_unavailable_reason IS 'Why the person''s detail could not be fetched although the person was listed. NULL when it could.';
+COMMENT ON COLUMN people_versions.run_id IS 'Run that recorded this version (ops.runs).';
+
+CREATE TABLE topic_group_versions (
+  topic_id VARCHAR,
+  group_id VARCHAR,
+  first_seen_at TIMESTAMPTZ,
+  last_seen_at TIMESTAMPTZ,
+  previous_topic_id VARCHAR,
+  reason VARCHAR
+);
+COMMENT ON TABLE topic_group_versions IS 'Since when which conversation is in which topic, and until when it was, as this warehouse has seen it. Key: topic_id, group_id, first_seen_at.';
+COMMENT ON COLUMN topic_group_versions.topic_id IS 'The topic (topics.id).';
+COMMENT ON COLUMN topic_group_versions.group_id IS 'The conversation (groups.id).';
+COMMENT ON COLUMN topic_group_versions.first_seen_at IS 'When an answer first had it there (UTC); or earlier, where the reason is or_earlier.';
+COMMENT ON COLUMN topic_group_versions.last_seen_at IS 'When an answer first showed that it was no longer there (UTC). NULL while it is there.';
+COMMENT ON COLUMN topic_group_versions.previous_topic_id IS 'The topic in which it was before (topics.id). NULL when it was in none that is known.';
+COMMENT ON COLUMN topic_group_versions.reason IS 'Why it came: or_earlier (it was there when the warehouse first looked), new, moved (from another topic) or merged (its topic was merged).';

@@ -1,7 +1,3 @@
--- table: duplicate_pairs
--- key: entity_type, id_1, id_2
--- derived: topics, topic_group_versions, groups, group_people, people, person_identities, companies
-
 -- What few have in common says most: of n topics with a word, each has n - 1 others that it may be the same as. So the
 -- weight of what n have is ln((n - 0.5) / (n - 1.5)): 1.1 for two, 0.11 for ten. (The usual ln(N / n) of TF-IDF is for
 -- finding texts about a subject: ten topics about one subject would beat two about one problem.) What more than 30 have

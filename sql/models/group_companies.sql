@@ -1,7 +1,3 @@
--- table: group_companies
--- key: group_id, company_id
--- derived: raw.documents, group_people, people, companies
-
 -- A company takes part where its own list says so, and where one of its people does: what comes with topics is not always read
 -- again with the company.
 WITH links AS (

@@ -1,7 +1,3 @@
--- table: group_people
--- key: group_id, person_id
--- derived: raw.documents, messages, authors, person_identities
-
 WITH links AS (
   SELECT id AS group_id, parent_id AS person_id, true AS is_listed, fetched_at AS synced_at, run_id
   FROM raw.documents

@@ -1,8 +1,3 @@
--- table: groups
--- key: id
--- documents: topic_groups, company_groups, person_groups
--- scope: id -> id
-
 -- The same conversation comes from topics, companies and people. Only topics have its title, only the others name a
 -- topic, and both have the rest. So the newest of either form is taken, and of these two the newer wins where it has the
 -- field at all. The topic is taken whole. Only narrow columns are sorted; bodies are joined.

@@ -1,9 +1,3 @@
--- table: history
--- key: id
--- documents: topic_history, company_history, person_history
--- scope: id -> id
--- siblings: none
-
 -- After a merge both sides may list the same record: the one fetched last tells whose it is. There are few of them, so
 -- they are looked up instead of sorting every record. (siblings: none) A record of two sides is two documents, which
 -- never change.

@@ -1,7 +1,3 @@
--- table: history_requests
--- key: history_id
--- derived: history, ops.changes
-
 -- The record of a change is the first one of its field since the topic was as it was read right before it was sent, both by
 -- the API's clock. What is made with the key has no user: where the first one has one, or another value, it is not the
 -- record of this change. A company has no time of its last change: the time of sending counts, and clocks may differ. What

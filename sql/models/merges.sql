@@ -1,7 +1,3 @@
--- table: merges
--- key: entity_type, source_id, target_id
--- derived: raw.documents, topics, companies, people
-
 -- The history of either side has a merge: the source's names the target (mergedInto), the target's names the sources
 -- (merges). Where both have it, time and user come from the newer one. What was merged had its last name when it was, which
 -- the target's history has; the target goes on, so that its own row has the latest.

@@ -1,7 +1,3 @@
--- table: person_identities
--- key: person_id, platform, platform_id
--- derived: raw.documents, ops.coverage
-
 -- A person's own list of identities says which accounts are his, and that no other is. What the people of a topic say counts
 -- where it is later than that list, or where there is none. An account belongs to one person: the one of whom the latest
 -- answer says so.

@@ -1,7 +1,3 @@
--- table: topic_group_versions
--- key: topic_id, group_id, first_seen_at
--- derived: topic_groups, topics, ops.coverage, topic_group_versions
-
 -- What is known goes on: a conversation that is in its topic no longer gets its end, one that is new in its topic a row.
 WITH known AS (
   SELECT

@@ -1,8 +1,3 @@
--- table: topic_groups
--- key: topic_id, group_id
--- documents: topic_groups, company_groups, person_groups
--- scope: id -> group_id
-
 -- A topic's list of conversations has it under the topic (any number of topics may). The conversations of a company or
 -- person name one topic for it: that counts unless it is older than the topics' own lists.
 WITH parsed AS (

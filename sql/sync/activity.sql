@@ -1,6 +1,6 @@
 -- What is stored of the messages of companies' people and of people, to be compared with their counters: messages that are not
--- deleted, when the last of them was written (milliseconds since 1970), the conversations with any, and how many conversations
--- their list named before in which they have none any more.
+-- deleted, when the last of them was written (milliseconds since 1970), the conversations with any, how many of those their list
+-- has not named yet, and how many it named in which they have none any more.
 --
 --   $companies, $people  whose
 WITH members AS (
@@ -23,8 +23,11 @@ sums AS (
     entity_id,
     count(*) FILTER (deleted_at IS NULL) AS messages,
     epoch_ms(max(created_at) FILTER (deleted_at IS NULL)) AS last_at,
-    count(DISTINCT group_id) AS conversations
+    count(DISTINCT group_id) AS conversations,
+    count(DISTINCT group_id) FILTER (listed.id IS NULL) AS unlisted
   FROM written
+  LEFT JOIN raw.documents AS listed
+    ON listed.endpoint = written.child AND listed.parent_id = written.entity_id AND listed.id = written.group_id
   GROUP BY ALL
 ),
 emptied AS (
@@ -40,6 +43,7 @@ SELECT
   sums.messages,
   sums.last_at AS "lastAt",
   sums.conversations,
+  sums.unlisted,
   coalesce(emptied.conversations, 0) AS emptied
 FROM sums
 LEFT JOIN emptied USING (child, entity_id)

@@ -16,14 +16,11 @@ import { endedChange, withoutStrings } from '../warehouse/forget/other-rows.js';
 import type { Step } from '../warehouse/forget/records.js';
 import { stripJson } from '../warehouse/forget/strip.js';
 import { foreignLogs } from '../warehouse/publish.js';
-import { filesOf } from '../warehouse/store/engine.js';
+import { filesOf, movedAsidePrefix } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
 
 /** The part of forgetting that is outside of the warehouse: the files of the data directory, and what follows. */
-
-/** How a folder begins with what was in a data directory before a restore. */
-export const movedAsidePrefix = 'before-restore-';
 
 /**
  * Completes requests to forget, of this process or of one that was killed: the live file without free blocks, the published
@@ -65,8 +62,8 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 const searched = ['reports', 'imports', join('inbox', 'done'), join('inbox', 'rejected')];
 
 /**
- * Removes what is being forgotten from the files of the data directory: lines of the journals are rewritten; reports, uploads and
- * sheets with any of it are deleted, as are logs that other programs left beside published files. Returns their names,
+ * Removes what is being forgotten from the files of the data directory: lines of the journals are rewritten; reports, uploads,
+ * sheets with any of it and a folder of that name in the inbox are deleted, as are logs that other programs left beside published files. Returns their names,
  * relative to the directory.
  */
 export async function cleanFiles(
@@ -92,6 +89,10 @@ export async function cleanFiles(
   for (const path of foreignLogs(dataDir)) {
     names.push(basename(path));
     if (!dryRun) rmSync(path, { force: true });
+  }
+  for (const name of foldersIn(join(dataDir, 'inbox')).filter((one) => isIn(found, one))) {
+    names.push(join('inbox', name));
+    if (!dryRun) rmSync(join(dataDir, 'inbox', name), { recursive: true, force: true });
   }
   for (const path of searched.flatMap((name) => filesUnder(join(dataDir, name)))) {
     // It may have gone with the others of its import.
@@ -128,6 +129,11 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isFile() ? one.name : []));
 }
 
+function foldersIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? one.name : []));
+}
+
 /** The files in a folder and in the folders below it; none where it does not exist. */
 export function filesUnder(folder: string): string[] {
   if (!existsSync(folder)) return [];
@@ -148,14 +154,12 @@ export function placesNotReached({ dataDir, publish }: Config): string[] {
       !written.includes(name) &&
       (name.includes('.broken-') || exported.includes(extname(name).toLowerCase())),
   );
-  const aside = existsSync(dataDir)
-    ? readdirSync(dataDir).filter((name) => name.startsWith(movedAsidePrefix))
-    : [];
+  const aside = foldersIn(dataDir).filter((name) => name.startsWith(movedAsidePrefix));
   return [
     'The API itself: delete the person there as well.',
     'What others write about the person from now on, or what the API sends again of it: only ids and e-mail addresses are recognized, not names.',
     'Copies of signals.duckdb, and readers that still have the old one open.',
-    'Backups of the data directory; after restoring one, forgotten.journal must be the newest.',
+    'Backups of the data directory; restoring one elsewhere needs the newest forgotten.journal.',
     'Files that were exported: signalhouse sql "FROM audit" lists them.',
     'Spreadsheets that people keep, and the history of the prompt of signalhouse sql in their home directories.',
     'In the data directory: sheets that wait in inbox/, attributes/ and views/.',

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -17,15 +18,22 @@ import { makeFolder, moveFile, privateMode, syncFile, whenFull } from '../base/a
 import { systemClock } from '../base/clock.js';
 import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
+import type { Log } from '../base/log.js';
 import { counted } from '../base/units.js';
 import type { Change, Status } from '../push/change.js';
-import { journalPath, readQueue } from '../push/queue.js';
+import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
 import { type Store, storedEntitiesOf } from '../push/stored.js';
-import { openForgotten } from '../warehouse/forget/records.js';
-import { createDataDir, filesOf, unfinished } from '../warehouse/store/engine.js';
+import { appendForgotten, openForgotten } from '../warehouse/forget/records.js';
+import {
+  createDataDir,
+  filesOf,
+  type Limits,
+  movedAsidePrefix,
+  unfinished,
+} from '../warehouse/store/engine.js';
 import { refuseWithoutRoom } from '../warehouse/store/faults.js';
 import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../warehouse/store/restore.js';
-import { filesUnder, movedAsidePrefix } from './forget-files.js';
+import { filesUnder } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
 import { withWarehouse } from './worker.js';
 
@@ -70,7 +78,7 @@ export async function restore(
   const { dataDir } = config;
   const from = resolve(dir);
   refuseOverlap(from, dataDir);
-  const found = await checkBackup(setup, from);
+  const found = await checkBackup(setup, from, replacedIn(dataDir));
   const isFresh = isEmpty(dataDir);
   if (!isFresh && !replace && !dryRun) {
     const problem = `${dataDir} has files; nothing was changed`;
@@ -106,8 +114,9 @@ export async function restore(
     work: 'restoring',
     hint: 'Free some space, or restore into a directory on another disk (--data-dir).',
   });
-  const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   const { restoring, recovery } = filesOf(dataDir);
+  if (!isFresh) writeFileSync(restoring, '', { mode: privateMode });
+  const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   try {
     // What a killed restore has copied, and traces.
     for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
@@ -115,6 +124,8 @@ export async function restore(
     // A directory that has it was empty before: a restore that was killed starts over.
     copyFile(found.snapshot, restoring);
     for (const name of found.files) copyFile(join(from, name), join(dataDir, name));
+    if (found.newer.length > 0) new ChangeJournal(config, log).append(found.newer);
+    for (const line of found.requests) appendForgotten(dataDir, line);
     moveFile(restoring, recovery);
   } catch (error) {
     throw whenFull(error, dataDir);
@@ -126,18 +137,87 @@ export async function restore(
 
 type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
 
-/** A snapshot of a backup with what its journals add; null for one that is not full. */
-function readBackup({ config, log }: Setup, from: string, snapshot: string, scratch: string) {
-  return withSnapshotFile(snapshot, limitsOf(config), scratch, async (session, facts) => {
+/** A snapshot of a backup with what its journals, and those of what is replaced, add; null for one that is not full. */
+function readBackup(
+  { config, log }: Setup,
+  from: string,
+  replaced: readonly string[],
+  snapshot: string,
+  scratch: string,
+) {
+  const limits = limitsOf(config);
+  return withSnapshotFile(snapshot, limits, scratch, async (session, facts) => {
     if (!facts.isFull) return null;
-    const changes = await readQueue(session, { dataDir: from }, log);
-    const { missing } = await openForgotten(session, from);
+    const changes = new Map((await readQueue(session, { dataDir: from }, log)).map((one) => [one.id, one]));
+    await refuseForeignQueue(session, [...changes.values()]);
+    const newer = new Map<string, Change>();
+    const same: string[] = [];
+    for (const dataDir of replaced) {
+      const queue = await replacedQueue(dataDir, facts.organization, { limits, log, scratch });
+      if (queue) same.push(dataDir);
+      for (const change of queue ?? []) {
+        if (change.revision <= (changes.get(change.id)?.revision ?? 0)) continue;
+        changes.set(change.id, change);
+        newer.set(change.id, change);
+      }
+    }
+    const { missing } = await openForgotten(session, from, ...same);
     const notes = existsSync(journalPath(from)) ? [] : [withoutJournal];
+    const inBackup = new Set((await openForgotten(session, from)).missing.map(({ record }) => record.id));
+    const requests = missing.filter(({ record }) => !inBackup.has(record.id));
+    if (newer.size + requests.length > 0)
+      notes.push(
+        `the data directory is newer than the backup: ${counted(newer.size, 'change')} and ${counted(requests.length, 'request')} to forget are kept from it`,
+      );
     const asOf = facts.asOf ?? statSync(snapshot).mtime.toISOString();
-    await refuseForeignQueue(session, changes);
     const files = filesIn(from);
-    return { ...facts, snapshot, asOf, changes, forgotten: missing.length, files, notes };
+    return {
+      ...facts,
+      snapshot,
+      asOf,
+      changes: [...changes.values()],
+      newer: [...newer.values()],
+      requests,
+      forgotten: missing.length,
+      files,
+      notes,
+    };
   });
+}
+
+/** What a restore replaces: the data directory, and what earlier ones moved aside, the latest first. */
+function replacedIn(dataDir: string): string[] {
+  const aside = namesIn(dataDir).filter((name) => name.startsWith(movedAsidePrefix));
+  return [
+    dataDir,
+    ...aside
+      .toSorted()
+      .reverse()
+      .map((name) => join(dataDir, name)),
+  ];
+}
+
+/**
+ * The queue of a directory that is replaced: of its journal alone where its snapshot cannot be opened, which may be why it is
+ * replaced. Null where it belongs to another organization, whose changes prove nothing here.
+ */
+async function replacedQueue(
+  dataDir: string,
+  owner: SnapshotFacts['organization'],
+  { limits, log, scratch }: { limits: Limits; log: Log; scratch: string },
+): Promise<Change[] | null> {
+  const [snapshot] = snapshotsIn(dataDir);
+  const queueOf = (session: Store | null) => readQueue(session, { dataDir }, log);
+  try {
+    if (snapshot)
+      return await withSnapshotFile(snapshot, limits, scratch, async (session, { isFull, organization }) => {
+        const isForeign = owner && organization && owner.id !== organization.id;
+        return isForeign ? null : queueOf(isFull ? session : null);
+      });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+  }
+  return queueOf(null);
 }
 
 /** Throws where the queue is of another warehouse: the snapshot has none of the topics, companies and people of its changes. */
@@ -154,14 +234,14 @@ const withoutJournal =
   'there is no changes.journal: changes that were queued after the publication are not in the backup';
 
 /** Opens the full snapshot of a backup and reads its journals. Throws where one is missing, damaged, or of another warehouse. */
-async function checkBackup(setup: Setup, from: string): Promise<Backup> {
+async function checkBackup(setup: Setup, from: string, replaced: readonly string[]): Promise<Backup> {
   const snapshots = snapshotsIn(from);
   if (snapshots.length === 0) throw noSnapshot(from);
   const scratch = mkdtempSync(join(tmpdir(), 'signalhouse-restore-'));
   try {
     const found: Backup[] = [];
     for (const snapshot of snapshots) {
-      const one = await readBackup(setup, from, snapshot, scratch);
+      const one = await readBackup(setup, from, replaced, snapshot, scratch);
       if (one) found.push(one);
     }
     const [best, other] = found.sort((a, b) => (a.asOf < b.asOf ? 1 : -1));
@@ -178,21 +258,10 @@ async function checkBackup(setup: Setup, from: string): Promise<Backup> {
 }
 
 function noSnapshot(from: string): UsageError {
-  // Backup programs restore a folder under its whole path.
-  let nested = from;
-  for (let names = namesIn(nested); names.length === 1; names = namesIn(nested)) {
-    const inner = join(nested, names[0] ?? '');
-    if (!isFolder(inner)) break;
-    nested = inner;
-  }
-  if (snapshotsIn(nested).length === 0 && snapshotsIn(dirname(from)).includes(from)) nested = dirname(from);
-  const hint =
-    snapshotsIn(nested).length > 0
-      ? `Pass the folder that has them: signalhouse restore ${nested}`
-      : 'Pass the folder into which the backup program restored the data directory.';
   let problem = existsSync(from) ? 'has neither signals.duckdb nor recovery.duckdb' : 'does not exist';
-  if (existsSync(from) && !isFolder(from))
-    problem = 'is a file; expected the folder with the copy of a data directory';
+  if (existsSync(from) && !isFolder(from)) problem = 'is a file';
+  const hint =
+    'Pass the copy of the data directory. Backup programs restore it under its whole path: /tmp/backup/var/lib/signalhouse.';
   return new UsageError('There is nothing to restore.', [{ setting: from, problem }], { hint });
 }
 
@@ -243,11 +312,12 @@ function namesIn(dataDir: string): string[] {
   return existsSync(dataDir) && isFolder(dataDir) ? readdirSync(dataDir) : [];
 }
 
-/** Whether there is nothing in it, or only what a restore that was killed has copied. */
+/** Whether there is nothing in it, or only what a restore that was killed has copied: until then, its mark is empty. */
 function isEmpty(dataDir: string): boolean {
   const names = namesIn(dataDir);
   return (
-    existsSync(filesOf(dataDir).restoring) || names.every((name) => notOurs.test(name) || traces.test(name))
+    (statSync(filesOf(dataDir).restoring, { throwIfNoEntry: false })?.size ?? 0) > 0 ||
+    names.every((name) => notOurs.test(name) || traces.test(name))
   );
 }
 

@@ -21,3 +21,8 @@ export function cut(text: string, columns: number): string {
   }
   return `${kept}…`;
 }
+
+/** A text from outside in one line, without what moves a cursor or turns the direction of what follows. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, ' ').trim();
+}

@@ -105,6 +105,8 @@ export interface Contents {
     /** Whether the settings say otherwise since it was published. */
     readonly outdated?: boolean;
   }[];
+  /** Tables that were made again in the last days, because another version of the program declares them otherwise. */
+  readonly remade: readonly { readonly table: string; readonly at: Iso }[];
   /** Lists of the last sync whose deletions the deletion limit held back. */
   readonly fused: readonly { readonly endpoint: string }[];
   readonly rejected: readonly {

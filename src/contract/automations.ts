@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { dateTime, freeForm, id, maybe, object, text, texts, when } from './fields.js';
 import { holding } from './privacy.js';
 import { bySlug, paging, type ResourceEntry } from './resource-entry.js';
+import type { TableEntry } from './table-entry.js';
 
 /**
  * Exactly one of five variants. Only the type value `cron` is shown; the others differ in their fields,
@@ -74,17 +75,23 @@ export const automation = object({
 
 /** `GET /automation-templates`: not shown. Only the slug, which the path of the single template names, is needed. */
 export const automationTemplate = object({
-  slug: holding('none', z.string().min(1)),
-  name: text('template_text'),
-  description: text('template_text'),
-  prompt: text('template_text'),
-  schedule: freeForm('none'),
-  timezone: text('none'),
-  modelLevel: text('none'),
-  capabilityMode: text('none'),
-  allowedCapabilities: texts('none'),
-  createdAt: when,
-  updatedAt: when,
+  slug: holding('none', z.string().min(1)).describe("The API's name of the template."),
+  name: text('template_text').describe('Name. NULL when the API has no field of this name.'),
+  description: text('template_text').describe('Description. NULL when the API has no field of this name.'),
+  prompt: text('template_text').describe(
+    'Instructions that are executed on each run. NULL when the API has no field of this name.',
+  ),
+  schedule: freeForm('none').describe('Schedule as JSON. NULL when the API has no field of this name.'),
+  timezone: text('none').describe(
+    'Time zone of the schedule (IANA). NULL when the API has no field of this name.',
+  ),
+  modelLevel: text('none').describe('high, med or low. NULL when the API has no field of this name.'),
+  capabilityMode: text('none').describe('all or custom. NULL when the API has no field of this name.'),
+  allowedCapabilities: texts('none').describe(
+    'Capability keys when the mode is custom. NULL means all, or that the API has no field of this name.',
+  ),
+  createdAt: when.describe('When it was created (UTC). NULL when the API has no field of this name.'),
+  updatedAt: when.describe('When it was last updated (UTC). NULL when the API has no field of this name.'),
 });
 
 export const automationResources = {
@@ -120,3 +127,25 @@ export const automationResources = {
     removedWithParent: false,
   },
 } as const satisfies Record<string, ResourceEntry>;
+
+export const automationTables = {
+  automation_templates: {
+    comment:
+      'One row per automation template. Their fields are not documented: the columns are assumed from those of an automation, and body has everything that the API returned.',
+    key: ['slug'],
+    documents: ['automation_templates', 'automation_template'],
+    ids: { id: 'slug' },
+    // Two kinds of schedules must not become one.
+    whole: ['schedule'],
+    fields: [automationTemplate],
+    columns: {
+      body: {
+        is: 'document',
+        type: 'JSON',
+        kind: 'document',
+        comment:
+          "The whole template, without fields that are null: the list's item and the answer by slug combined, the newer field wins.",
+      },
+    },
+  },
+} as const satisfies Record<string, TableEntry>;

@@ -1,62 +1,77 @@
 import { z } from 'zod';
+import { column } from './columns.js';
 import { activities, digits, flag, id, integer, maybe, object, seen, string, text } from './fields.js';
 import { historyAnswer, historyRecord } from './history.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byCompany, type EmbeddedEntry, paged, paging, type ResourceEntry } from './resource-entry.js';
+import { presenceColumns, type TableEntry } from './table-entry.js';
 
 const companyConnections = object({
-  email: text('company_contact'),
-  github: text('company_contact'),
-  linkedin: text('company_contact'),
-  phone: text('company_contact'),
-  twitter: text('company_contact'),
+  email: text('company_contact').describe('Email address. NULL when unknown.'),
+  github: text('company_contact').describe('GitHub account. NULL when unknown.'),
+  linkedin: text('company_contact').describe('LinkedIn account. NULL when unknown.'),
+  phone: text('company_contact').describe('Telephone number. NULL when unknown.'),
+  twitter: text('company_contact').describe('Twitter account. NULL when unknown.'),
 });
 
 /** `GET /companies/{companyId}`. */
 export const company = object({
-  id: id('company_id'),
+  id: id('company_id').describe("The API's id of the company."),
+  name: text('company_name').describe('Name of the company.'),
+  primaryDomain: text('company_domain').describe('Main domain. NULL when unknown.'),
+  logoUrl: text('company_logo').describe('Address of the logo. NULL when there is none.'),
+  isOrgCompany: flag.describe('True for our own company: its people are staff.'),
+  isVip: flag.describe('True for a company marked as VIP.'),
   connections: maybe(companyConnections),
-  createdAt: seen,
-  isOrgCompany: flag,
-  isVip: flag,
-  logoUrl: text('company_logo'),
-  name: text('company_name'),
-  primaryDomain: text('company_domain'),
+  createdAt: seen.describe(
+    'When the company was created in the service (UTC). NULL until its detail is fetched.',
+  ),
 });
 
 /** An employee, as a person's company lists them. */
 export const employee = object({
-  id: id('person_id'),
-  avatarUrl: text('person_picture'),
-  name: text('person_name'),
+  id: column('person_id', id('person_id')).describe('The person (people.id).'),
+  name: text('person_name').describe('Name of the person: a copy, which may lag until the next sweep.'),
+  avatarUrl: text('person_picture').describe(
+    'Picture of the person: a copy, which may lag until the next sweep. NULL when there is none.',
+  ),
 });
 
 /** One item of `GET /companies`. */
 const companyListItem = object({
   id: id('company_id'),
+  name: text('company_name'),
+  primaryDomain: text('company_domain'),
+  logoUrl: text('company_logo'),
   isOrgCompany: flag,
   isVip: flag,
-  lastSeenAt: seen,
-  logoUrl: text('company_logo'),
-  messageCount: integer,
-  name: text('company_name'),
-  personCount: integer,
-  primaryDomain: text('company_domain'),
+  personCount: integer.describe('Number of people, as the service counts them.'),
+  messageCount: integer.describe(
+    'Number of messages of its people, as the service counts them (companies list or activity, whichever is newer).',
+  ),
+  lastSeenAt: seen.describe('When one of its people was last seen (UTC).'),
+});
+
+const sourceStat = object({
+  source: string('none').describe('Source system, e.g. slack.'),
+  messageCount: integer.describe('Number of messages; the sum, if the API names the same source twice.'),
 });
 
 /** `GET /companies/{companyId}/activity`. */
 const companyActivity = object({
   messageCount: integer,
-  sourceStats: maybe(z.array(object({ source: string('none'), messageCount: integer }))),
-  weeklyActivity: activities,
+  weeklyActivity: activities.describe(
+    'Activity by week as the service gives it. Which weeks these are is not documented: for activity by week see company_weekly_activity.',
+  ),
+  sourceStats: maybe(z.array(sourceStat)),
 });
 
 /** External identity: `GET /companies/{companyId}/identities`. */
 const companyIdentity = object({
-  id: text('author_id'),
-  platform: string('none'),
-  platformId: string('account_id'),
-  platformUsername: text('account_name'),
+  platform: string('none').describe('External system, named like a source system.'),
+  platformId: string('account_id').describe('Id of the record in that system.'),
+  id: text('author_id').describe("The API's id of the identity."),
+  platformUsername: text('account_name').describe('Name of the account in that system. NULL when unknown.'),
 });
 
 /** One item of `PATCH /companies/bulk`; which fields are required is not shown; only the id is needed. */
@@ -203,3 +218,50 @@ export const companyResources = {
 export const companyEmbedded = {
   company_employees: { item: employee, parent: 'companies', membersOf: 'people' },
 } as const satisfies Record<string, EmbeddedEntry>;
+
+export const companyTables = {
+  companies: {
+    comment:
+      "One row per company: the fields of the companies list, of the company's detail and of its activity, combined. Deleted companies keep their row (deleted_at).",
+    key: ['id'],
+    documents: ['companies', 'company', 'company_activity'],
+    ids: { id: 'id' },
+    versions: { table: 'company_versions', key: 'company_id' },
+    fields: [companyListItem, company, companyActivity],
+    columns: presenceColumns(
+      { presence: 'company_presence', merges: 'company_merges', target: 'targetCompany', kind: 'company_id' },
+      {
+        deletedAt: 'When the sync found that the API no longer has it (UTC). NULL while it exists.',
+        deletedReason: 'Why it was deleted, e.g. a merge. NULL while it exists, or when no reason is known.',
+        mergedIntoId: 'Id of the company that it was merged into. NULL when it was not merged.',
+        detailUnavailableReason: 'Why its detail cannot be fetched although it is listed. NULL when it can.',
+      },
+    ),
+  },
+  company_employees: {
+    comment: "The people of a company, from the company's list of people.",
+    key: ['company_id', 'person_id'],
+    documents: ['company_employees'],
+    ids: { parent_id: 'company_id', id: 'person_id' },
+    fields: [employee],
+    columns: { company_id: { kind: 'company_id', comment: 'The company (companies.id).' } },
+  },
+  company_identities: {
+    comment: "The company's records in external systems, linked to it by identify.",
+    key: ['company_id', 'platform', 'platform_id'],
+    documents: ['company_identities'],
+    ids: { parent_id: 'company_id' },
+    fields: [companyIdentity],
+    columns: { company_id: { kind: 'company_id', comment: 'The company (companies.id).' } },
+  },
+  company_source_stats: {
+    comment: "Messages of a company's people by source system, as the service counts them.",
+    key: ['company_id', 'source'],
+    documents: ['company_activity'],
+    ids: { id: 'company_id' },
+    rows: 'sourceStats',
+    repeated: 'sum',
+    fields: [sourceStat],
+    columns: { company_id: { kind: 'company_id', comment: 'The company (companies.id).' } },
+  },
+} as const satisfies Record<string, TableEntry>;

@@ -32,7 +32,7 @@ export const id = (kind: Kind) =>
 /** Ids of people and companies as the paths of `/people/{personId}/history` and company identities demand them. */
 export const digits = z.string().regex(/^\d+$/);
 
-/** What DuckDB reads as a time (raw.moment in sql/migrations): anything else would be NULL, and a deleted message alive. */
+/** The forms of a date-time: all of them are times for DuckDB as well (raw.moment in sql/migrations). */
 const dateTimeForm =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
 
@@ -68,7 +68,7 @@ const dateTimeOf = (kind: Kind) =>
 export const dateTime = dateTimeOf('time');
 
 /** Fields typed only as "timestamp", or not typed at all: a date-time string, or a number of (milli)seconds. */
-const timestamp = holding('time', z.union([dateTime, z.number()]));
+const timestamp = holding('time', z.union([dateTime, z.number()], { error: 'is not a date-time' }));
 
 export const count = z.number().int();
 
@@ -83,10 +83,20 @@ export const number = maybe(z.number());
 export const integer = maybe(count);
 export const when = maybe(dateTime);
 export const moment = maybe(timestamp);
+/** When something was deleted. One that cannot be read is rejected with its item: as NULL, it would say that nothing was. */
+export const whenDeleted = maybe(dateTimeOf('time'));
 export const freeForm = (kind: Kind) => maybe(holding(kind, z.record(z.string(), z.unknown())));
 
+const seenTime = dateTimeOf('seen');
 /** When a person, company or channel was first or last seen. */
-export const seen = maybe(dateTimeOf('seen'));
+export const seen = maybe(seenTime);
+
+const optionalTimes: ReadonlySet<unknown> = new Set([dateTime, timestamp, seenTime]);
+
+/** Whether an item is still true without this time: one that cannot be read is drift, and its column is NULL. */
+export function isOptionalTime(schema: z.ZodType | undefined): boolean {
+  return schema instanceof z.ZodOptional && optionalTimes.has((schema.unwrap() as z.ZodNullable).unwrap());
+}
 
 /** How sure a model was, or how much two things are alike. */
 export const score = maybe(holding('score', z.number()));

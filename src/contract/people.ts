@@ -18,14 +18,15 @@ import { actors, historyAnswer, historyQuery, historyRecord } from './history.js
 import { personHistoryLimit } from './limits.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byPerson, type EmbeddedEntry, paging, type ResourceEntry } from './resource-entry.js';
+import { presenceColumns, type TableEntry } from './table-entry.js';
 
 const personConnections = object({
-  github: text('person_contact'),
-  linkedin: text('person_contact'),
-  phone: text('person_contact'),
-  title: text('person_job'),
-  twitter: text('person_contact'),
-  website: text('person_contact'),
+  github: text('person_contact').describe('GitHub account. NULL when unknown.'),
+  linkedin: text('person_contact').describe('LinkedIn account. NULL when unknown.'),
+  phone: text('person_contact').describe('Telephone number. NULL when unknown.'),
+  title: text('person_job').describe('Job title. NULL when unknown.'),
+  twitter: text('person_contact').describe('Twitter account. NULL when unknown.'),
+  website: text('person_contact').describe('Website. NULL when unknown.'),
 });
 
 /**
@@ -33,45 +34,60 @@ const personConnections = object({
  * field but the id may be absent here.
  */
 export const person = object({
-  id: id('person_id'),
-  avatarUrl: text('person_picture'),
-  avgMessagesPerWeek: activity,
+  id: id('person_id').describe("The API's id of the person."),
+  displayName: text('person_name').describe('Name of the person.'),
+  primaryEmail: text('person_email').describe('Main email address. NULL when unknown.'),
+  description: text('person_about').describe('Who this is, in a sentence. NULL when unknown.'),
+  avatarUrl: text('person_picture').describe('Picture. NULL when there is none.'),
+  isVip: flag.describe('True for a person marked as VIP.'),
   company: maybe(
     object({
-      id: text('company_id'),
-      domain: text('company_domain'),
-      logoUrl: text('company_logo'),
-      name: text('company_name'),
+      id: text('company_id').describe("The person's company (companies.id). NULL when the person has none."),
+      name: text('company_name').describe(
+        'Name of that company: a copy, which may lag until the next sweep.',
+      ),
+      domain: text('company_domain').describe(
+        'Domain of that company: a copy, which may lag until the next sweep.',
+      ),
+      logoUrl: text('company_logo').describe(
+        'Logo of that company: a copy, which may lag until the next sweep.',
+      ),
       employees: maybe(z.array(employee)),
     }),
   ),
   connections: maybe(personConnections),
-  conversationCount: integer,
-  createdAt: seen,
-  description: text('person_about'),
-  displayName: text('person_name'),
-  ecosystemTags: texts('person_tags'),
-  expertiseTags: texts('person_tags'),
-  firstSeenAt: seen,
-  identityCount: integer,
-  isVip: flag,
-  lastSeenAt: seen,
-  messageCount: integer,
-  primaryEmail: text('person_email'),
-  sources: texts('none'),
-  weeklyActivity: activities,
+  ecosystemTags: texts('person_tags').describe('Tags of the ecosystems that the person is active in.'),
+  expertiseTags: texts('person_tags').describe('Tags of what the person knows about.'),
+  sources: texts('none').describe('Source systems in which the person was seen.'),
+  identityCount: integer.describe("Number of the person's identities, as the service counts them."),
+  conversationCount: integer.describe("Number of the person's conversations, as the service counts them."),
+  messageCount: integer.describe("Number of the person's messages, as the service counts them."),
+  avgMessagesPerWeek: activity.describe('Messages per week on average, as the service computes it.'),
+  weeklyActivity: activities.describe(
+    'Activity by week as the service gives it. Which weeks these are is not documented: for activity by week see company_weekly_activity and messages.',
+  ),
+  firstSeenAt: seen.describe('When the person was first seen (UTC).'),
+  lastSeenAt: seen.describe('When the person was last seen (UTC).'),
+  createdAt: seen.describe('When the person was created in the service (UTC).'),
 });
 
 /** `GET /people/{personId}/identities`: not shown; assumed to be like a company's External identity. */
 const identity = object({
-  id: text('author_id'),
-  platform: string('none'),
-  platformId: string('account_id'),
-  platformUsername: text('account_name'),
+  platform: string('none').describe('Source system, e.g. slack (authors.source_name).'),
+  platformId: string('account_id').describe(
+    'Id of the account in the source system (authors.source_author_id).',
+  ),
+  id: text('author_id').describe(
+    "The API's id of the identity. NULL when only a topic's list of people names it.",
+  ),
+  platformUsername: text('account_name').describe('Name of the account. NULL when unknown.'),
 });
 
 /** `GET /people/{personId}/source-stats`: not shown; assumed to be like `sourceStats` of a company's activity. */
-const sourceStat = object({ source: string('none'), messageCount: integer });
+const sourceStat = object({
+  source: string('none').describe('Source system, e.g. slack.'),
+  messageCount: integer.describe('Number of messages.'),
+});
 
 /** One item of `POST /people`; which fields are required is not shown. */
 const newPerson = object({
@@ -233,3 +249,45 @@ export const peopleResources = {
 export const peopleEmbedded = {
   person_companies: { item: null, parent: 'people', membersOf: 'companies' },
 } as const satisfies Record<string, EmbeddedEntry>;
+
+export const peopleTables = {
+  people: {
+    comment:
+      "One row per person, with figures for all of the person's identities: the fields of the people list and of the person's detail, combined. Deleted people keep their row (deleted_at).",
+    key: ['id'],
+    documents: ['people', 'person'],
+    ids: { id: 'id' },
+    whole: ['company'],
+    versions: { table: 'people_versions', key: 'person_id' },
+    fields: [person],
+    columns: presenceColumns(
+      { presence: 'person_presence', merges: 'person_merges', target: 'targetPerson', kind: 'person_id' },
+      {
+        deletedAt:
+          'When the sync found that the API no longer has the person (UTC). NULL while the person exists.',
+        deletedReason:
+          'Why the person was deleted, e.g. a merge. NULL while the person exists, or when no reason is known.',
+        mergedIntoId: 'Id of the person that this one was merged into. NULL when not merged.',
+        detailUnavailableReason:
+          "Why the person's detail cannot be fetched although the person is listed. NULL when it can.",
+      },
+    ),
+  },
+  person_identities: {
+    comment:
+      "The accounts of a person in source systems: from the person's list of identities, and from lists of a topic's people that were fetched later.",
+    key: ['person_id', 'platform', 'platform_id'],
+    derived: ['raw.documents', 'ops.coverage'],
+    stamped: true,
+    fields: [identity],
+    columns: { person_id: { kind: 'person_id', comment: 'The person (people.id).' } },
+  },
+  person_source_stats: {
+    comment: 'Messages of a person by source system, as the service counts them.',
+    key: ['person_id', 'source'],
+    documents: ['person_source_stats'],
+    ids: { parent_id: 'person_id', id: 'source' },
+    fields: [sourceStat],
+    columns: { person_id: { kind: 'person_id', comment: 'The person (people.id).' } },
+  },
+} as const satisfies Record<string, TableEntry>;

@@ -64,6 +64,11 @@ export interface Field {
   readonly fields: readonly Field[];
 }
 
+/** What a field says about people, by the schema of its value; undefined for text whose schema names no kind. */
+export function kindWithin(schema: z.ZodType): Kind | undefined {
+  return described(schema).kind;
+}
+
 /** The fields of an object's schema, each with what is inside of it. */
 export function fieldsOf(item: z.ZodObject): Field[] {
   return Object.entries(item.shape).map(([name, schema]) => ({ name, ...described(schema as z.ZodType) }));

@@ -20,7 +20,7 @@ import { topicEmbedded, topicResources } from './topics.js';
  * THE table of what there is: every list and every child resource, by its name. The name is used in tables, messages,
  * metrics and `--only`. Everything that goes from resource to resource is derived from this table:
  * endpoints, requests, what is due, how answers are taken in, what is removed, the age settings and their documentation.
- * A new child resource is an entry beside its schema, one migration and one model.
+ * A new child resource is an entry and a table (tables.ts) beside its schema.
  */
 export const entries = {
   ...topicResources,

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { flag, id, integer, object, seen, text, when } from './fields.js';
 import { paging, type ResourceEntry } from './resource-entry.js';
+import type { TableEntry } from './table-entry.js';
 
 export const organization = object({
-  id: id('none'),
-  name: text('company_name'),
-  slug: text('company_name'),
+  id: id('none').describe("The API's id of the organization."),
+  name: text('company_name').describe('Name of the organization.'),
+  slug: text('company_name').describe('Short name that is used in URLs.'),
 });
 
 /** `GET /whoami`. */
@@ -13,19 +14,21 @@ export const whoamiAnswer = object({ organization });
 
 /** `GET /channels/{channelId}`; the item of `GET /channels` is not shown and read with the same schema. */
 export const channel = object({
-  id: id('channel_id'),
-  channelName: text('channel_name'),
-  context: text('channel_text'),
-  description: text('channel_text'),
-  createdAt: when,
-  updatedAt: when,
-  isConnected: flag,
-  lastSeenAt: seen,
-  messageCount: integer,
-  serverName: text('server_name'),
-  sourceChannelId: text('source_id'),
-  sourceName: text('none'),
-  sourceServerId: text('source_id'),
+  id: id('channel_id').describe("The API's id of the channel (a UUID)."),
+  channelName: text('channel_name').describe('Name of the channel.'),
+  serverName: text('server_name').describe('Server or workspace it is in.'),
+  description: text('channel_text').describe('Description of the channel. NULL when it has none.'),
+  context: text('channel_text').describe(
+    'What the channel is for and how to prioritise it, as a user wrote it for the service.',
+  ),
+  isConnected: flag.describe('False when the bot has left the source server.'),
+  messageCount: integer.describe('Number of messages, as the service counts them.'),
+  lastSeenAt: seen.describe('Time of the latest message (UTC). NULL when there is none.'),
+  sourceName: text('none').describe('Source system, e.g. slack.'),
+  sourceChannelId: text('source_id').describe('Id of the channel in the source system.'),
+  sourceServerId: text('source_id').describe('Id of the server or workspace in the source system.'),
+  createdAt: when.describe('When the channel was created in the service (UTC).'),
+  updatedAt: when.describe('When it was last updated there (UTC).'),
 });
 
 /** The body of every error answer (Errors). */
@@ -71,3 +74,21 @@ export const channelResources = {
     removedWithParent: false,
   },
 } as const satisfies Record<string, ResourceEntry>;
+
+export const serviceTables = {
+  organizations: {
+    comment:
+      'The organization that these signals belong to: one row, because a warehouse belongs to one organization.',
+    key: ['id'],
+    documents: ['whoami'],
+    ids: { id: 'id' },
+    fields: [organization],
+  },
+  channels: {
+    comment: 'One row per channel that the service listens to.',
+    key: ['id'],
+    documents: ['channels', 'channel'],
+    ids: { id: 'id' },
+    fields: [channel],
+  },
+} as const satisfies Record<string, TableEntry>;

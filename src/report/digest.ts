@@ -1,14 +1,21 @@
+import { oneLine } from '../base/display-width.js';
 import { html } from '../base/html.js';
 import { count, counted } from '../base/units.js';
-import { day, plain, wait } from './elements.js';
+import { day, linked, plain, wait } from './elements.js';
 import { documentPage } from './page.js';
 import type { ReportData } from './read.js';
+
+/** A row as a sentence, and where it can be read by people who may. */
+interface Line {
+  readonly text: string;
+  readonly url: string | null;
+}
 
 /** What there is to know in a minute: each part has its number, its first rows as sentences, and what they are. */
 interface Part {
   readonly heading: string;
   readonly found: number;
-  readonly lines: readonly string[];
+  readonly lines: readonly Line[];
 }
 
 export interface Digest {
@@ -22,12 +29,12 @@ export interface Digest {
 const most = 5;
 
 /**
- * The digest of a report's numbers since `data.header.since`: one short page as HTML and as plain text. `version` is that of
- * the program.
+ * The digest of a report's numbers since `data.header.since`: one short page as HTML and as plain text. It leaves the house: of
+ * people it has initials only. `version` is that of the program.
  */
 export function digestOf(data: ReportData, version: string): Digest {
   const { organization, as_of: asOf, last_sync_at: synced, since } = data.header;
-  const name = organization ?? 'Signalhouse';
+  const name = oneLine(organization ?? 'Signalhouse');
   const period = asOf === null ? 'no data yet' : `${day(since)} to ${day(asOf)}`;
   const title = `${name}: digest of ${period}`;
   // Lists are read first: of what happened during a sync, some comes with the next one only. The next digest begins here.
@@ -38,7 +45,11 @@ export function digestOf(data: ReportData, version: string): Digest {
   const text = [
     title,
     ...parts.map(({ heading, found, lines }) =>
-      [shown(heading, found), ...lines.map((line) => `  - ${line}`), ...moreLine(found, lines)].join('\n'),
+      [
+        shown(heading, found),
+        ...lines.map(({ text, url }) => `  - ${text}${url === null ? '' : ` ${url}`}`),
+        ...moreLine(found, lines),
+      ].join('\n'),
     ),
     upTo,
   ].join('\n\n');
@@ -53,23 +64,29 @@ export function digestOf(data: ReportData, version: string): Digest {
       content:
         lines.length === 0
           ? null
-          : html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>${moreLine(found, lines).map((line) => html`<p class="quiet">${line.trim()}</p>`)}`,
+          : html`<ul>${lines.map(({ text, url }) => html`<li>${linked(text, url)}</li>`)}</ul>${moreLine(found, lines).map((line) => html`<p class="quiet">${line.trim()}</p>`)}`,
     })),
     footer: html`${upTo} Made by Signalhouse ${version}.`,
   });
   return { title, text: `${text}\n`, html: page.html };
 }
 
-function moreLine(found: number, lines: readonly string[]): string[] {
+function moreLine(found: number, lines: readonly Line[]): string[] {
   return found > lines.length && lines.length > 0 ? [`  and ${count(found - lines.length)} more`] : [];
 }
 
 function partsOf(data: ReportData): Part[] {
-  const part = <Row extends { readonly found: number }>(
+  const part = <Row extends { readonly found: number; readonly url?: string | null }>(
     heading: string,
     rows: readonly Row[],
     line: (row: Row) => string,
-  ): Part => ({ heading, found: rows[0]?.found ?? 0, lines: rows.slice(0, most).map(line) });
+  ): Part => {
+    const lines = rows.slice(0, most).map((row) => ({
+      text: oneLine(line(row)),
+      url: row.url ? oneLine(row.url) : null,
+    }));
+    return { heading, found: rows[0]?.found ?? 0, lines };
+  };
   const of = (priority: string | null) => (priority === null ? '' : `${plain(priority)}, `);
   const companies = (number: number) => counted(number, 'company', 'companies');
   return [
@@ -80,11 +97,11 @@ function partsOf(data: ReportData): Part[] {
       return `${title ?? id}: ${counted(messages, 'message')} in 7 days, ${count(before)} in the 7 before`;
     }),
     part('Conversations that wait for us', data.longestWaiting, (row) => {
-      const who = row.name === null ? '' : `, ${row.name}`;
+      const who = row.name === null ? '' : `, ${initials(row.name)}`;
       return `${row.title ?? row.group_id} (for ${wait(row.hours)}${row.is_vip ? ', VIP' : ''}${who})`;
     }),
     part('Decisions', data.latestChanges, (row) => {
-      const by = row.changed_by === null ? '' : ` by ${row.changed_by}`;
+      const by = row.changed_by === null ? '' : ` by ${initials(row.changed_by)}`;
       return `${row.title ?? row.topic_id}: ${row.field} from ${plain(row.before)} to ${plain(row.after)}${by}, ${day(row.changed_at)}`;
     }),
     part('Companies at risk', data.companies, (row) => {
@@ -99,4 +116,9 @@ function partsOf(data: ReportData): Part[] {
       ({ id_1, name_1, id_2, name_2 }) => `${name_1 ?? id_1} = ${name_2 ?? id_2}`,
     ),
   ];
+}
+
+function initials(name: string): string {
+  const words = name.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu) ?? [];
+  return words.map((word) => `${[...word][0]?.toUpperCase()}.`).join('');
 }

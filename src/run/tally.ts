@@ -32,7 +32,7 @@ export interface RejectedCounts {
 }
 
 /** Schema drift that no earlier run has seen. */
-export type NewDrift = Pick<Drift, 'endpoint' | 'path' | 'kind' | 'example'>;
+export type NewDrift = Pick<Drift, 'endpoint' | 'path' | 'kind'>;
 
 const maxExamples = 10;
 
@@ -65,9 +65,8 @@ export class RunTally {
     this.#outdated += outdated;
     this.#rejectedNew += rejections.new;
     this.#rejectedKnown += rejections.known;
-    for (const { endpoint, path, kind, example } of newDrift) {
-      this.#drift.push({ endpoint, path, kind, example });
-    }
+    // Without the example, which may quote what somebody wrote: the summary of a run is kept for longer.
+    for (const { endpoint, path, kind } of newDrift) this.#drift.push({ endpoint, path, kind });
     for (const { endpoint, id, path, reason } of rejections.examples) {
       if (this.#examples.length >= maxExamples) return;
       const message = `${path || 'the item'}: ${reason}`;

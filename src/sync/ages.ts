@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { staleBoundOf } from '../base/freshness-estimate.js';
 import type { Child } from '../contract/resources.js';
-import { readVersions } from '../warehouse/load/models.js';
+import { readModels } from '../warehouse/load/models.js';
 import { forgetMade } from '../warehouse/made.js';
-import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
+import { literal, sqlFile, substitute } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
 import { type Measured, measuredAge } from './freshness.js';
 import type { SyncOptions } from './report.js';
@@ -34,8 +33,8 @@ export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'cloc
   await store.transaction(async (tx) => {
     await forgetMade(tx, 'derived');
     await tx.run(substitute(clampTimesSql, { now }));
-    for (const { table, key } of readVersions(join(sqlDir, 'versions')))
-      await tx.run(substitute(clampVersionsSql, { now, table, key }));
+    for (const { versions } of readModels().documents)
+      if (versions) await tx.run(substitute(clampVersionsSql, { now, ...versions }));
   });
 }
 

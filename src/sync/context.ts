@@ -100,7 +100,7 @@ export function syncContext(
   { warehouse, resources = builtIn, random = Math.random }: SyncParts,
   options: SyncOptions,
 ): Context {
-  run.notes.push(...restoredNote(warehouse));
+  run.notes.push(...restoredNote(warehouse), ...remadeNote(warehouse));
   return {
     ...run,
     resources,
@@ -118,6 +118,13 @@ export function syncContext(
     explained: new Set(),
     unsettledConversations: new Set(),
   };
+}
+
+/** Tells the reader of the summary that tables were made again from what was stored. */
+function remadeNote({ remade }: Warehouse): string[] {
+  return remade.length === 0
+    ? []
+    : [`this version declares tables otherwise: made again from the stored documents: ${remade.join(', ')}`];
 }
 
 /** Tells the reader of the summary that everything after the snapshot is fetched again. */

@@ -18,6 +18,8 @@ export interface StoredActivity {
   readonly lastAt: number | null;
   /** Conversations with any message of theirs. */
   readonly conversations: number;
+  /** Those of them that their list has not named. */
+  readonly unlisted: number;
   /** Conversations that their list named and in which they have no message any more: only the list removes them. */
   readonly emptied: number;
 }
@@ -30,6 +32,8 @@ export function isExplained(task: Task, stored: StoredActivity): boolean {
   const { counters: paths } = task.child;
   const now = countersOf(task)?.now;
   if (!paths || !now || stored.emptied > 0) return false;
+  // Of a person, group_people tells what the list names from what messages show.
+  if (task.child.name === 'person_groups' && stored.unlisted > 0) return false;
   const conversations = paths.conversations === undefined ? null : (now[paths.conversations] ?? null);
   return (
     numberOf(now[paths.messages]) === stored.messages &&

@@ -4,6 +4,7 @@ import { SignalhouseError, StorageError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { readModels } from './load/models.js';
 import { rebuild } from './load/rebuild.js';
+import { remakeTables } from './load/remake.js';
 import { fullestIn, openFull } from './read/query.js';
 import { identifier, relationLabel, sqlFile, substitute } from './sql.js';
 import { named, type Table, tablesOf } from './store/copy.js';
@@ -101,7 +102,8 @@ async function checkCopy(
       });
     // Before a rebuild, which begins a new version where a row is not what its documents give.
     const kept = await compareTables(session, snapshot, (name) => (keys.has(name) ? null : []));
-    await migrate(session, readMigrations());
+    await migrate(session, readMigrations(), models);
+    await remakeTables(session, models);
     await rebuild(session, models, ({ table }) => onStep(`rebuild: ${table}`));
     onStep('compare');
     const made = await compareTables(session, snapshot, (name) => keys.get(name) ?? null);

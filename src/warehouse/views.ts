@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/schema.js';
 import { type FileAttributes, withAttributes } from './attributes.js';
+import { schemaSql } from './load/ddl.js';
+import type { Models } from './load/models.js';
 import { forgetMade, makeOnce } from './made.js';
 import { literal } from './sql.js';
 import type { Session } from './store/session.js';
@@ -15,6 +17,11 @@ export interface ViewParts {
   readonly attributes?: FileAttributes | undefined;
 }
 
+/** What they are made of beside the tables. */
+interface LiveParts extends ViewParts {
+  readonly models: Models;
+}
+
 /** The settings of analysis, which some views show. */
 export type Analysis = Settings['analysis'];
 
@@ -23,7 +30,7 @@ export type Analysis = Settings['analysis'];
  * the tables. They are made again only where their text or that of the tables differs, because the 360 statements take 0.3 s
  * of CPU.
  */
-export async function makeViews(session: Session, parts: Omit<ViewParts, 'attributes'>): Promise<void> {
+export async function makeViews(session: Session, parts: LiveParts): Promise<void> {
   await makeOnce(session, 'views', schemaOf(parts), async () => {
     const drops = await viewDrops(session);
     await session.transaction((tx) => tx.run([...drops, ...viewsOf(parts)].join(';\n')));
@@ -88,8 +95,8 @@ export async function createList(
 }
 
 /** What makes the tables and views of a snapshot. */
-export function schemaOf(parts: ViewParts): string[] {
-  return [...filesIn(join(parts.viewsDir, '../migrations')).map(textOf), ...viewsOf(parts)];
+export function schemaOf(parts: LiveParts): string[] {
+  return [...schemaSql(parts.models, join(parts.viewsDir, '..')), ...viewsOf(parts)];
 }
 
 /** The statements that create the views and their comments, by file. */

@@ -65,6 +65,7 @@ interface Parts extends Limits, PublishSettings {
   readonly answersBefore: number;
   readonly restored: Restored | null;
   readonly migrated: readonly string[];
+  readonly remade: readonly string[];
   /** Whether the file was opened for writing. */
   readonly writes: boolean;
   readonly viewsDir: string;
@@ -109,6 +110,11 @@ export class Warehouse {
   /** The migrations that opening it applied. */
   get migrated(): readonly string[] {
     return this.parts.migrated;
+  }
+
+  /** The tables that opening it made again, because this program declares them otherwise. */
+  get remade(): readonly string[] {
+    return this.parts.remade;
   }
 
   get dataDir(): string {

@@ -141,6 +141,33 @@ describe('restore', () => {
     expect(await placesOf(fresh.dataDir, strings)).toEqual([]);
   });
 
+  it('keeps what the journals of a replaced directory have since the backup, also after a kill within', async () => {
+    const source = await Pulling.filled(sandbox);
+    const [cancelled, ...all] = some(3);
+    const queued = await enqueue(source.dataDir, [cancelled!, all[0]!].map(raise));
+    const copy = backup(source.dataDir);
+    const person = busiestPerson(sandbox.world);
+    const strings = stringsOfPerson(sandbox.world, person);
+    await source.run(['changes', 'cancel', queued[0]!.id]);
+    const later = await enqueue(source.dataDir, [raise(all[1]!)]);
+    expect(await source.run(['forget', 'person', person, '--yes', '--json'])).toMatchObject({ code: 0 });
+    const killed = killedAt({ call: 'copyFileSync', match: 'signals.duckdb -> ', when: 'before' });
+    expect(await source.run(['restore', copy, '--replace'], killed)).toMatchObject({ signal: 'SIGKILL' });
+    const night = await source.run(['sync', '--push']);
+    expect(night).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('run signalhouse restore again'),
+    });
+    const report = await restore(source, copy);
+    expect(report).toMatchObject({ changes: { cancelled: 1, queued: 2 }, mayHaveBeenSent: 2, forgotten: 1 });
+    expect((await changesOf(source)).map(({ id, status }) => [id, status])).toEqual([
+      [queued[0]!.id, 'cancelled'],
+      [queued[1]!.id, 'queued'],
+      [later[0]!.id, 'queued'],
+    ]);
+    expect(await placesOf(source.dataDir, strings)).toEqual([]);
+  });
+
   it('publishes by the settings of the new machine, also from a backup of which the published file leaves a part out', async () => {
     const source = await Pulling.filled(sandbox, { publish: { profile: 'analysts' } });
     expect(await source.run(['rebuild', '--json'])).toMatchObject({ code: 0 });
@@ -219,15 +246,5 @@ describe('restore', () => {
     expect(code).toBe(1);
     expect(stderr.replaceAll('\n', ' ')).toMatch(message);
     expect(existsSync(fresh.dataDir)).toBe(false);
-  });
-
-  it('names the folder inside of what a backup program restored', async () => {
-    const root = testFolder();
-    cpSync(pulling.dataDir, join(root, 'var', 'lib', 'signalhouse'), { recursive: true });
-    const { code, stderr } = await machine().run(['restore', root]);
-    expect({ code, stderr }).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(join(root, 'var', 'lib', 'signalhouse')),
-    });
   });
 });

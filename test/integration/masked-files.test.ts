@@ -183,6 +183,18 @@ describe('masked files', () => {
     expect(Number(placed?.n)).toBeLessThan(Number(all?.n) / 2);
   });
 
+  it('strict: the recipe of the docs finds the accounts of somebody who has another file with the same messages', async () => {
+    const docs = readFileSync(new URL('../../docs/privacy.md', import.meta.url), 'utf8');
+    const [, recipe = ''] = /```sql\n(ATTACH .*?)```/s.exec(docs) ?? [];
+    const instance = await DuckDBInstance.create();
+    const connection = await instance.connect();
+    const asked = recipe.replace(/ATTACH '(.*?)'/g, (_, file) => `ATTACH '${fileOf(file)}'`);
+    const [found] = (await connection.runAndReadAll(asked)).getRowObjectsJS();
+    connection.closeSync();
+    instance.closeSync();
+    expect(Number(found?.found_again)).toBeGreaterThan(Number(found?.authors) / 2);
+  });
+
   it('strict: messages keep their order within a conversation', async () => {
     const doubled = 'SELECT group_id FROM messages GROUP BY group_id, created_at HAVING count(*) > 1';
     expect(await ask(doubled, 'signals-strict.duckdb')).toEqual([]);

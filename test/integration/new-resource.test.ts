@@ -1,6 +1,5 @@
-import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { kindsOfColumns } from '../../scripts/columns.mjs';
@@ -12,6 +11,7 @@ import { settings } from '../../src/config/schema.js';
 import { endpoints, readEndpoints } from '../../src/contract/endpoints.js';
 import { kinds } from '../../src/contract/privacy.js';
 import { documentFields, entries, resourcesOf } from '../../src/contract/resources.js';
+import { tableEntries, tablesOf } from '../../src/contract/tables.js';
 import { whoAmI } from '../../src/run/identity.js';
 import type { SyncParts } from '../../src/sync/context.js';
 import { runPlan } from '../../src/sync/plan.js';
@@ -20,18 +20,20 @@ import { runSync } from '../../src/sync/run.js';
 import { readModels } from '../../src/warehouse/load/models.js';
 import { sqlDir } from '../../src/warehouse/sql.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
+import { schemaOf } from '../../src/warehouse/views.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
 import { mutantOf } from '../support/api-mutants.js';
 import { townOfFile } from '../support/pulling.js';
 import type { RawServer } from '../support/raw-server.js';
 import { testFolder } from '../support/test-folders.js';
-import { votes } from './votes/topic-votes.js';
+import { votes, voteTables } from './votes/topic-votes.js';
 
 /**
- * A child resource that the program does not know, GET /topics/{topicId}/votes, is added without a line in src: an entry,
- * a migration and a model (votes/), and a server that answers it. Everything else follows from the resource table.
+ * A child resource that the program does not know, GET /topics/{topicId}/votes, is added without a line in src: by one file
+ * (votes/), and a server that answers it. Everything else follows from the entry and its table.
  */
 const table = resourcesOf({ ...entries, ...votes });
+const models = readModels(sqlDir, tablesOf({ ...tableEntries, ...voteTables }));
 const quiet = { phase() {}, progress() {}, phaseEnd() {}, note() {} };
 
 const { sandbox } = await townOfFile({
@@ -64,7 +66,7 @@ beforeAll(async () => {
   });
   warehouse = await openWarehouse({
     dataDir: join(testFolder(), 'data'),
-    sql: sqlWithVotes(),
+    models,
     resources: table,
     memoryLimit: '256MB',
     threads: 1,
@@ -75,17 +77,6 @@ afterAll(async () => {
   await warehouse.close();
   await server.close();
 });
-
-/** The program's SQL with the migration and the model of votes. */
-function sqlWithVotes(): string {
-  const folder = join(testFolder(), 'sql');
-  cpSync(sqlDir, folder, { recursive: true });
-  const number = String(readdirSync(join(folder, 'migrations')).length + 1).padStart(4, '0');
-  const own = (file: string) => fileURLToPath(new URL(`votes/${file}`, import.meta.url));
-  copyFileSync(own('migration.sql'), join(folder, 'migrations', `${number}_topic_votes.sql`));
-  copyFileSync(own('model.sql'), join(folder, 'models', 'topic_votes.sql'));
-  return folder;
-}
 
 /** Two votes for each topic, the second of which may change. */
 function votesOf(topicId: string): unknown {
@@ -155,14 +146,14 @@ it('is fetched, and becomes rows with the types of the table', async () => {
 });
 
 it('says of each column what it says about people, without a list of columns', async () => {
-  const sql = sqlWithVotes();
-  const declared = parse(readFileSync(join(sql, 'privacy.yaml'), 'utf8'));
+  const declared = parse(readFileSync(join(sqlDir, 'privacy.yaml'), 'utf8'));
+  const viewsDir = join(sqlDir, 'views');
   const documents = documentFields(table);
-  const found = kindsOfColumns(await readSchema(`${sql}/`), {
+  const found = kindsOfColumns(await readSchema(schemaOf({ models, viewsDir, analysis: undefined })), {
     ...declared,
     kinds,
     documents,
-    models: readModels(sql),
+    models,
   });
   expect(found.tables.topic_votes).toEqual({
     topic_id: 'topic_id',

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { sqlDir } from '../../src/warehouse/sql.js';
 import { tryUserViews, type UserView } from '../../src/warehouse/user-views.js';
 import { read } from '../support/published.js';
 import { townOfFile } from '../support/pulling.js';
+import { schemaStatements } from '../support/schema.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
@@ -122,22 +122,14 @@ test('an endless file is ended, and those after it are created', async () => {
     'a.sql': `CREATE MACRO m0(x) AS x; ${nested.join('; ')}; CREATE VIEW a AS SELECT m40(1) AS x`,
     'b.sql': 'SELECT 1 AS x',
   });
-  const done = await tryUserViews(pulling.dataDir, schema, { fileMs: 3_000, totalMs: 600_000 });
+  const done = await tryUserViews(pulling.dataDir, schemaStatements, { fileMs: 3_000, totalMs: 600_000 });
   expect(done).toEqual([
     { file: 'a.sql', creates: [], statements: [], error: expect.any(String) },
     { file: 'b.sql', creates: ['b'], statements: [expect.any(String)], error: null },
   ]);
-  const late = await tryUserViews(pulling.dataDir, schema, { fileMs: 1_500, totalMs: 0 });
+  const late = await tryUserViews(pulling.dataDir, schemaStatements, { fileMs: 1_500, totalMs: 0 });
   expect(late.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringContaining('took more than')));
 });
-
-/** The tables and views of a snapshot. */
-const schema = () =>
-  ['migrations', 'views'].flatMap((folder) =>
-    readdirSync(join(sqlDir, folder))
-      .sort()
-      .map((file) => readFileSync(join(sqlDir, folder, file), 'utf8')),
-  );
 
 /** What is in the snapshot besides what `done` created, and how many rows. */
 async function stateOf(done: readonly UserView[]) {

@@ -1,18 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.js';
 import { hasHandler } from '../../src/sandbox/handlers/index.js';
 import { Renderer } from '../../src/sandbox/handlers/renderer.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
+import { readModels } from '../../src/warehouse/load/models.js';
 import { conversationTables } from './expected/conversations.js';
 import { historyTables, organizationTables } from './expected/organization.js';
 import { companyTables, peopleTables } from './expected/people.js';
 import type { Check, ExpectedTable, Row, Value } from './expected/row.js';
 import { topicTables } from './expected/topics.js';
 import { type Reader, read } from './published.js';
-
-const modelsDir = join(import.meta.dirname, '../../sql/models');
 
 export interface Comparison {
   /**
@@ -92,11 +89,7 @@ async function uncomparedTables(reader: Reader, expected: readonly ExpectedTable
 /** The tables filled by endpoints that the sandbox has no handler for: nothing but its own answers says what they hold. */
 function madeUpTables(): string[] {
   const isMadeUp = (kind: string) => kind in endpoints && !hasHandler(kind as EndpointName);
-  return readdirSync(modelsDir).flatMap((file) => {
-    const [, documents = ''] =
-      /^-- documents: (.+)$/m.exec(readFileSync(join(modelsDir, file), 'utf8')) ?? [];
-    return documents !== '' && documents.split(', ').every(isMadeUp) ? file.replace('.sql', '') : [];
-  });
+  return readModels().documents.flatMap(({ table, documents }) => (documents.every(isMadeUp) ? table : []));
 }
 
 const ownColumns = ['synced_at', 'run_id'];

@@ -99,6 +99,7 @@ function contentsOf(contents: Contents, now: number): Section[] {
     ['Details by endpoint', childrenText(contents, now)],
     ['Failed when asked for last', list(contents.failing.map(failingText))],
     ['Rows', countsTable('table', 'rows', contents.rows)],
+    ['Made again by another version', list(contents.remade.map((one) => `${one.table}, ${moment(one.at)}`))],
     ['Your views (views/*.sql)', userViewsText(contents)],
     ['Published files (publish)', publishedFilesText(contents)],
     ['Rejected (ops.rejected_records)', list(rejected)],

@@ -1,5 +1,6 @@
 import querystring from 'node:querystring';
 import type { Clock } from '../../base/clock.js';
+import { oneLine } from '../../base/display-width.js';
 import type { Problem } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { counted } from '../../base/units.js';
@@ -130,8 +131,4 @@ function failed(error: unknown): DeliveryError {
 function textOf({ detail, since, event, kind, subject }: Message): string {
   if (event === 'digest') return detail;
   return `${detail}\n\nSince ${since}.\n\n-- \nSignalhouse: ${kind} ${subject}, ${event}.\ndocs/operations.md says what to do.\n`;
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim();
 }

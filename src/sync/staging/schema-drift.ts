@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { JsonText, sentText } from '../../api/json-text.js';
 import type { Arrival } from '../../base/clock.js';
 import { isObject } from '../../base/json.js';
+import { isOptionalTime } from '../../contract/fields.js';
 
 /** Names an item among those of its kind: its own id, and that of the entity it belongs to, if any. */
 export interface ItemKey {
@@ -15,9 +16,10 @@ export interface Issue {
   readonly reason: string;
 }
 
-/** A field that the document does not name: its path (lists without positions) and its value. */
-interface UnknownField {
+/** A field that the document does not name, or a time that cannot be read: its path (lists without positions) and its value. */
+interface OddField {
   readonly path: string;
+  readonly kind: 'unknown_field' | 'changed_type';
   readonly value: unknown;
 }
 
@@ -28,7 +30,8 @@ export interface CheckedItem {
   readonly issue: Issue | null;
   /** So many items fail at the same place that the form has changed, and this item is not at fault. */
   readonly formChanged: boolean;
-  readonly unknownFields: readonly UnknownField[];
+  /** What is not as documented, and leaves the item true. */
+  readonly oddFields: readonly OddField[];
 }
 
 /** A rejected item, kept in case the form turns out to have changed. */
@@ -76,18 +79,18 @@ export class SchemaDrift {
     const stats = this.#statsOf(kind);
     const documented = documentedFields(schema);
     const compared = items.map((item) => {
-      const issue = firstIssue(schema, item);
+      const { issue, oddFields } = compare(schema, item);
       if (isObject(item)) {
         stats.items += 1;
         for (const field in item) if (documented?.has(field)) stats.fields.add(field);
       }
       if (issue) failureAt(stats, issue.path).times += 1;
-      return { item, issue };
+      collectUnknown(documentedFields(schema), item, '', oddFields);
+      return { item, issue, oddFields };
     });
-    return compared.map(({ item, issue }) => {
-      const times = issue ? failureAt(stats, issue.path).times : 0;
-      const formChanged = times >= fewestFailures && times * 2 > stats.items;
-      return { item, issue, formChanged, unknownFields: unknownFieldsOf(schema, item) };
+    return compared.map((one) => {
+      const failures = one.issue ? failureAt(stats, one.issue.path).times : 0;
+      return { ...one, formChanged: failures >= fewestFailures && failures * 2 > stats.items };
     });
   }
 
@@ -122,14 +125,24 @@ function failureAt({ failures }: KindStats, path: string): Failure {
   return failure;
 }
 
-function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
-  const result = schema.safeParse(item);
-  if (result.success) return null;
-  const issue = result.error.issues[0];
-  return {
-    path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
-    reason: issue?.message ?? 'does not have the documented form',
-  };
+/** What is wrong with a value first; times that cannot be read, where it is true without them, are only odd. */
+function compare(schema: z.ZodType, value: unknown): { issue: Issue | null; oddFields: OddField[] } {
+  const oddFields: OddField[] = [];
+  let issue: Issue | null = null;
+  const { error } = schema.safeParse(value, { reportInput: true });
+  for (const { path: parts, message, input } of error?.issues ?? []) {
+    const path = parts.map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.');
+    if (isOptionalTime(schemaAt(schema, parts))) oddFields.push({ path, kind: 'changed_type', value: input });
+    else issue ??= { path, reason: message };
+  }
+  return { issue, oddFields };
+}
+
+/** The innermost schema on a path. */
+function schemaAt(schema: z.ZodType, [part, ...rest]: readonly PropertyKey[]): z.ZodType {
+  const outer = unwrapped(schema);
+  const inner = outer instanceof z.ZodObject ? outer.shape[part as string] : elementOf(outer);
+  return part === undefined || inner === undefined ? schema : schemaAt(inner, rest);
 }
 
 /** A part of an item that does not fit its schema. */
@@ -155,7 +168,7 @@ export function badParts(
       const texts = text.member(name)?.elements() ?? [];
       const good = value.flatMap((one, index) => {
         const own = texts[index] ?? sentText(one);
-        const issue = firstIssue(element, one);
+        const { issue } = compare(element, one);
         if (issue === null) return own;
         bad.push({ path: joined(`${name}.[]`, issue.path), reason: issue.reason, text: own });
         return [];
@@ -163,7 +176,7 @@ export function badParts(
       if (good.length < value.length) changes[name] = JsonText.list(good);
       continue;
     }
-    const issue = firstIssue(field as z.ZodType, value);
+    const { issue } = compare(field as z.ZodType, value);
     if (issue === null) continue;
     bad.push({
       path: joined(name, issue.path),
@@ -179,11 +192,16 @@ function joined(path: string, inner: string): string {
   return inner === '' ? path : `${path}.${inner}`;
 }
 
-/** The schema of a list's values, looking through null and absence; undefined for anything but a list. */
+/** A schema without what allows null and absence. */
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema;
+}
+
+/** The schema of a list's values; undefined for anything but a list. */
 function elementOf(schema: z.ZodType): z.ZodType | undefined {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return elementOf(schema.unwrap() as z.ZodType);
-  return schema instanceof z.ZodArray ? (schema.element as z.ZodType) : undefined;
+  const list = unwrapped(schema);
+  return list instanceof z.ZodArray ? (list.element as z.ZodType) : undefined;
 }
 
 /** The documented fields of an object, nested; null where the inside of a value is free, or the value has none. */
@@ -201,25 +219,17 @@ function documentedFields(schema: z.ZodType): Fields | null {
 }
 
 function deriveFields(schema: z.ZodType): Fields | null {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return documentedFields(schema.unwrap() as z.ZodType);
-  if (schema instanceof z.ZodArray) return documentedFields(schema.element as z.ZodType);
-  if (!(schema instanceof z.ZodObject)) return null;
+  const element = elementOf(schema);
+  if (element) return documentedFields(element);
+  const inner = unwrapped(schema);
+  if (!(inner instanceof z.ZodObject)) return null;
   return new Map(
-    Object.entries(schema.shape).map(([name, field]) => [name, documentedFields(field as z.ZodType)]),
+    Object.entries(inner.shape).map(([name, field]) => [name, documentedFields(field as z.ZodType)]),
   );
 }
 
-const none: readonly UnknownField[] = [];
-
-/** Every field of a value that its schema does not name, however deep. */
-function unknownFieldsOf(schema: z.ZodType, value: unknown): readonly UnknownField[] {
-  const found: UnknownField[] = [];
-  collectUnknown(documentedFields(schema), value, '', found);
-  return found.length === 0 ? none : found;
-}
-
-function collectUnknown(fields: Fields | null, value: unknown, path: string, found: UnknownField[]): void {
+/** Adds every field of a value that its schema does not name, however deep. */
+function collectUnknown(fields: Fields | null, value: unknown, path: string, found: OddField[]): void {
   if (fields === null || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     for (const item of value) collectUnknown(fields, item, path, found);
@@ -229,7 +239,7 @@ function collectUnknown(fields: Fields | null, value: unknown, path: string, fou
     const documented = fields.get(name);
     const inside = (value as Record<string, unknown>)[name];
     const innerPath = path === '' ? name : `${path}.${name}`;
-    if (documented === undefined) found.push({ path: innerPath, value: inside });
+    if (documented === undefined) found.push({ path: innerPath, kind: 'unknown_field', value: inside });
     else if (documented !== null) collectUnknown(documented, inside, innerPath, found);
   }
 }

@@ -130,7 +130,7 @@ export class Staging {
       schema,
       within.map(({ item }) => item),
     );
-    for (const [index, { item, issue, formChanged, unknownFields }] of checked.entries()) {
+    for (const [index, { item, issue, formChanged, oddFields }] of checked.entries()) {
       const text = within[index]?.text ?? JsonText.of(item);
       if (!isObject(item)) {
         this.#reject(kind, { ...key({}), id: null }, '', 'is not an object', text);
@@ -154,7 +154,7 @@ export class Staging {
       }
       if (issue) this.#stageHeld(kind, issue, item);
       this.document(kind, itemKey, reduced);
-      for (const field of unknownFields) this.#note(kind, field.path, 'unknown_field', field.value);
+      for (const odd of oddFields) this.#note(kind, odd.path, odd.kind, odd.value);
       staged.push({ item, text });
     }
     return staged;

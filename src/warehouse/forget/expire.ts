@@ -45,7 +45,8 @@ export async function countExpired(
 
 /**
  * Drops the content and the personal fields of messages and people that are too old. The rows stay, with
- * their ids, times and counts. Returns the rows by table; nothing is read of the documents while nothing is due.
+ * their ids, times and counts. Rejected records and examples of drift may quote anything that was deleted since: they go by their
+ * own age. Returns the rows by table; nothing is read of the documents while nothing is due.
  */
 export async function expireOld(
   session: Session,
@@ -55,18 +56,20 @@ export async function expireOld(
   now: Date,
 ): Promise<RowCounts> {
   const due = await session.all<{ kind: 'person' | 'message'; id: string }>(expiredSql(), ageParams(age));
-  if (due.length === 0) return {};
   const people = due.flatMap(({ kind, id }) => (kind === 'person' ? id : []));
   const messages = due.flatMap(({ kind, id }) => (kind === 'message' ? id : []));
   const which = { people, messages, ...entities().kindsOfPeople };
-  const rows = await session.all<{ rid: number }>(sqlFile('forget/expired_documents'), which);
+  const rows =
+    due.length === 0 ? [] : await session.all<{ rid: number }>(sqlFile('forget/expired_documents'), which);
   const documents = await findDocuments(session, forgotten, {
     expired: { people: new Set(people), messages: new Set(messages) },
     rowIds: rows.map(({ rid }) => rid),
   });
   return session.transaction(async (tx) => {
-    await forgetMade(tx, 'derived');
-    await forgetMade(tx, 'entities');
+    if (due.length > 0) {
+      await forgetMade(tx, 'derived');
+      await forgetMade(tx, 'entities');
+    }
     const held: Record<string, number> = { ...(await replaceDocuments(tx, models, documents)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {
@@ -79,8 +82,14 @@ export async function expireOld(
       );
       if (changed > 0) held[table] = changed;
     }
-    const rejected = await tx.run(sqlFile('forget/expired_rejected'), which);
+    const before = age.deleted;
+    const rejected = await tx.run(sqlFile('forget/expired_rejected'), { ...which, before });
     if (rejected > 0) held['ops.rejected_records'] = rejected;
+    const drift = await tx.run(
+      'UPDATE ops.schema_drift SET example = NULL WHERE example IS NOT NULL AND first_seen_at < $before',
+      { before },
+    );
+    if (drift > 0) held['ops.schema_drift'] = drift;
     if (Object.keys(held).length > 0) {
       const record = {
         id: timeId(now),

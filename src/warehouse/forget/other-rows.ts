@@ -6,7 +6,7 @@ import type { Statements } from '../store/session.js';
 import { portionsOf, type RowCounts } from './documents.js';
 import { type OwnColumns, ownColumns } from './entities.js';
 import type { Forgotten } from './forgotten.js';
-import { isForgottenParent, stripJson, stripRejected } from './strip.js';
+import { documentId, isForgottenParent, stripJson } from './strip.js';
 
 /** Removes what is being forgotten from the tables that are not computed from documents: versions, and the worker's own. */
 
@@ -76,10 +76,10 @@ function leftOf(forgotten: Forgotten, { label, json, own }: Searched, row: Value
     if (forgotten.has(of, row[id])) for (const { name } of columns) left[name] = null;
   if (label === 'ops.rejected_records') {
     const key = { endpoint: row.endpoint ?? '', id: row.id ?? '', parentId: row.parent_id ?? null };
-    const stripped = stripRejected(forgotten, { ...key, body: row.body ?? 'null' });
-    if (stripped) Object.assign(left, { body: stripped.body, ...(row.id && { id: stripped.id }) });
+    if (row.id) left.id = documentId(forgotten, key);
+    left.body = 'null';
   }
-  // An example may be about anyone, and nothing says about whom.
+  // Both may be about anyone: what has not the documented form does not say about whom.
   if (label === 'ops.schema_drift') left.example = null;
   // A short hash of a name is in there.
   if (label === 'ops.coverage' && isForgottenParent(forgotten, row.entity_id)) left.counters = null;

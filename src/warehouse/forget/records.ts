@@ -91,28 +91,34 @@ export function appendForgotten(dataDir: string, line: JournalLine): void {
 }
 
 /**
- * What was forgotten by a warehouse that was just opened and by its journal, and the requests that only the journal has: the
- * warehouse was restored from a file of the time before, or the program was killed. Raises StorageError when the two are of
+ * What was forgotten by a warehouse that was just opened and by its journals, and the requests that only a journal has: the
+ * warehouse was restored from a file of the time before, or the program was killed. Raises StorageError when they are of
  * different warehouses.
  */
 export async function openForgotten(
   session: Statements,
-  dataDir: string,
+  ...dataDirs: readonly string[]
 ): Promise<{ forgotten: Forgotten; missing: JournalLine[] }> {
   const rows = await session.all<ForgottenId & { salt: string }>(
     'SELECT hash, part, salt FROM ops.forgotten',
   );
-  const journal = new Journal(forgottenJournalPath(dataDir));
   // A line that a kill cut off is skipped: nothing was removed because of it.
-  const lines = journal.values<JournalLine>();
-  const salt = rows[0]?.salt ?? lines[0]?.salt ?? randomBytes(16).toString('hex');
-  if (lines.some((line) => line.salt !== salt)) {
-    throw new StorageError(`${journal.path} belongs to another warehouse`, {
-      hint: 'It keeps forgotten people from coming back. Put back the file that belongs to this worker.duckdb, or move it away if the warehouse has its own (ops.forgotten).',
-    });
+  const lines = new Map<string, JournalLine>();
+  let salt = rows[0]?.salt;
+  for (const path of dataDirs.map(forgottenJournalPath)) {
+    for (const line of new Journal(path).values<JournalLine>()) {
+      salt ??= line.salt;
+      if (line.salt !== salt)
+        throw new StorageError(`${path} belongs to another warehouse`, {
+          hint: 'It keeps forgotten people from coming back. Put back the file that belongs to this worker.duckdb, or move it away if the warehouse has its own (ops.forgotten).',
+        });
+      lines.set(line.record.id, line);
+    }
   }
   const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);
   const ids = new Set(known.map(({ id }) => id));
-  const forgotten = new Forgotten(salt, [...rows, ...lines.flatMap(({ added }) => added)]);
-  return { forgotten, missing: lines.filter(({ record }) => !ids.has(record.id)) };
+  const requests = [...lines.values()];
+  salt ??= randomBytes(16).toString('hex');
+  const forgotten = new Forgotten(salt, [...rows, ...requests.flatMap(({ added }) => added)]);
+  return { forgotten, missing: requests.filter(({ record }) => !ids.has(record.id)) };
 }

@@ -38,7 +38,7 @@ export function stripDocument(
 }
 
 /** The id of a document: that of an account is replaced where the account, its person or its company was forgotten. */
-function documentId(forgotten: Forgotten, { endpoint, id, parentId }: DocumentKey): string {
+export function documentId(forgotten: Forgotten, { endpoint, id, parentId }: DocumentKey): string {
   const { entity, parent } = entities().about.get(endpoint) ?? {};
   const [, platform, account] = /^([^:]*):(.*)$/s.exec(id) ?? [];
   if (entity !== 'identity' || parent === undefined || account === undefined) return id;
@@ -51,7 +51,7 @@ function documentId(forgotten: Forgotten, { endpoint, id, parentId }: DocumentKe
  * The same of a rejected record. Of one that was too long only the beginning is kept, as a string, which does not show what
  * belongs to whom: all of it goes.
  */
-export function stripRejected(forgotten: Forgotten, record: Body): Pick<Body, 'id' | 'body'> | null {
+function stripRejected(forgotten: Forgotten, record: Body): Pick<Body, 'id' | 'body'> | null {
   const isCutOff = record.body.trimStart().startsWith('"') && record.body !== JSON.stringify(removed);
   if (!isCutOff) return stripDocument(forgotten, record);
   return { id: documentId(forgotten, record), body: JSON.stringify(removed) };

@@ -1,16 +1,18 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Table, tables } from '../../contract/tables.js';
 import { identifier, literal, literals, sqlDir } from '../sql.js';
 import type { Statements } from '../store/session.js';
+import { besideOf, selectOf } from './select.js';
 
 interface ModelBase {
-  /** The file's name without `.sql`. */
-  readonly name: string;
   readonly table: string;
   /** The columns that identify a row. */
   readonly key: readonly string[];
   /** One SELECT, whose columns are named as the table's. */
   readonly select: string;
+  /** What it is declared as. */
+  readonly declared: Table;
 }
 
 /** A table projected from documents: the relation `documents` holds those of the listed kinds. */
@@ -46,12 +48,8 @@ export type Model = DocumentModel | DerivedModel;
 export interface Versions {
   /** The table of versions, e.g. `topic_versions`. */
   readonly table: string;
-  /** The table whose rows have versions. */
-  readonly of: string;
   /** The column of the versions that holds the id of that row. */
   readonly key: string;
-  /** One SELECT from `changed`, rows of that table: every column of the versions but `valid_to`. */
-  readonly select: string;
 }
 
 export interface Models {
@@ -59,61 +57,49 @@ export interface Models {
   /** In an order in which each comes after those it reads. */
   readonly derived: readonly DerivedModel[];
   readonly families: Families;
+  /** Those that are made from their declarations, in the order of the documentation; a migration makes the others. */
+  readonly tables: readonly Table[];
 }
 
 /**
- * Reads the models in `models/` of a folder, and the versions of their rows in `versions/`. Raises when a header is
- * incomplete, or when derived tables read each other in a circle.
+ * What fills each declared table: the file of its name in `models/` of a folder, otherwise what the declaration says. Raises when
+ * derived tables read each other in a circle.
  */
-export function readModels(sql: string = sqlDir): Models {
-  const models = readFolder(join(sql, 'models'), parseModel);
-  const documents = models.filter((model) => model.from === 'documents');
-  const versions = readVersions(join(sql, 'versions'));
+export function readModels(sql: string = sqlDir, declared: readonly Table[] = tables): Models {
+  const documents: DocumentModel[] = [];
+  const derived: DerivedModel[] = [];
+  for (const table of declared) {
+    const file = join(sql, 'models', `${table.name}.sql`);
+    const written = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+    const base = { table: table.name, key: table.key, declared: table };
+    if (!('derived' in table))
+      documents.push({ ...base, ...partsOf(table), select: written ?? selectOf(table) });
+    else if (written !== undefined)
+      derived.push({ ...base, from: 'tables', derived: table.derived, select: written });
+    else throw new Error(`the derived table ${table.name} has no file in sql/models`);
+  }
   return {
+    documents,
+    derived: inOrder(derived),
     families: familiesOf(documents),
-    documents: documents.map((model) => {
-      const own = versions.find(({ of }) => of === model.table);
-      return own ? { ...model, versions: own } : model;
-    }),
-    derived: inOrder(models.filter((model) => model.from === 'tables')),
+    tables: declared.filter(({ all }) => all.length > 0),
   };
 }
 
-function readFolder<T>(folder: string, parse: (name: string, sql: string) => T): T[] {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  return files.sort().map((file) => parse(file.slice(0, -4), readFileSync(join(folder, file), 'utf8')));
-}
-
-const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived'];
-
-/** Parses one model: `-- field: value` lines on top, then the SELECT. Raises when a line is missing or unknown. */
-function parseModel(name: string, text: string): Model {
-  const fields = headerOf(text);
-  const unknown = [...fields.keys()].find((field) => !headerFields.includes(field));
-  if (unknown !== undefined) throw new Error(`model ${name} has an unknown header line: ${unknown}`);
-  const list = (field: string): string[] => {
-    const value = fields.get(field);
-    if (value === undefined) throw new Error(`model ${name} has no header line ${field}`);
-    return value.split(',').map((item) => item.trim());
-  };
-  const base = { name, table: list('table')[0] ?? name, key: list('key'), select: selectOf(text) };
-  if (fields.has('derived')) return { ...base, from: 'tables', derived: list('derived') };
-  const [documents = '', columns = ''] = list('scope')
-    .join(', ')
-    .split(/\s*->\s*/);
-  const [column = '', idColumn] = columns.split(', ');
-  const cascade = fields.get('cascade');
+/** The parts of a model that follow from the declaration of its table. */
+function partsOf(table: Extract<Table, { documents: unknown }>): Omit<DocumentModel, keyof ModelBase> {
+  const { documents, ids, key, cascade, versions, siblings = true } = table;
+  const { id, parent_id: parent } = ids;
+  const isOfParent = parent !== undefined && key.includes(parent);
   return {
-    ...base,
     from: 'documents',
-    documents: list('documents'),
-    scope: {
-      document: documents.startsWith('id') ? 'id' : 'parent_id',
-      column,
-      ...(idColumn === undefined ? {} : { idColumn }),
-    },
-    siblings: !fields.has('siblings'),
+    documents: [...documents, ...besideOf(table)],
+    scope: isOfParent
+      ? { document: 'parent_id', column: parent, ...(id === undefined ? {} : { idColumn: id }) }
+      : { document: 'id', column: id ?? '' },
+    siblings,
     ...(cascade === undefined ? {} : { cascade }),
+    ...(versions === undefined ? {} : { versions }),
   };
 }
 
@@ -132,37 +118,6 @@ function inOrder(models: DerivedModel[]): DerivedModel[] {
   return ordered;
 }
 
-/** Reads a folder of versions; there are none when the folder does not exist. */
-export function readVersions(folder: string): Versions[] {
-  return existsSync(folder) ? readFolder(folder, parseVersions) : [];
-}
-
-/** Parses one table of versions: `-- table:`, `-- of:` and `-- key:` on top, then the SELECT. */
-function parseVersions(name: string, sql: string): Versions {
-  const header = headerOf(sql);
-  const field = (wanted: string): string => {
-    const value = header.get(wanted);
-    if (value === undefined) throw new Error(`versions ${name} have no header line ${wanted}`);
-    return value;
-  };
-  return { table: field('table'), of: field('of'), key: field('key'), select: selectOf(sql) };
-}
-
-function selectOf(sql: string): string {
-  return sql.trim().replace(/;$/, '');
-}
-
-/** The `-- field: value` lines on top of an SQL file, by field. */
-function headerOf(sql: string): ReadonlyMap<string, string> {
-  const fields = new Map<string, string>();
-  for (const line of sql.split('\n')) {
-    if (!line.startsWith('--')) break;
-    const [, field, value] = /^--\s*(\w+):\s*(.+?)\s*$/.exec(line) ?? [];
-    if (field !== undefined && value !== undefined) fields.set(field, value);
-  }
-  return fields;
-}
-
 /**
  * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read it
  * several times: it is read again each time, because a copy of every body would cost more.
@@ -172,9 +127,13 @@ export function projection(model: Model, documents: string): string {
   return `WITH documents AS NOT MATERIALIZED (${documents}) SELECT * FROM (\n${model.select}\n)`;
 }
 
-/** The SELECT of versions over `changed`, rows of the table that has them, as SQL text. */
-export function versionsOf(versions: Versions, changed: string): string {
-  return `WITH changed AS (${changed}) SELECT * FROM (\n${versions.select}\n)`;
+/** The rows of a table as their versions have them, all but `valid_to`: the columns of the versions, over `changed`; as SQL text. */
+export function versionsOf({ key }: Versions, columns: readonly string[], changed: string): string {
+  const renamed: Readonly<Record<string, string>> = { [key]: 'id', valid_from: 'synced_at' };
+  const selected = columns
+    .filter((name) => name !== 'valid_to')
+    .map((name) => `${identifier(renamed[name] ?? name)} AS ${identifier(name)}`);
+  return `SELECT ${selected.join(', ')} FROM (${changed})`;
 }
 
 /** The columns of every table of versions that say when a version was valid, and which run found it. */
@@ -229,9 +188,8 @@ export interface Cascade {
 }
 
 /**
- * Derives the families from the headers of the models. Kinds that one model reads together are a family, unless its
- * header says `-- siblings: none`. They are named by the id alone if a model with `-- scope: id -> …` reads them.
- * `-- cascade: <table>` removes a model's documents together with the entity in that table that is their parent.
+ * Derives the families from the models. Kinds that one model reads together are a family, unless it has no siblings. They are
+ * named by the id alone if a model whose scope is the id reads them.
  */
 function familiesOf(models: readonly DocumentModel[]): Families {
   const withSiblings = models.filter(({ siblings }) => siblings);
@@ -252,11 +210,10 @@ function familiesOf(models: readonly DocumentModel[]): Families {
       namedById.size === 0
         ? "coalesce(parent_id, '')"
         : `CASE WHEN endpoint IN (${literals([...namedById])}) THEN '' ELSE coalesce(parent_id, '') END`,
-    cascades: models.flatMap(({ name, cascade, documents }) => {
+    cascades: models.flatMap(({ table: name, cascade, documents }) => {
       if (cascade === undefined) return [];
       const parent = models.find(({ table }) => table === cascade);
-      if (!parent)
-        throw new Error(`model ${name}: no model of documents fills ${cascade}, the table it cascades from`);
+      if (!parent) throw new Error(`${name}: no documents fill ${cascade}, the table it cascades from`);
       return { parents: parent.documents, children: documents };
     }),
   };

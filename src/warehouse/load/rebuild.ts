@@ -62,7 +62,7 @@ export async function refreshDerived(
 }
 
 /** Computes a table and replaces the rows that differ. With `fixesKeys`, repeated keys go as well. */
-async function refresh(session: Session, model: Model, fixesKeys: boolean): Promise<Counts> {
+export async function refresh(session: Session, model: Model, fixesKeys: boolean): Promise<Counts> {
   const first = (where: string) => (fixesKeys ? { first: removeRepeated(model, where) } : {});
   if (model.from === 'tables')
     return replaceRows(session, model, { ...first('true'), where: 'true', select: projection(model, '') });
@@ -100,7 +100,7 @@ export interface KeyFault {
 /** raw and ops have no model that names their keys; a part that may be null has a question mark. */
 const otherKeys: readonly { readonly table: string; readonly key: readonly string[] }[] = [
   { table: 'raw.documents', key: ['endpoint', 'parent_id?', 'id'] },
-  { table: 'ops.migrations', key: ['version'] },
+  { table: 'ops.migrations', key: ['version?', 'name'] },
   { table: 'ops.runs', key: ['run_id'] },
   { table: 'ops.coverage', key: ['endpoint', 'entity_id'] },
   { table: 'ops.entities', key: ['list', 'entity_id'] },

@@ -29,11 +29,11 @@ export async function recordVersions(
 ): Promise<void> {
   const table = `main.${identifier(versions.table)}`;
   const key = identifier(versions.key);
+  const columns = await columnNames(tx, versions.table);
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE new_versions AS
-      SELECT *, false AS deleted, ${key} IN (${answered}) AS answered FROM (${versionsOf(versions, changed)});
+      SELECT *, false AS deleted, ${key} IN (${answered}) AS answered FROM (${versionsOf(versions, columns, changed)});
     INSERT INTO new_versions (${key}, valid_from, deleted, answered) SELECT *, true, false FROM (${deleted})`);
-  const columns = await columnNames(tx, versions.table);
   const content = columns.filter((name) => name !== versions.key && !validityColumns.includes(name));
   const replaced = await compareWithLatest(tx, table, key, content);
   // Once more against the versions before the replaced ones: these are closed, so it cannot happen a second time.

@@ -25,11 +25,8 @@ export interface MaskedColumn {
   readonly isMasked: boolean;
 }
 
-/**
- * What replaces more than e-mail addresses in a text that is redacted: an expression for `value`, where `otherwise` is what
- * replaces the addresses in an expression.
- */
-export type RedactText = (value: string, otherwise: (value: string) => string) => string;
+/** What replaces more than e-mail addresses in a text that is redacted: an expression for `value`; `otherwise` replaces them alone. */
+export type RedactText = (value: string, otherwise: string) => string;
 
 /**
  * The variable with the salt of hashes, which a connection sets before it runs an expression: without it, hashes are NULL.
@@ -133,7 +130,7 @@ export function maskExpression(
   if (method === 'null' || method === 'fields' || (element ?? type) !== 'VARCHAR')
     return `CAST(NULL AS ${type})`;
   if (method === 'redact' && redact) {
-    const named = (text: string) => redact(text, (one) => ofText('redact', one));
+    const named = (text: string) => redact(text, ofText('redact', text));
     if (element === undefined) return named(value);
     // What replaces names reads a table, which a lambda cannot: as one text, with a blank that no name and no address has.
     const text = `array_to_string(${value}, chr(12))`;
@@ -234,18 +231,19 @@ export async function findNames(
   const [found] = await session.all<{ n: number }>('SELECT count(*) AS n FROM masked_texts');
   if (!found || Number(found.n) === 0) return undefined;
   // A name of one word is replaced only where it is a whole word, as it is written: mark is not Mark. One of several words is also
-  // replaced in other letters where it is whole: ruth walter. Twice, because neighbours share what is between them.
+  // replaced in other letters where it is whole: ruth walter. Twice, because neighbours share what is between them. Addresses go
+  // first: without the name in it, one is not recognized.
   const alone = `'(^|[^\\p{L}\\p{N}])' || regexp_escape(n) || '([^\\p{L}\\p{N}]|$)'`;
   const once = (text: string, flags = 'g') =>
     `regexp_replace(${text}, ${alone}, '\\1${mark}\\2', '${flags}')`;
   await session.run(`
     CREATE OR REPLACE TEMP TABLE redacted_texts AS
-    SELECT text AS original, list_reduce(list_prepend(text, names), lambda t, n:
+    SELECT text AS original, list_reduce(list_prepend(${ofText('redact', 'text')}, names), lambda t, n:
         CASE WHEN regexp_matches(n, '^${plainWord}$') AND NOT regexp_matches(n, '^[${dense}]')
              THEN ${once(once('t'))} ELSE ${once(once(`replace(t, n, '${mark}')`, 'gi'), 'gi')} END) AS redacted
       FROM masked_texts`);
   return (value, otherwise) =>
-    `coalesce((SELECT ${otherwise('redacted')} FROM temp.main.redacted_texts WHERE original = ${value}), ${otherwise(value)})`;
+    `coalesce((SELECT redacted FROM temp.main.redacted_texts WHERE original = ${value}), ${otherwise})`;
 }
 
 /** Removes what `findNames` made. */
@@ -260,7 +258,7 @@ function textsIn(source: string, policy: Policy, tables: readonly SourceTable[])
     const values = new Set<string>();
     selectList(policy, relationLabel(schema, table), columns, (value, otherwise) => {
       values.add(value);
-      return otherwise(value);
+      return otherwise;
     });
     return [...values].map((value) => `SELECT ${value} FROM ${named(source, { schema, table })}`);
   });

@@ -43,6 +43,7 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
       children: await rows('children'),
       failing: await rows('failing'),
       fused: await rows('fused'),
+      remade: await rows('remade'),
       rejected: await rows('rejected'),
       drift: await rows('drift'),
       spent: await rows('spent'),

@@ -24,7 +24,7 @@ export function filesOf(dataDir: string) {
     // The full snapshot, when the published file leaves anything out.
     recovery: join(dataDir, 'recovery.duckdb'),
     pid: join(dataDir, 'worker.pid'),
-    // The snapshot of a backup, until `restore` has copied everything else.
+    // The snapshot of a backup, until `restore` has copied everything else; empty while it moves what is there aside.
     restoring: join(dataDir, `${unfinished}restore`),
   };
 }
@@ -194,6 +194,9 @@ export function removeLeftovers(dataDir: string): void {
   }
   removeAbandoned(dataDir);
 }
+
+/** How a folder begins with what was in a data directory before a restore. */
+export const movedAsidePrefix = 'before-restore-';
 
 /** The prefix of files that are not finished yet; a rename gives them their final name. */
 export const unfinished = '.unfinished-';

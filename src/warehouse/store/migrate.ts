@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../base/errors.js';
+import type { Models } from '../load/models.js';
+import { createTables } from '../load/remake.js';
 import { sqlDir } from '../sql.js';
 import { dropViews } from '../views.js';
 import type { Session, Statements } from './session.js';
@@ -36,7 +38,7 @@ export async function pendingMigrations(
   );
   if (exists.length === 0) return [...migrations];
   const applied = await statements.all<{ version: number; name: string; checksum: string }>(
-    'SELECT version, name, checksum FROM ops.migrations ORDER BY version',
+    'SELECT version, name, checksum FROM ops.migrations WHERE version IS NOT NULL ORDER BY version',
   );
   for (const { version, name, checksum } of applied) {
     const ours = migrations.find((migration) => migration.version === version);
@@ -60,19 +62,26 @@ export async function pendingMigrations(
  * records itself first and is followed by a checkpoint: kills between DDL and checkpoint have left databases that DuckDB
  * could not open again.
  *
- * A new file gets all of them in one transaction: a checkpoint for each took 0.4 s, in which no request could leave. A kill
- * before its checkpoint leaves a file without tables, or one whose log has them all; there are no data yet that could be lost.
+ * A new file gets all of them, and the tables of `models`, in one transaction: a checkpoint for each took 0.4 s, in which no
+ * request could leave. A kill before its checkpoint leaves a file without tables, or one whose log has them all; there are no data
+ * yet that could be lost.
  */
-export async function migrate(session: Session, migrations: readonly Migration[]): Promise<string[]> {
+export async function migrate(
+  session: Session,
+  migrations: readonly Migration[],
+  models: Models,
+): Promise<string[]> {
   const pending = await pendingMigrations(session, migrations);
   const [first] = pending;
   if (first === undefined) return [];
   // A new table may have the name of a view; the next publication makes all of them again.
-  if (first.version > 1) await dropViews(session);
-  const steps = first.version === 1 ? [pending] : pending.map((migration) => [migration]);
+  const isNew = first.version === 1;
+  if (!isNew) await dropViews(session);
+  const steps = isNew ? [pending] : pending.map((migration) => [migration]);
   for (const step of steps) {
     await session.transaction(async (tx) => {
       for (const migration of step) await apply(tx, migration);
+      if (isNew) await createTables(tx, models);
     });
     await session.run('CHECKPOINT');
   }

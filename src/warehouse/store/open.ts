@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
@@ -8,12 +8,20 @@ import { Forgotten } from '../forget/forgotten.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
 import { merge } from '../load/merge.js';
-import { readModels } from '../load/models.js';
+import { type Models, readModels } from '../load/models.js';
+import { changedTables, remakeTables } from '../load/remake.js';
 import { type PublishSettings, publishDefaults } from '../publish.js';
 import { documentsTableSql, sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import type { CompactWhen } from './compact.js';
-import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
+import {
+  createDataDir,
+  filesOf,
+  type Limits,
+  movedAsidePrefix,
+  openFile,
+  removeLeftovers,
+} from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
@@ -39,11 +47,17 @@ export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly sql?: string;
   /** The lists and children that there are; the program's own, except in tests. */
   readonly resources?: Resources;
+  /** What fills the tables; the program's own, except in tests. */
+  readonly models?: Models;
 }
 
-/** What fills a folder from the beginning also removes what is not finished in it, and so the snapshot of the backup. */
+/** A warehouse that started empty beside what a restore has moved aside would forget its queue, and what was forgotten. */
 function refuseUnfinishedRestore(dataDir: string): void {
-  if (!existsSync(filesOf(dataDir).restoring)) return;
+  const { restoring, worker, published, recovery } = filesOf(dataDir);
+  const isEmpty = ![worker, published, recovery].some((path) => existsSync(path));
+  const isAside = () =>
+    existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith(movedAsidePrefix));
+  if (!existsSync(restoring) && !(isEmpty && isAside())) return;
   throw new StorageError(`a restore into ${dataDir} has not finished`, {
     hint: 'Wait for it to end; if it was killed, run signalhouse restore again.',
   });
@@ -57,7 +71,7 @@ function refuseUnfinishedRestore(dataDir: string): void {
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const folder = options.sql ?? sqlDir;
   const migrations = readMigrations(join(folder, 'migrations'));
-  const models = readModels(folder);
+  const models = options.models ?? readModels(folder);
   const resources = options.resources ?? builtIn;
   const log = options.log ?? silentLog;
   const { dataDir, wait } = options;
@@ -70,9 +84,14 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       : await openOrRestore(dataDir, options, log);
     try {
       await callGuard(options.guard, session);
-      const migrated = reading
-        ? refusePending(await pendingMigrations(session, migrations))
-        : await prepare(session, dataDir, migrations);
+      const { migrated, remade } = reading
+        ? await refusePending(session, migrations, models)
+        : await prepare(session, dataDir, migrations, models);
+      if (remade.length > 0)
+        log.info(
+          { tables: remade },
+          'made tables again from the stored documents: this version declares them otherwise',
+        );
       // What a run that was killed had fetched; the answers of this process are numbered after it.
       if (!reading) await merge(session, models, resources);
       const { forgotten, missing } = reading
@@ -85,6 +104,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         resources,
         restored,
         migrated,
+        remade,
         log,
         forgotten,
         unfinishedRequests: missing,
@@ -116,17 +136,22 @@ async function callGuard(guard: OpenOptions['guard'], session: Session): Promise
   }
 }
 
+/** What opening did to the tables. */
+type Prepared = Pick<Warehouse, 'migrated' | 'remade'>;
+
 async function prepare(
   session: Session,
   dataDir: string,
   migrations: readonly Migration[],
-): Promise<string[]> {
+  models: Models,
+): Promise<Prepared> {
   writeHolder(dataDir);
   removeLeftovers(dataDir);
-  const migrated = await migrate(session, migrations);
+  const migrated = await migrate(session, migrations, models);
   await createAppended(session);
+  const remade = await remakeTables(session, models);
   await markInterrupted(session);
-  return migrated;
+  return { migrated, remade };
 }
 
 async function openExisting(options: OpenOptions): Promise<Session> {
@@ -143,10 +168,16 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   }
 }
 
-function refusePending(pending: readonly Migration[]): string[] {
-  if (pending.length === 0) return [];
+async function refusePending(
+  session: Session,
+  migrations: readonly Migration[],
+  models: Models,
+): Promise<Prepared> {
+  const pending = (await pendingMigrations(session, migrations)).map(({ name }) => name);
+  const missing = pending.length > 0 ? pending : await changedTables(session, models);
+  if (missing.length === 0) return { migrated: [], remade: [] };
   throw new StorageError(
-    `the warehouse was made by an older program: ${pending.length} migrations are missing`,
+    `the warehouse was made by another version of the program, which has other tables: ${missing.join(', ')}`,
     { hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.' },
   );
 }

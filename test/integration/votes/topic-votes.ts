@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { id, integer, object, text, when } from '../../../src/contract/fields.js';
 import { byTopic, type ResourceEntry } from '../../../src/contract/resource-entry.js';
+import type { TableEntry } from '../../../src/contract/table-entry.js';
 
 /** One vote for a topic: `GET /topics/{topicId}/votes`, an endpoint that the API does not have. */
 const vote = object({
-  id: id('record_id'),
-  personId: text('person_id'),
-  value: integer,
-  castAt: when,
+  id: id('record_id').describe('Identifier of the vote.'),
+  personId: text('person_id').describe('Who voted (people.id).'),
+  value: integer.describe('1 for the topic, -1 against it.'),
+  castAt: when.describe('When it was cast (UTC).'),
 });
 
 export const votes = {
@@ -28,3 +29,14 @@ export const votes = {
     removedWithParent: true,
   },
 } as const satisfies Record<string, ResourceEntry>;
+
+export const voteTables = {
+  topic_votes: {
+    comment: 'Votes for a topic.',
+    key: ['topic_id', 'id'],
+    documents: ['topic_votes'],
+    ids: { parent_id: 'topic_id', id: 'id' },
+    fields: [vote],
+    columns: { topic_id: { kind: 'topic_id', comment: 'The topic (topics.id).' } },
+  },
+} as const satisfies Record<string, TableEntry>;

@@ -47,6 +47,16 @@ it.each<readonly [what: string, name: string, bytes: string | Uint8Array]>([
   expect(await foundIn({ [name]: bytes, 'reports/other.csv': '1,Nobody\n' })).toEqual([name]);
 });
 
+test('the folder of somebody goes with what waits in it', async () => {
+  const dataDir = testFolder();
+  const folders = ['José Castellanos', 'Anna'].map((name) => join(dataDir, 'inbox', name));
+  for (const folder of folders) mkdirSync(folder, { recursive: true });
+  expect(await cleanFiles({ dataDir }, found, silentLog, { dryRun: false })).toEqual([
+    'inbox/José Castellanos',
+  ]);
+  expect(folders.map(existsSync)).toEqual([false, true]);
+});
+
 test('files that have nothing of it stay', async () => {
   const files = {
     'reports/a.csv': Buffer.from('1,José Canseco\n', 'latin1'),

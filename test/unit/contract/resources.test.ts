@@ -45,7 +45,7 @@ function forgotten(table: Resources, models: Models): string[] {
     ...kinds
       .filter((kind) => !read.has(kind) && !sql.includes(`'${kind}'`))
       .map((kind) => `${kind} is stored, and no model or view reads it`),
-    ...models.documents.flatMap(({ name, documents }) =>
+    ...models.documents.flatMap(({ table: name, documents }) =>
       documents
         .filter((kind) => !kinds.includes(kind))
         .map((kind) => `the model ${name} reads ${kind}, which no resource brings`),

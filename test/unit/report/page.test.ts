@@ -97,6 +97,17 @@ describe('the report', () => {
   });
 });
 
+it('a digest has initials of people, and the link for whoever may see more; a title stays in its line', () => {
+  const data = someReport('Ruth \r\n\u001b[31mWalter\u202e-Ng');
+  const { text, html } = digestOf(data, '1.2.3');
+  expect(text).toContain('for 12 h, VIP, R.3.N.) https://chat.example/1');
+  expect(html).toContain('<a href="https://chat.example/1"');
+  expect(text).toMatch(/ by R\.3\.N\., /);
+  for (const one of [text, html].map((page) => page.replaceAll('\n', '')))
+    expect(one).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
+  expect(text).toContain('  - Ruth [31mWalter -Ng (');
+});
+
 it('a digest without data names no period', () => {
   const header = { ...emptyReport.header, since: '2026-11-27T00:00:00.000Z' as const };
   const { title, html } = digestOf({ ...emptyReport, header }, '1.2.3');

@@ -60,6 +60,7 @@ const someContents: Contents = {
   failing: [],
   spent: [],
   fused: [],
+  remade: [],
   rows: { topics: 412, people: 9_210, messages: 120_344 },
   rejected: [
     {

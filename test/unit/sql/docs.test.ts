@@ -9,6 +9,7 @@ import { entries, resourcesOf } from '../../../src/contract/resources.js';
 import { sections } from '../../../src/prove/assumptions.js';
 import { readModels } from '../../../src/warehouse/load/models.js';
 import { votes } from '../../integration/votes/topic-votes.js';
+import { schemaStatements } from '../../support/schema.js';
 
 // That a committed file is as npm run generate writes it, .ci/run shows: it writes them, and nothing may differ.
 
@@ -38,7 +39,7 @@ describe('the generated parts of a page', () => {
 });
 
 test('the sources of the dbt project have every table and view, each column with its description', async () => {
-  const schema = await readSchema();
+  const schema = await readSchema(schemaStatements());
   const files = dbtSources(schema, readModels());
   const tables = files.flatMap(({ text }) => parse(text).sources[0].tables);
   expect(tables.map(({ name }) => name).sort()).toEqual(

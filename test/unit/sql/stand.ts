@@ -1,9 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { projection, readModels, storedDocuments } from '../../../src/warehouse/load/models.js';
-import { sqlDir } from '../../../src/warehouse/sql.js';
-import { readMigrations } from '../../../src/warehouse/store/migrate.js';
+import { schemaStatements } from '../../support/schema.js';
 
 /**
  * The SQL files on a database of their own, without the loader: what a model makes of documents is the model's
@@ -22,9 +19,6 @@ export interface Doc {
 
 export type Row = Record<string, unknown>;
 
-const views = readdirSync(join(sqlDir, 'views'))
-  .sort()
-  .map((file) => readFileSync(join(sqlDir, 'views', file), 'utf8'));
 const { documents, derived } = readModels();
 const models = [...documents, ...derived];
 
@@ -34,7 +28,7 @@ export const instant = (at: number) => new Date(start + at * 1000);
 
 let stand: ReturnType<typeof makeStand> | undefined;
 
-/** A database in memory with every migration and view applied, without rows; the files of a worker share one. */
+/** A database in memory with every table and view, without rows; the files of a worker share one. */
 export async function openStand() {
   stand ??= makeStand();
   const found = await stand;
@@ -47,8 +41,7 @@ async function makeStand() {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
   const connection = await instance.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
-  for (const { sql } of readMigrations()) await connection.run(sql);
-  for (const sql of views) await connection.run(sql);
+  for (const sql of schemaStatements()) await connection.run(sql);
   return {
     run: (sql: string) => connection.run(sql),
     all: (sql: string) => all(connection, sql),
@@ -98,7 +91,7 @@ async function makeStand() {
 
 /** A model's SELECT over every stored document of its kinds. */
 function projected(name: string): string {
-  const model = models.find((it) => it.name === name);
+  const model = models.find((it) => it.table === name);
   if (!model) throw new Error(`there is no model ${name}`);
   const from = model.from === 'documents' ? storedDocuments(model) : '';
   return `SELECT * FROM (${projection(model, from)}) ORDER BY ${model.key.join(', ')}`;

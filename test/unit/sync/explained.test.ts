@@ -24,7 +24,13 @@ function changed(child: 'company_groups' | 'person_groups', before: object, now:
 
 const before = { '$.messageCount': '3', '$.lastSeenAt': moment(1), '$.personCount': '2', named: '1' };
 const now = { ...before, '$.messageCount': '5', '$.lastSeenAt': moment(9) };
-const stored: StoredActivity = { messages: 5, lastAt: Date.parse(moment(9)), conversations: 2, emptied: 0 };
+const stored: StoredActivity = {
+  messages: 5,
+  lastAt: Date.parse(moment(9)),
+  conversations: 2,
+  unlisted: 0,
+  emptied: 0,
+};
 const person = { '$.messageCount': '5', '$.lastSeenAt': moment(9), '$.conversationCount': '2' };
 
 test.each<[string, boolean, Task, Partial<StoredActivity>]>([
@@ -47,6 +53,13 @@ test.each<[string, boolean, Task, Partial<StoredActivity>]>([
     {},
   ],
   ['a counter is missing', false, changed('company_groups', before, { ...now, '$.messageCount': null }), {}],
+  ['a conversation came with its topic alone', true, changed('company_groups', before, now), { unlisted: 1 }],
+  [
+    'the list of a person does not name one yet',
+    false,
+    changed('person_groups', {}, person),
+    { unlisted: 1 },
+  ],
   ['a person has as many conversations', true, changed('person_groups', {}, person), {}],
   ['a person has another conversation', false, changed('person_groups', {}, person), { conversations: 1 }],
   [
@@ -76,13 +89,19 @@ class World {
   stored: Message[] = [];
   listed = new Map<number, Set<number>>();
   counted = new Map<number, object>();
+  /** Companies that somebody joined since the last run: their lists are marked, and read to the end. */
+  joined = new Set<number>();
   #now = 0;
 
   apply(change: Change): void {
     this.#now += 1;
     if (change.kind === 'write') this.messages.push({ ...change, at: this.#now });
     else if (change.kind === 'delete') this.messages.splice(change.at % (this.messages.length || 1), 1);
-    else this.companyOf[change.author] = 1 - (this.companyOf[change.author] ?? 0);
+    else {
+      const company = 1 - (this.companyOf[change.author] ?? 0);
+      this.companyOf[change.author] = company;
+      this.joined.add(company);
+    }
   }
 
   of(company: number, messages: readonly Message[]): Message[] {
@@ -98,16 +117,20 @@ class World {
     };
   }
 
-  /** A run: topics first, then the lists of companies that changed, unless that is explained. Returns what was left unread. */
-  run(): number[] {
+  /**
+   * A run: topics first, then the lists of companies that changed, unless that is explained. Calls `onLeft` for each that is left
+   * unread, before another list brings anything.
+   */
+  run(onLeft: (company: number) => void): void {
     this.stored = [
       ...this.stored.filter(({ group }) => group % 2 === 1),
       ...this.messages.filter(({ group }) => group % 2 === 0),
     ];
-    return [0, 1].filter((company) => {
+    for (const company of [0, 1]) {
       const counters = this.counters(company);
       const known = this.counted.get(company);
-      if (JSON.stringify(counters) === JSON.stringify(known)) return false;
+      const isSame = JSON.stringify(counters) === JSON.stringify(known);
+      if (isSame && !this.joined.has(company)) continue;
       this.counted.set(company, counters);
       const own = this.of(company, this.stored);
       const groups = new Set(own.map(({ group }) => group));
@@ -115,18 +138,27 @@ class World {
         messages: own.length,
         lastAt: own.length === 0 ? null : Date.parse(moment(Math.max(...own.map(({ at }) => at)))),
         conversations: groups.size,
+        unlisted: 0,
         emptied: [...(this.listed.get(company) ?? [])].filter((group) => !groups.has(group)).length,
       };
-      if (known && isExplained(changed('company_groups', known, counters), activity)) return true;
+      const isMarked = this.joined.delete(company);
+      const task = changed('company_groups', known ?? {}, counters);
+      if (known && !isMarked && isExplained(task, activity)) {
+        onLeft(company);
+        continue;
+      }
       const read = new Set(this.of(company, this.messages).map(({ group }) => group));
-      const gone = [...(this.listed.get(company) ?? [])].filter((group) => !read.has(group));
+      // A conversation goes when no list names it any more.
+      const others = this.listed.get(1 - company) ?? new Set();
+      const gone = [...(this.listed.get(company) ?? [])].filter(
+        (group) => !read.has(group) && !others.has(group),
+      );
       this.listed.set(company, read);
       this.stored = [
         ...this.stored.filter(({ group }) => !read.has(group) && (group % 2 === 0 || !gone.includes(group))),
         ...this.messages.filter(({ group }) => read.has(group)),
       ];
-      return false;
-    });
+    }
   }
 }
 
@@ -143,14 +175,14 @@ describe('what is left unread', () => {
         const world = new World();
         for (const changes of nights) {
           for (const one of changes) world.apply(one);
-          for (const company of world.run()) {
+          world.run((company) => {
             left += 1;
             const [there, here] = [world.of(company, world.messages), world.of(company, world.stored)];
             const unseen = there.filter((message) => !here.some(({ at }) => at === message.at));
             const gone = here.filter((message) => !there.some(({ at }) => at === message.at));
             expect(unseen.length).toBe(gone.length);
             expect(Math.max(0, ...there.map(({ at }) => at))).toBe(Math.max(0, ...here.map(({ at }) => at)));
-          }
+          });
         }
       }),
       { numRuns: propertyRuns(200, 5_000) },

@@ -76,7 +76,7 @@ describe('the summary of a run', () => {
         })),
         { endpoint: 'topic', entityId: 't1', message: 'GET /topics/t1: 500', hint: null },
       ],
-      drift: [{ endpoint: 'topics', path: 'mood', kind: 'unknown_field', example: 'glad' }],
+      drift: [{ endpoint: 'topics', path: 'mood', kind: 'unknown_field' }],
       notes: ['worker.duckdb could not be opened; the published snapshot took its place'],
       rows: {},
     });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readSchema } from '../../../../scripts/read-schema.mjs';
 import { UsageError } from '../../../../src/base/errors.js';
 import { parseHeader } from '../../../../src/push/import/header.js';
+import { schemaStatements } from '../../../support/schema.js';
 
 const meaning = (...columns: string[]) => {
   const { entityType, id, edited, baseAt, notes } = parseHeader(columns, 'list.csv');
@@ -96,7 +97,7 @@ describe('columns', () => {
   });
 
   it('of the warehouse are never taken for a misspelled one', async () => {
-    const { columns } = await readSchema();
+    const { columns } = await readSchema(schemaStatements());
     const other = columns
       .map(({ name }) => name)
       .filter(

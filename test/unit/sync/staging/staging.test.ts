@@ -48,6 +48,19 @@ describe('Staging', () => {
     ]);
   });
 
+  test.each(['2026-W05-6', 'Sat, 31 Jan 2026 10:00:00 GMT', '2026-06-30T23:59:60Z', '', 1_769_853_600, {}])(
+    'a time that cannot be read (%j) is drift, and its topic stays',
+    (updatedAt) => {
+      const staging = topics({ id: 't', updatedAt, timeRangeStart: 'soon' });
+      expect(ids(staging, 'topics')).toEqual(['t']);
+      expect(staging.rejections).toEqual([]);
+      expect(staging.drift).toMatchObject([
+        { path: 'timeRangeStart', kind: 'changed_type', example: '"soon"' },
+        { path: 'updatedAt', kind: 'changed_type', example: JSON.stringify(updatedAt) },
+      ]);
+    },
+  );
+
   test('keeps and counts unknown fields', () => {
     const inside = {
       authors: [{ id: 'a', isBot: false, mood: 'x' }],
@@ -144,13 +157,14 @@ test('a bad message costs itself alone, and is still a member of its group', () 
       group: { id: 'g1' },
       messages: [
         { id: 'm1', content: 'm1' },
-        { id: 'm2', createdAt: 'yesterday' },
+        // As NULL it would say that the message was not deleted.
+        { id: 'm2', deletedAt: 'yesterday' },
       ],
     },
   ]);
   expect(ids(staging, 'messages')).toEqual(['m1']);
   expect(staging.rejections).toMatchObject([
-    { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'createdAt' },
+    { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'deletedAt', reason: 'is not a date-time' },
   ]);
   expect(staging.sets[0]?.ids).toEqual(['m1', 'm2']);
 });

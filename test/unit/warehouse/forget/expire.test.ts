@@ -36,12 +36,22 @@ test('what the API deleted long ago loses its content; its row, its times and it
     doc('person_presence', 'p', 2, { deletedAt, deletedReason: 'not_found' }),
     doc('people', 'q', 1, { ...person, displayName: 'Lee', primaryEmail: 'lee@mail.example' }),
   ];
-  await loadBatch(warehouse, batchOf(runId, { documents }));
+  // Nothing says whose text these quote.
+  const odd = {
+    endpoint: 'topic_groups',
+    path: 'group.mood',
+    body: '{"messages":["Secret"]}',
+    seenAt: at(100),
+  };
+  const rejections = [{ ...odd, id: 'g2', parentId: 't', reason: 'is odd' }];
+  const drift = [{ ...odd, kind: 'unknown_field' as const, example: '"Secret"', count: 1 }];
+  await loadBatch(warehouse, batchOf(runId, { documents, rejections, drift }));
   const rows = () =>
     warehouse.all<{ row: string }>(`
       SELECT to_json(m)::VARCHAR AS row FROM messages m UNION ALL SELECT to_json(p)::VARCHAR FROM people p
       UNION ALL SELECT to_json(v)::VARCHAR FROM people_versions v UNION ALL SELECT to_json(d)::VARCHAR FROM raw.documents d
-      UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t`);
+      UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t UNION ALL SELECT body::VARCHAR FROM ops.rejected_records
+      UNION ALL SELECT example FROM ops.schema_drift`);
   const groups = () => warehouse.all('SELECT topic_id, group_id, first_seen_at FROM topic_group_versions');
   await warehouse.refreshDerived();
   await warehouse.run("UPDATE topic_group_versions SET first_seen_at = TIMESTAMPTZ '2025-01-01'");
@@ -56,6 +66,8 @@ test('what the API deleted long ago loses its content; its row, its times and it
     messages: 2,
     people: 1,
     people_versions: expect.any(Number),
+    'ops.rejected_records': 1,
+    'ops.schema_drift': 1,
   });
   // Since when a conversation is in its topic only this table knows.
   expect(await groups()).toEqual(since);

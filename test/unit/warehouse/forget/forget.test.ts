@@ -319,7 +319,8 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
     reject('person_identities', { platform: 'slack', platformId: ['Quetzal'] }, ids.person),
     reject('messages', `{"id":"m","content":"Quetzal","author":{"id":"${ids.author}","sour`, 'g'),
   ];
-  await loadBatch(warehouse, batchOf(runId, { rejections }));
+  const nobodys = reject('messages', { content: 'Quetzal', author: 'of an odd form' });
+  await loadBatch(warehouse, batchOf(runId, { rejections: [...rejections, nobodys] }));
   await forgetPerson(ids.person);
   expect(await columnsWithMarks()).toEqual([]);
   // Without an id, a name that comes again says nothing.

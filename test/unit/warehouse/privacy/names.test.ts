@@ -10,6 +10,7 @@ const texts = {
   m3: 'Status: nothing',
   m4: "O'Hara Ltd wrote",
   m5: 'RUTH WALTER, ruth walter: leave a mark on the truth walterite',
+  m6: 'Write to jane.doe@janedoe.com or janedoe',
 };
 
 test('names of people are replaced in the texts that stay, as whole words, and not in the live file', async () => {
@@ -18,10 +19,12 @@ test('names of people are replaced in the texts that stay, as whole words, and n
   const warehouse = await open(dir, {
     publications: { main: { profile: 'none', exclude: [], mask }, also: [] },
   });
-  const people = ['Ruth Walter', 'Mark', '伍紫林', "O'Hara Ltd"].map((displayName, index) =>
+  const people = ['Ruth Walter', 'Mark', '伍紫林', "O'Hara Ltd", 'janedoe'].map((displayName, index) =>
     doc('people', `p${index}`, 0, { displayName }),
   );
-  const messages = Object.entries(texts).map(([id, content]) => doc('messages', id, 0, { content }, 'g1'));
+  const messages = Object.entries(texts).map(([id, content]) =>
+    doc('messages', id, 0, { content, sourceThreadId: 'mail/ruth@x.example' }, 'g1'),
+  );
   const documents = [
     ...people,
     ...messages,
@@ -48,6 +51,10 @@ test('names of people are replaced in the texts that stay, as whole words, and n
     { id: 'm3', content: 'Status: nothing' },
     { id: 'm4', content: '[name] wrote' },
     { id: 'm5', content: '[name], [name]: leave a mark on the truth walterite' },
+    { id: 'm6', content: 'Write to [e-mail] or [name]' },
+  ]);
+  expect(await snapshot.all('SELECT DISTINCT source_thread_id AS id FROM messages')).toEqual([
+    { id: expect.stringMatching(/^[a-z]{32}$/) },
   ]);
   expect(
     await snapshot.all(
@@ -70,7 +77,7 @@ test('names of people are replaced in the texts that stay, as whole words, and n
     { changes: { title: 'Asked by [name]' } },
   ]);
   expect(await snapshot.all('SELECT display_name FROM people ORDER BY id')).toEqual(
-    ['R.W.', 'M.', '伍.', 'O.L.'].map((display_name) => ({ display_name })),
+    ['R.W.', 'M.', '伍.', 'O.L.', 'J.'].map((display_name) => ({ display_name })),
   );
   snapshot.close();
   expect(await warehouse.all('SELECT content FROM messages ORDER BY id')).toEqual(

@@ -1,0 +1,109 @@
+import type { z } from 'zod';
+import type { ColumnType } from './columns.js';
+import type { Kind } from './privacy.js';
+
+/** What one entry of the tables says (tables.ts). Everything that is made of a table is derived from it. */
+
+/** A column that is no field of the item, or not under its name. */
+export interface OwnColumn {
+  readonly comment: string;
+  readonly kind: Kind;
+  /** VARCHAR where absent. */
+  readonly type?: ColumnType;
+  /** The column that it stands before. Otherwise it is among the first where it is a part of the key, and among the last. */
+  readonly before?: string;
+  /** Where it is in the document, member by member with dots; absent where the model computes it. */
+  readonly path?: string;
+  /** The kind of documents beside those of the table, about the same entity, that has it. */
+  readonly document?: string;
+  /** Where it is if it is not there. */
+  readonly or?: { readonly document: string; readonly path: string };
+  /** What it is where the document does not say it. */
+  readonly absent?: number;
+  /** What it is instead of a member: the place in the list of `rows`, or the whole document. */
+  readonly is?: 'position' | 'document';
+}
+
+interface Entry {
+  /** What the rows are. The comment of the table names its key as well. */
+  readonly comment: string;
+  readonly key: readonly [string, ...string[]];
+  /** The items whose described fields are its columns; what a later one has alone stands behind the field that it follows there. */
+  readonly fields?: readonly z.ZodObject[];
+  readonly columns?: Readonly<Record<string, OwnColumn>>;
+}
+
+/**
+ * A table of what documents say. Each row has `synced_at` and `run_id` of the newest document behind it. Where the file of its
+ * name in sql/models joins documents in another way, that is what its rows are; `rows`, `whole` and the rest are left out then.
+ */
+export interface DocumentTable extends Entry {
+  /**
+   * The kinds of documents whose members are its columns. Several describe the same entities: each field is that of the newest
+   * that has it. A row exists where one of the first two does.
+   */
+  readonly documents: readonly [string, ...string[]];
+  /** The columns that have the document's own id and that of its parent. Without the parent, a row is about the document alone. */
+  readonly ids: { readonly id?: string; readonly parent_id?: string };
+  /** The list in the document, members joined by dots, each object of which is a row. One without its key is none. */
+  readonly rows?: string;
+  /** Of rows with the same key: the sum of their numbers, or the first of them. */
+  readonly repeated?: 'sum' | 'first';
+  /** Members that are taken whole from the newest document that has them: two versions of them must not be mixed. */
+  readonly whole?: readonly string[];
+  /** The same item may come with several parents until each is read again: that of the latest answer counts. */
+  readonly moves?: true;
+  /** The table whose entity is the documents' parent, and with which they are removed. */
+  readonly cascade?: string;
+  /** Documents of its kinds with the same id are not about the same entity. */
+  readonly siblings?: false;
+  /** The table that keeps versions of its rows, and its column with the row's id. */
+  readonly versions?: { readonly table: string; readonly key: string };
+}
+
+/**
+ * A table that the file of its name in sql/models computes whole from other tables. Without a comment it is made by the migration,
+ * because its rows go on from those before and cannot be made again.
+ */
+export interface DerivedTable extends Omit<Entry, 'comment'> {
+  readonly comment?: string;
+  /** What it is computed from. */
+  readonly derived: readonly [string, ...string[]];
+  /** Whether its rows have `synced_at` and `run_id`: the latest of what is behind them. */
+  readonly stamped?: true;
+}
+
+export type TableEntry = DocumentTable | DerivedTable;
+
+/** What became of an entity: the columns of the tables whose lists have documents of its presence, and of merges. */
+export function presenceColumns(
+  from: { readonly presence: string; readonly merges: string; readonly target: string; readonly kind: Kind },
+  comments: Readonly<
+    Record<'deletedAt' | 'deletedReason' | 'mergedIntoId' | 'detailUnavailableReason', string>
+  >,
+): Readonly<Record<string, OwnColumn>> {
+  const { presence: document, merges, target, kind } = from;
+  return {
+    deleted_at: {
+      document,
+      path: 'deletedAt',
+      type: 'TIMESTAMPTZ',
+      kind: 'time',
+      comment: comments.deletedAt,
+    },
+    deleted_reason: { document, path: 'deletedReason', kind: 'none', comment: comments.deletedReason },
+    merged_into_id: {
+      document,
+      path: 'mergedIntoId',
+      or: { document: merges, path: `mergedInto.${target}.id` },
+      kind,
+      comment: comments.mergedIntoId,
+    },
+    detail_unavailable_reason: {
+      document,
+      path: 'detailUnavailableReason',
+      kind: 'none',
+      comment: comments.detailUnavailableReason,
+    },
+  };
+}
