@@ -26,11 +26,12 @@ CREATE TABLE IF NOT EXISTS appended.members (set_no BIGINT, id VARCHAR);
 
 -- Requests for children (endpoint) of their parents (entity_id), and their results, in their order; most columns as in
 -- ops.coverage. A NULL answer_no leaves the stored one. settled: whether date and fingerprint move, not where it stays due; good and
--- bad: whether it ends the count of attempts, and whether it is one; stratum: as in ops.audits, NULL where it is no check.
+-- bad: whether it ends the count of attempts, and whether it is one; stratum: as in ops.audits, NULL where it is no check; asked_no:
+-- number of the last answer when it was asked for, NULL leaves the stored one.
 CREATE TABLE IF NOT EXISTS appended.coverage (
   endpoint VARCHAR, entity_id VARCHAR, fetched_at TIMESTAMPTZ, answer_no BIGINT, fingerprint VARCHAR, counters VARCHAR,
   status BIGINT, error VARCHAR, reason VARCHAR, settled BOOLEAN, good BOOLEAN, bad BOOLEAN,
-  stratum VARCHAR
+  stratum VARCHAR, asked_no BIGINT
 );
 
 -- Items that do not have the documented form; columns as in ops.rejected_records.
@@ -44,5 +45,6 @@ CREATE TABLE IF NOT EXISTS appended.drift (
 );
 
 -- What the live file has that was made of the rest of it, and is as it would be made now, with the SHA-256 of the text that it was
--- made with: views, those that publications copy; derived, the tables that are computed from other tables.
+-- made with: views, those that publications copy; derived, the tables that are computed from other tables; entities, ops.entities;
+-- publication, the last one.
 CREATE TABLE IF NOT EXISTS appended.made (what VARCHAR, checksum VARCHAR);

@@ -147,9 +147,11 @@ CREATE TABLE ops.coverage (
   attempts BIGINT,
   run_id VARCHAR,
   counters VARCHAR,
-  answer_no BIGINT
+  answer_no BIGINT,
+  asked_no BIGINT,
+  touched BIGINT
 );
-COMMENT ON TABLE ops.coverage IS 'When each endpoint was last asked about each entity, and with what result: the worker decides from it what is due. Key: endpoint, entity_id.';
+COMMENT ON TABLE ops.coverage IS 'When each endpoint was last asked about each entity, and with what result: the worker decides what is due from it and ops.entities. A row that has touched alone was never asked about. Key: endpoint, entity_id.';
 COMMENT ON COLUMN ops.coverage.endpoint IS 'Endpoint that was asked.';
 COMMENT ON COLUMN ops.coverage.entity_id IS 'Id of the topic, person, company or other entity that it was asked about.';
 COMMENT ON COLUMN ops.coverage.fetched_at IS 'When it was last asked (UTC).';
@@ -161,6 +163,38 @@ COMMENT ON COLUMN ops.coverage.attempts IS 'Failed attempts since the last good 
 COMMENT ON COLUMN ops.coverage.run_id IS 'Run that last asked (ops.runs).';
 COMMENT ON COLUMN ops.coverage.counters IS 'The change fields of the parent when this was fetched, as a JSON object: signalhouse explain shows which of them changed since. Numbers, times, true and false are as they were, other text is a short hash (#); named is how many members the answer named. Where an answer has several pages, all are as they were, and the next fetch may end early when it has found as many new messages as the counters moved by. NULL: not stored; an answer with pages is then read to the end.';
 COMMENT ON COLUMN ops.coverage.answer_no IS 'Number of the answer of fetched_at, in the order in which answers arrived (as in raw.documents).';
+COMMENT ON COLUMN ops.coverage.asked_no IS 'Number of the last answer that had arrived when the request of fetched_at started. What a later answer showed, it may not have.';
+COMMENT ON COLUMN ops.coverage.touched IS 'Number of the last answer that showed a change of this that no field of the parent shows (a merge, a move, a push). It is due while that is greater than asked_no. NULL where there was none.';
+
+CREATE TABLE ops.entities (
+  list VARCHAR,
+  entity_id VARCHAR,
+  fields VARCHAR,
+  is_whole BOOLEAN,
+  company_id VARCHAR,
+  company_no BIGINT,
+  is_company_known BOOLEAN,
+  deleted_at TIMESTAMPTZ,
+  deleted_reason VARCHAR,
+  merged_into_id VARCHAR,
+  unavailable_reason VARCHAR,
+  unlisted_since TIMESTAMPTZ,
+  asked_at TIMESTAMPTZ
+);
+COMMENT ON TABLE ops.entities IS 'What is known of each item of a list, as far as it decides what is due: the worker reads it instead of documents. Key: list, entity_id.';
+COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics.';
+COMMENT ON COLUMN ops.entities.entity_id IS 'Id of the topic, person, company or other entity.';
+COMMENT ON COLUMN ops.entities.fields IS 'The fields of the item that decide what is due, with tabs between them: numbers, times, true and false as they are, other text as a short hash (#), lists as one with their length. Of an item that left its list, the fields of its detail. NULL where it was forgotten.';
+COMMENT ON COLUMN ops.entities.is_whole IS 'Whether the item has every field of its detail, which is then not asked for.';
+COMMENT ON COLUMN ops.entities.company_id IS 'Of a person: the company (people.company_id).';
+COMMENT ON COLUMN ops.entities.company_no IS 'Number of the answer that first named that company as the person''s.';
+COMMENT ON COLUMN ops.entities.is_company_known IS 'Of a person: whether an answer has said to which company the person belongs, or to none.';
+COMMENT ON COLUMN ops.entities.deleted_at IS 'When it was found to be gone (UTC). NULL while it exists.';
+COMMENT ON COLUMN ops.entities.deleted_reason IS 'Why it is gone: the API''s reason, not_found or merged.';
+COMMENT ON COLUMN ops.entities.merged_into_id IS 'Id of the entity that it was merged into.';
+COMMENT ON COLUMN ops.entities.unavailable_reason IS 'Why the API does not answer for it by id although it is listed.';
+COMMENT ON COLUMN ops.entities.unlisted_since IS 'Since when it is answered by id and not listed (UTC). NULL while it is listed.';
+COMMENT ON COLUMN ops.entities.asked_at IS 'When it was last answered so (UTC).';
 
 CREATE TABLE ops.audits (
   run_id VARCHAR,

@@ -1,20 +1,16 @@
 -- Documents that something newer contradicts, and that no other answer would ever bring up to date.
 --
---   $own_groups       whether the conversations of people with a company are fetched (otherwise the company's hold them)
---   {{with_company}}  the people whose conversations come with their company (sql/sync/with_company.sql)
+--   $people, $companies  people whose company's conversations were read after it was known that it is theirs, and the company of
+--                        each; none where the conversations of people with a company are fetched
 --
--- A person's own conversations, once the company's were fetched after it was known that it is the person's: those that the
--- company lists as well, and all of them where the company's were fetched later.
+-- A person's own conversations: those that the company lists as well, and all of them where the company's were fetched later.
 SELECT listed.endpoint, listed.id, listed.parent_id AS "parentId"
-FROM raw.documents AS listed
-JOIN ({{with_company}}) AS company ON company.person_id = listed.parent_id AND company.is_fetched
-JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = company.person_id
-WHERE NOT $own_groups
-  AND listed.endpoint = 'person_groups'
-  AND (
-    company.answer_no > own.answer_no
-    OR listed.id IN (SELECT id FROM raw.documents WHERE endpoint = 'company_groups' AND parent_id = company.company_id)
-  )
+FROM (SELECT unnest($people::VARCHAR[]) AS person_id, unnest($companies::VARCHAR[]) AS company_id) AS person
+JOIN raw.documents AS listed ON listed.endpoint = 'person_groups' AND listed.parent_id = person.person_id
+JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = person.person_id
+JOIN ops.coverage AS company ON company.endpoint = 'company_groups' AND company.entity_id = person.company_id
+WHERE company.answer_no > own.answer_no
+  OR listed.id IN (SELECT id FROM raw.documents WHERE endpoint = 'company_groups' AND parent_id = person.company_id)
 UNION ALL
 -- An employee who now belongs to another company, or to none: only colleagues bring the employees of a company, and
 -- there may be none left.

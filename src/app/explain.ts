@@ -1,11 +1,15 @@
 import { type Iso, iso, systemClock } from '../base/clock.js';
 import type { Facts } from '../base/facts.js';
 import { isObject, type Json } from '../base/json.js';
-import { resources } from '../contract/resources.js';
+import { type Child, resources } from '../contract/resources.js';
 import type { Change } from '../push/change.js';
 import { readQueue } from '../push/queue.js';
 import { named } from '../push/stored.js';
-import { childrenOf, type ExplainedChild, explainDue, pathOf } from '../sync/explain-due.js';
+import { Known } from '../run/known.js';
+import { readMeasured } from '../sync/ages.js';
+import { keyOf } from '../sync/task.js';
+import { childrenOf, type ExplainedChild, pathOf, why } from '../sync/why.js';
+import { readKnown, storedCounters } from '../warehouse/load/known.js';
 import * as entity from '../warehouse/read/entity.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { readFiles } from '../warehouse/read/status.js';
@@ -153,13 +157,21 @@ export async function explainEntity(
 
   async function explainChildren(): Promise<ExplainedChild[]> {
     const list = entity.listOf(kind);
-    if (list !== null) return explainDue(snapshot, childrenOf(resources, list), id, config, now);
-    const explained: ExplainedChild[] = [];
+    if (list !== null) return explained(childrenOf(resources, list), id);
+    const found: ExplainedChild[] = [];
     for (const { resource, entityId } of await entity.fetchedWith(snapshot, resources, id)) {
       const child = resources.children.filter(({ name: own }) => own === resource);
-      explained.push(...(await explainDue(snapshot, child, entityId, config, now)));
+      found.push(...(await explained(child, entityId)));
     }
-    return explained;
+    return found;
+  }
+
+  async function explained(asked: readonly Child[], entityId: string): Promise<ExplainedChild[]> {
+    const known = new Known(await readKnown(snapshot, entityId));
+    const measured = await readMeasured(snapshot);
+    const names = asked.map((child) => keyOf({ child, entityId }));
+    const input = { known, resources, children: asked, settings: config, measured, companyGroupsCome: true };
+    return why(input, now, entityId, await storedCounters(snapshot, names));
   }
 }
 

@@ -152,7 +152,7 @@ export const companyResources = {
     weight: 60,
     maxAgeDays: 30,
     changeFields: activityFields,
-    members: { list: 'people', parent: '$.company.id', fields: activityFields },
+    members: { list: 'people', fields: activityFields },
     removedWithParent: true,
   },
   company_groups: {

@@ -180,10 +180,11 @@ export const messageTables = {
     fields: [entityGroup],
   },
   group_companies: {
-    comment: "Which companies take part in which conversation, from each company's list of conversations.",
+    comment:
+      "Which companies take part in which conversation: from each company's list of conversations, and from the messages of its people.",
     key: ['group_id', 'company_id'],
-    documents: ['company_groups'],
-    ids: { id: 'group_id', parent_id: 'company_id' },
+    derived: ['raw.documents', 'group_people', 'people', 'companies'],
+    stamped: true,
     columns: {
       group_id: { kind: 'conversation_id', comment: 'The conversation (groups.id).' },
       company_id: { kind: 'company_id', comment: 'The company (companies.id).' },

@@ -139,12 +139,11 @@ export interface ChildEntry extends Entry {
    */
   readonly moved?: { readonly at: ItemPath; readonly unlessIs: ItemPath };
   /**
-   * Items of another list that name this parent, and the fields whose change makes this child due as well: what one of them
-   * gains and another loses leaves the parent's own counters as they are.
+   * The people of a company, and the fields whose change makes this child due as well: what one of them gains and another loses
+   * leaves the company's own counters as they are.
    */
   readonly members?: {
     readonly list: string;
-    readonly parent: ItemPath;
     readonly fields: readonly ItemPath[];
   };
   /** The endpoint's path takes decimal digits only (Resources and their fields, conventions). */

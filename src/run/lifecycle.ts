@@ -18,6 +18,7 @@ import type { Tuning } from '../config/load.js';
 import { attributeTexts } from '../warehouse/attributes.js';
 import type { Age } from '../warehouse/forget/expire.js';
 import type { TooOld } from '../warehouse/forget/strip.js';
+import type { Merged } from '../warehouse/load/batch.js';
 import { Batcher } from '../warehouse/load/batcher.js';
 import type { Published } from '../warehouse/publish.js';
 import type { Retention } from '../warehouse/store/runs.js';
@@ -61,7 +62,7 @@ export interface RunContext<Settings extends RunSettings = RunSettings> {
   readonly config: Settings;
   readonly api: Api;
   /** For queries on what is committed; what is fetched goes through the batcher. */
-  readonly store: Pick<Warehouse, 'all' | 'transaction'>;
+  readonly store: Pick<Warehouse, 'all' | 'transaction' | 'readKnown'>;
   readonly batcher: Batcher;
   readonly tally: RunTally;
   readonly log: Log;
@@ -121,6 +122,8 @@ export interface RunSteps<Report> {
   onAttempt?(attempt: Attempt): void;
   /** Runs after each batch that is committed, and once at the end. */
   afterBatch?(): Promise<void>;
+  /** Told what a merge has changed. */
+  afterMerge?(merged: Merged): void;
   /** Whether something did not go through (exit 3), and whether the run failed although nothing was thrown. */
   verdict(): { readonly incomplete: boolean; readonly failed?: boolean };
   report(end: RunResult): Promise<RunSummary<Report>>;
@@ -171,7 +174,12 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       startedAt,
       programVersion: parts.programVersion,
     });
-    const context = contextOf(parts, runId, { observer, stop, afterBatch: async () => steps.afterBatch?.() });
+    const context = contextOf(parts, runId, {
+      observer,
+      stop,
+      afterBatch: async () => steps.afterBatch?.(),
+      afterMerge: (merged) => steps.afterMerge?.(merged),
+    });
     scope.defer(() => context.batcher.drop());
     const steps = begin(context);
     scope.defer(followAttempts(parts, options, { context, steps, stop }));
@@ -302,14 +310,26 @@ function tooOldOf<Settings extends RunSettings>({
 function contextOf<Settings extends RunSettings>(
   parts: RunParts<Settings>,
   runId: string,
-  { observer, stop, afterBatch }: { observer: RunObserver; stop: Stop; afterBatch: () => Promise<void> },
+  {
+    observer,
+    stop,
+    afterBatch,
+    afterMerge,
+  }: {
+    observer: RunObserver;
+    stop: Stop;
+    afterBatch: () => Promise<void>;
+    afterMerge: (merged: Merged) => void;
+  },
 ): RunContext<Settings> {
   const { config, api, warehouse, log, clock } = parts;
   const tooOld = tooOldOf(parts);
   const tally = new RunTally();
   const merge = async () => {
     const merged = await warehouse.merge();
-    if (merged !== null) tally.merged(merged);
+    if (merged === null) return;
+    tally.merged(merged);
+    afterMerge(merged);
   };
   const publishIfDue = publisher(config, { warehouse, merge }, { clock, log });
   const batcher = new Batcher({

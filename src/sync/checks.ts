@@ -1,11 +1,19 @@
 import { minutesFor } from '../api/budget.js';
 import { estimateText, isOverBound, staleBoundOf } from '../base/freshness-estimate.js';
 import { groupBy } from '../base/group-by.js';
-import type { Child } from '../contract/resources.js';
+import { ageOf } from './ages.js';
 import { type Context, maxAgeSeconds } from './context.js';
-import { keyOf } from './doubts.js';
-import { ageOf, type Look, look, notDue, readMeasured, type Task } from './due.js';
-import { type Current, checksAfter, chooseChecks, chooseIdle, estimate, type Stratum } from './freshness.js';
+import { type DueInput, type DueSnapshot, taskOf } from './due.js';
+import {
+  type Current,
+  checksAfter,
+  chooseChecks,
+  chooseIdle,
+  estimate,
+  type Measured,
+  type Stratum,
+} from './freshness.js';
+import type { Task } from './task.js';
 
 /** Random checks of what is not due, what idle requests are spent on, and what the checks say (src/sync/freshness.ts). */
 
@@ -17,12 +25,12 @@ function freeRequests({ caps, clock, startedMs, config }: Context, spent: number
 }
 
 /** What was fetched in the last twelve hours is not checked. */
-function checkable({ current }: Look): Current[] {
+function checkable({ current }: DueSnapshot): Current[] {
   return current.filter(({ stratum }) => stratum !== 'fresh');
 }
 
 /** How many checks a run makes that takes so many requests without them. */
-export function countChecks(context: Context, found: Look, spent: number): number {
+export function countChecks(context: Context, found: DueSnapshot, spent: number): number {
   return Math.min(checksAfter(spent, freeRequests(context, spent)), checkable(found).length);
 }
 
@@ -30,7 +38,7 @@ export function countChecks(context: Context, found: Look, spent: number): numbe
  * What a run with nothing due does with what its caps leave: a few checks, chosen at random, and with `--max-minutes` what is
  * likeliest to be out of date, unless somebody else has used the key within a day.
  */
-export async function idleTasks(context: Context, children: readonly Child[], found: Look): Promise<Task[]> {
+export async function idleTasks(context: Context, input: DueInput, found: DueSnapshot): Promise<Task[]> {
   const { store, config, clock, tally, random, caps } = context;
   const now = new Date(clock.now());
   const free = freeRequests(context, tally.requests.total);
@@ -40,23 +48,21 @@ export async function idleTasks(context: Context, children: readonly Child[], fo
   const checks = new Set(chooseChecks(current, count, random));
   const limited = `SELECT 1 FROM ops.requests WHERE status = 429 AND "at" > $now - INTERVAL 1 DAY LIMIT 1`;
   const isShared = (await store.all(limited, { now })).length > 0;
-  const measured = await readMeasured(store);
-  const between = new Map(children.map((child) => [child.name, ageOf(child, config, measured).daysBetween]));
+  const children = new Map(input.children.map((child) => [child.name, child]));
+  const daysBetween = (resource: string) => {
+    const child = children.get(resource);
+    return child ? ageOf(child, config, input.measured).daysBetween : Number.POSITIVE_INFINITY;
+  };
   const idle = chooseIdle(
     current.filter((one) => !checks.has(one)),
     caps.maxMinutes === undefined || isShared ? 0 : free * (config.sync.idle ?? 0) - count,
-    (resource) => between.get(resource) ?? Number.POSITIVE_INFINITY,
+    daysBetween,
   );
-  const chosen = [...checks, ...idle];
-  const asked = children.filter(({ name }) => chosen.some(({ resource }) => resource === name));
-  const entityIds = chosen.map(({ entityId }) => entityId);
-  const tasks = new Map(
-    (await notDue(store, asked, config, now, entityIds)).map((task) => [keyOf(task), task]),
-  );
-  return chosen.flatMap((one) => {
-    const task = tasks.get(`${one.resource}\n${one.entityId}`);
+  return [...checks, ...idle].flatMap((one) => {
+    const child = children.get(one.resource);
+    const task = child && taskOf(input, now, child, one.entityId, checks.has(one) ? 'check' : 'idle');
     if (!task) return [];
-    return checks.has(one) ? { ...task, reason: 'check', stratum: one.stratum } : { ...task, reason: 'idle' };
+    return checks.has(one) ? { ...task, stratum: one.stratum } : task;
   });
 }
 
@@ -70,7 +76,10 @@ type Checked = Omit<Stratum, 'population' | 'ageDays'> & { readonly days: number
 const unchecked = { checks: 0, stale: 0, checkedDays: 0, days: 0 };
 
 /** The strata of these resources: how many details each has now, and what its checks found. */
-function strataOf({ current }: Look, checked: readonly Checked[]): (Stratum & { readonly days: number })[] {
+function strataOf(
+  { current }: DueSnapshot,
+  checked: readonly Checked[],
+): (Stratum & { readonly days: number })[] {
   const key = ({ resource, stratum }: Pick<Stratum, 'resource' | 'stratum'>) => `${resource} ${stratum}`;
   const stored = groupBy(current, key);
   const found = new Map(checked.map((one) => [key(one), one]));
@@ -96,20 +105,18 @@ const nothingKnown = { checks: 0, stale: 0, share: null, low: 0, high: 1 };
 
 /**
  * Computes and stores what the checks say about how much is out of date, of all resources; returns what a reader of the run should
- * know of it. `found` is the last look at these children.
+ * know of it. `found` is what is due of all children, `measured`
+ * what the checks say about each resource.
  */
 export async function estimateFreshness(
   { store, config, resources }: Context,
-  children: readonly Child[],
-  found: Look,
+  found: DueSnapshot,
+  measured: ReadonlyMap<string, Measured>,
   now: Date,
 ): Promise<string[]> {
-  const measured = await readMeasured(store);
   const strata: ReturnType<typeof strataOf> = [];
   if (measured.size > 0) {
-    const isWhole = children.length === resources.children.length;
-    const whole = isWhole ? found : await look(store, resources.children, config, now);
-    strata.push(...strataOf(whole, await store.all<Checked>(checkedSql, { now })));
+    strata.push(...strataOf(found, await store.all<Checked>(checkedSql, { now })));
   }
   const bound = staleBoundOf(config.serve?.freshness);
   const notes: string[] = [];

@@ -1,5 +1,6 @@
 import type { FreshnessObjective } from '../base/freshness-estimate.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
+import { Known } from '../run/known.js';
 import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
 import type { Retention } from '../warehouse/store/runs.js';
@@ -75,6 +76,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly scanAttempts?: number;
   /** Things that went wrong while the rest went on. */
   readonly failures: Failure[];
+  /** What is known of the items of lists and of their children, as it is committed. */
+  readonly known: Known;
   /** What the items of this run look like. */
   readonly schemaDrift: SchemaDrift;
   /** What its conversations contained when they were last staged. */
@@ -85,6 +88,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly doubts: Map<string, OpenDoubt>;
   /** Details that were older than the item of their list. */
   readonly lagging: Set<string>;
+  /** Lists of conversations that changed, and had nothing that their topics did not bring. */
+  readonly explained: Set<string>;
   /** Lists of conversations that changed each time while they were read. */
   readonly unsettledConversations: Set<string>;
 }
@@ -104,11 +109,13 @@ export function syncContext(
     random,
     startedMs: run.clock.monotonic(),
     failures: [],
+    known: new Known(),
     schemaDrift: new SchemaDrift(run.config.tuning),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),
     lagging: new Set(),
+    explained: new Set(),
     unsettledConversations: new Set(),
   };
 }

@@ -2,16 +2,16 @@ import { Priority } from '../api/client.js';
 import { type Page, pagesOf } from '../api/paging.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import { millisecondsOf } from '../contract/fields.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt } from './context.js';
-import { coverageInDoubt, doubtOfParts, unsettled } from './doubts.js';
-import { isChangeField, type Task, tooLargeCoverage } from './due.js';
+import { coverageInDoubt, doubtOfParts, unsettled, withNamed } from './doubts.js';
+import { countersOf, momentOf, numberOf } from './explained.js';
 import { hasSameIds, isCapped, isUnchanged } from './scan.js';
 import { messagesOf, releaseMessages, stageGroups } from './staging/conversations.js';
 import { md5 } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
+import { type Task, tooLargeCoverage } from './task.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
@@ -113,8 +113,9 @@ async function readOnce(
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
       const { wholeAt } = task;
       const sinceWhole = wholeAt && { fetchedAt: wholeAt, answerNo: null };
+      const counted = counters === null ? null : withNamed(counters, page.totalCount ?? ids.size);
       staging.coverage.push(
-        await coverageInDoubt(context, task, staging, { inParts, ...sinceWhole, counters }),
+        await coverageInDoubt(context, task, staging, { inParts, ...sinceWhole, counters: counted }),
       );
       await add();
       return true;
@@ -135,33 +136,23 @@ interface NewsExpected {
 }
 
 /**
- * Undefined where the counters say too little, and the list has to be read to its end: it is too old or was never read
- * whole, a counter is missing, another field has changed as well (people who join a company bring their old messages),
- * or the number of messages did not grow (as many may be gone as are new).
+ * Undefined where the counters say too little (`countersOf`), one is missing, or the number of messages did not grow (as many may
+ * be gone as are new): then the list has to be read to its end.
  */
-function newsExpected({ child, wholeAt, counters, storedCounters }: Task): NewsExpected | undefined {
-  const paths = child.counters;
-  if (!paths || !wholeAt || counters === null || storedCounters === null) return undefined;
-  const now = JSON.parse(counters) as Record<string, string | null>;
-  const then = JSON.parse(storedCounters) as Record<string, string | null>;
-  const counting: (string | undefined)[] = Object.values(paths);
-  const fields = new Set([...Object.keys(now), ...Object.keys(then)].filter(isChangeField));
-  for (const field of fields) {
-    if (!counting.includes(field) && (now[field] ?? null) !== (then[field] ?? null)) return undefined;
-  }
-  const growth = (path: string) => numberOf(now[path]) - numberOf(then[path]);
+function newsExpected(task: Task): NewsExpected | undefined {
+  const { counters: paths } = task.child;
+  const found = countersOf(task);
+  if (!paths || !found) return undefined;
+  const { now, before } = found;
+  const growth = (path: string) => numberOf(now[path]) - numberOf(before[path]);
   const messages = growth(paths.messages);
   const conversations =
-    paths.conversations === undefined || (now[paths.conversations] ?? then[paths.conversations]) == null
+    paths.conversations === undefined || (now[paths.conversations] ?? before[paths.conversations]) == null
       ? null
       : growth(paths.conversations);
-  const since = momentOf(then[paths.lastMessageAt]);
+  const since = momentOf(before[paths.lastMessageAt]);
   if (!(messages > 0) || Number.isNaN(conversations) || Number.isNaN(since)) return undefined;
   return { messages, conversations, since };
-}
-
-function numberOf(value: string | null | undefined): number {
-  return value == null || value === '' ? Number.NaN : Number(value);
 }
 
 /** Whether what is stored and what was returned so far is together as much as the list says it holds. */
@@ -221,11 +212,6 @@ class Falling {
     this.#holds &&= moment <= this.#last;
     this.#last = moment;
   }
-}
-
-function momentOf(value: unknown): number {
-  if (typeof value === 'number') return value;
-  return millisecondsOf(value);
 }
 
 /** What is stored of a list of conversations that is being read again, and what of the pages read so far is new. */

@@ -8,20 +8,15 @@ import { type Child, requestFor } from '../contract/resources.js';
 import type { Coverage, MemberSet } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
-import { coverageOf, type Task } from './due.js';
 import type { Staging } from './staging/staging.js';
+import { coverageOf, keyOf, type Task } from './task.js';
 
-/** How `ops.coverage.reason` begins for an answer that is asked for again (sql/sync/due.sql reads it). */
+/** How `ops.coverage.reason` begins for an answer that is asked for again (src/sync/due.ts reads it). */
 const again = 'again: ';
 const unconfirmed = `${again}unconfirmed`;
 /** A list of conversations of which no reading was whole. */
 export const unsettled = `${again}unsettled`;
 export const older = `${again}older`;
-
-/** Tells one child of one entity from all others. */
-export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): string {
-  return `${child.name}\n${entityId}`;
-}
 
 const memberIdsSql = sqlFile('sync/member_ids');
 
@@ -118,7 +113,7 @@ async function storedMembers({ store }: Context, { endpoint, parentId }: MemberS
 function countedBy({ child: { counts, existsWith } }: Task, counters: string | null): number | null {
   const path = counts ?? existsWith;
   if (path === undefined) return null;
-  // Of a list, its length is stored behind a hash (sql/sync/due.sql).
+  // Of a list, its length is stored behind a hash (sql/load/entities.sql).
   const number = Number(valuesIn(counters)[path]?.split(' ').at(-1) ?? Number.NaN);
   if (!Number.isSafeInteger(number) || number < 0) return null;
   return counts === undefined ? Math.min(1, number) : number;
@@ -136,8 +131,9 @@ function namedBy(counters: string | null): number | null {
   return named === undefined ? null : Number(named);
 }
 
-function withNamed(counters: string, set: MemberSet): string {
-  return JSON.stringify({ ...valuesIn(counters), [namedField]: String(new Set(set.ids).size) });
+/** Counters with how many members the answer named. */
+export function withNamed(counters: string, named: number): string {
+  return JSON.stringify({ ...valuesIn(counters), [namedField]: String(named) });
 }
 
 /**
@@ -165,7 +161,8 @@ export async function coverageInDoubt(
   if (!doubt) {
     // A server that lags behind its own list: the next run asks once more.
     const reason = !hasNews && hasMoreMessages(task) ? `${again}short` : coverage.reason;
-    const named = own && coverage.counters && { counters: withNamed(coverage.counters, own) };
+    const named = own &&
+      coverage.counters && { counters: withNamed(coverage.counters, new Set(own.ids).size) };
     return { ...coverage, ...named, reason };
   }
   const known = `${again}${doubt.kind}`;

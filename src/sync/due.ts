@@ -1,393 +1,111 @@
 import { usualPageSize } from '../api/page.js';
-import type { Arrival } from '../base/clock.js';
-import type { AnswerTooLargeError } from '../base/errors.js';
-import { staleBoundOf } from '../base/freshness-estimate.js';
 import { groupBy } from '../base/group-by.js';
-import type { Child } from '../contract/resources.js';
+import { millisecondsOf } from '../contract/fields.js';
+import type { Child, Resources } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
-import type { Coverage } from '../warehouse/load/batch.js';
-import { readModels } from '../warehouse/load/models.js';
-import { forgetMade } from '../warehouse/made.js';
-import { literal, sqlFile, substitute } from '../warehouse/sql.js';
-import { bytesOf } from '../warehouse/store/memory.js';
-import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
-import { type Current, type Measured, measuredAge } from './freshness.js';
-import type { DueReason, PlanLine, SyncOptions } from './report.js';
-
-/** What due needs of the warehouse. */
-export type Rows = Pick<Context['store'], 'all'>;
-/** The settings that decide what is due. */
-export type DueSettings = {
-  readonly sync: Pick<SyncSettings['sync'], 'recheck' | 'personGroups'>;
-  readonly serve?: SyncSettings['serve'];
-};
-
-/** One child of one entity that is due, and the parent's fingerprint, to be remembered when it is fetched. */
-export interface Task {
-  readonly child: Child;
-  readonly entityId: string;
-  /** `check` and `idle`: it is not due. */
-  readonly reason: DueReason | 'check' | 'idle';
-  /** Of a check: from which stratum it was chosen. */
-  readonly stratum?: string;
-  /** Old by what was measured alone: it comes after all that is old by the settings. */
-  readonly isEarly: boolean;
-  readonly fingerprint: string;
-  /** Whether it failed when it was asked for last. */
-  readonly hasFailed: boolean;
-  /** How often in a row it gave no usable answer. */
-  readonly attempts: number;
-  /** The `updatedAt` of the list's item; null where it has none. */
-  readonly updatedAt: string | null;
-  /** Whether the entity's detail was answered 404 although the entity is listed. */
-  readonly isUnanswered: boolean;
-  readonly vip: boolean;
-  readonly lastActivity: string;
-  /**
-   * When all of it was last read, where reading only what is new in it is enough: it changed, and is not too old. Null
-   * where all of it is to be read.
-   */
-  readonly wholeAt: Date | null;
-  /**
-   * The parent's change fields by their JSON path, now and when the child was last fetched, then with how many members the
-   * answer named (doubts.ts); null where that was not stored.
-   */
-  readonly counters: string | null;
-  readonly storedCounters: string | null;
-  /** What its coverage says besides its status. */
-  readonly lastReason: string | null;
-  /** The requests that it takes: an estimate where an answer has pages. */
-  readonly requests: number;
-}
-
-/** Whether a name in counters is that of a change field. */
-export function isChangeField(name: string): boolean {
-  return name.startsWith('$');
-}
-
-/** A task that does not come from the query of what is due: one request reads all of the child, and nothing orders it. */
-export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerprint'> = {
-  hasFailed: false,
-  attempts: 0,
-  updatedAt: null,
-  isUnanswered: false,
-  isEarly: false,
-  vip: false,
-  lastActivity: '',
-  wholeAt: null,
-  counters: null,
-  storedCounters: null,
-  lastReason: null,
-  requests: 1,
-};
-
-/** The state that says that a task is done, to be committed with what it brought. */
-export function coverageOf(
-  { child, entityId, fingerprint, counters, stratum }: Task,
-  arrivedAt: Arrival,
-  status: number | null,
-): Coverage {
-  const { at: fetchedAt, no: answerNo } = arrivedAt;
-  return {
-    endpoint: child.name,
-    entityId,
-    fetchedAt,
-    answerNo,
-    fingerprint,
-    // Where an answer has pages they say how much is new, so only a list that was read to its end may store them.
-    ...(!child.paged && { counters }),
-    status,
-    error: null,
-    reason: null,
-    stratum,
-  };
-}
+import type { Covered, Entity, Known } from '../run/known.js';
+import { fieldsOf } from '../warehouse/load/known.js';
+import { ageOf, type DueSettings } from './ages.js';
+import { type Context, maxAgeSeconds } from './context.js';
+import type { Current, Measured } from './freshness.js';
+import type { DueReason } from './report.js';
+import { byUrgency, type Task, wholeChild } from './task.js';
 
 /**
- * The state that says that a task was answered with more than may be read, wholly or in part. It is due again when its
- * parent changes, and when it is old.
+ * What is due: a function of what is known (src/run/known.ts), the settings and the time, and of nothing else. There is no queue
+ * that a crash could lose.
  */
-export function tooLargeCoverage(task: Task, arrivedAt: Arrival, error: AnswerTooLargeError): Coverage {
-  const { counters: _, ...coverage } = coverageOf(task, arrivedAt, error.size.status);
-  return { ...coverage, error: error.message, reason: `answer larger than ${error.size.most} bytes` };
-}
 
-const taskColumns = `entity_id AS "entityId", fingerprint, reason, has_failed AS "hasFailed", attempts, updated_at AS "updatedAt",
-  is_unanswered AS "isUnanswered", coalesce(is_early, false) AS "isEarly", is_vip AS vip, coalesce(last_activity, '') AS "lastActivity", whole_at AS "wholeAt", counters,
-  stored_counters AS "storedCounters", last_reason AS "lastReason", requests`;
-const dueSql = sqlFile('sync/due');
-/** The people whose conversations come with their company. */
-export const withCompanySql = sqlFile('sync/with_company');
-const touchedSql = {
-  merged: sqlFile('sync/touched/merged'),
-  joined: sqlFile('sync/touched/joined'),
-  leftTopic: sqlFile('sync/touched/left_topic'),
-  accounts: sqlFile('sync/touched/accounts'),
-  movedAccounts: sqlFile('sync/touched/moved_accounts'),
-  returned: sqlFile('sync/touched/returned'),
-  employees: sqlFile('sync/touched/employees'),
-  companyGone: sqlFile('sync/touched/company_gone'),
-  pushed: sqlFile('sync/touched/pushed'),
-};
-const futureTimesSql = sqlFile('sync/future_times');
-const clampTimesSql = sqlFile('sync/clamp_times');
-const clampVersionsSql = sqlFile('sync/clamp_versions');
-const rank: Record<Task['reason'], number> = { never: 0, changed: 1, sweep: 2, check: 3, idle: 4 };
-
-/**
- * Moves the times of a clock that was ahead back to now, in the order that they have: otherwise what was fetched then would
- * not be swept until that time has come, and later versions would begin in the future. Nothing moves while this machine's
- * clock alone says what the future is.
- */
-export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
-  const bounds = clock.bounds ? clock.bounds() : { latest: new Date(clock.now()) };
-  if (bounds === null) return;
-  const [any] = await store.all(futureTimesSql, { now: bounds.latest });
-  if (!any) return;
-  const now = `${literal(bounds.latest.toISOString())}::TIMESTAMPTZ`;
-  await store.transaction(async (tx) => {
-    await forgetMade(tx, 'derived');
-    await tx.run(substitute(clampTimesSql, { now }));
-    for (const { versions } of readModels().documents)
-      if (versions) await tx.run(substitute(clampVersionsSql, { now, ...versions }));
-  });
-}
-
-/** How to look at the warehouse. */
-export interface LookOptions {
+/** What decides what is due, besides the time. */
+export interface DueInput {
+  readonly known: Known;
+  readonly resources: Pick<Resources, 'children'>;
+  /** The children that are asked about. */
+  readonly children: readonly Child[];
+  readonly settings: DueSettings;
   /**
-   * Whether conversations of companies that are due are still to be fetched: those of their people come with them.
-   * Left out, they are where they are among the children.
+   * Whether conversations of companies that are due are still to be fetched: those of their people come with them. Left out,
+   * they are where they are among the children.
    */
   readonly companyGroupsCome?: boolean;
   /** The run that asks, which does not ask twice for what it was answered and could not store. */
   readonly runId?: string;
+  /** How often each resource changes without a sign (src/sync/freshness.ts). */
+  readonly measured?: ReadonlyMap<string, Measured>;
 }
 
-/** Looks at these entities alone. */
-interface OfEntities {
-  readonly entityIds?: readonly string[] | null;
+/** What decides what is due in a run. */
+export function inputOf(
+  { known, resources, config, runId }: Pick<Context, 'known' | 'resources' | 'config' | 'runId'>,
+  children: readonly Child[],
+): DueInput {
+  return { known, resources, children, settings: config, runId };
 }
 
-/** What one look at the warehouse says about some children. */
-export interface Look {
+/** What is due at one time, and what is not. */
+export interface DueSnapshot {
   /** Everything that is due, in the order in which it is fetched (design: never, changed, sweep). */
   readonly tasks: readonly Task[];
   /** What is not due, and was answered well. */
   readonly current: readonly Current[];
 }
 
-type Row = Omit<Task, 'child' | 'stratum'>;
+/** What is due of all entities, and what is not. */
+export function due(input: DueInput, now: Date): DueSnapshot {
+  const lists = new Set(input.children.map(({ list }) => list.name));
+  return dueOf(
+    input,
+    now,
+    [...lists].flatMap((list) => [...input.known.entities(list)]),
+  );
+}
 
-/**
- * What is due of these children, and what is not. What the run `runId` was answered and could not store is not due in that
- * run.
- */
-export async function look(
-  rows: Rows,
-  children: readonly Child[],
-  settings: DueSettings,
+/** The same after something changed of these entities: what is due of the others stays. */
+export function dueAgain(
+  before: DueSnapshot,
+  input: DueInput,
   now: Date,
-  options: LookOptions = {},
-): Promise<Look> {
+  changed: readonly Entity[],
+): DueSnapshot {
+  if (changed.length === 0) return before;
+  const names = new Set(changed.map(({ list, entityId }) => `${list}\n${entityId}`));
+  const lists = new Map(input.children.map(({ name, list }) => [name, list.name]));
+  const isSame = (child: string, id: string) => !names.has(`${lists.get(child)}\n${id}`);
+  const again = dueOf(input, now, changed);
+  const tasks = before.tasks.filter(({ child, entityId }) => isSame(child.name, entityId));
+  const current = before.current.filter(({ resource, entityId }) => isSame(resource, entityId));
+  return {
+    tasks: [...tasks, ...again.tasks].sort(byUrgency),
+    current: [...current, ...again.current],
+  };
+}
+
+function dueOf(input: DueInput, now: Date, entities: readonly Entity[]): DueSnapshot {
   const tasks: Task[] = [];
   const current: Current[] = [];
-  const listed = `${taskColumns}, stratum, age_days AS "ageDays", is_current AS "isCurrent"`;
-  const which = 'reason IS NOT NULL OR is_current';
-  type Found = Row & Pick<Current, 'stratum' | 'ageDays'> & { isCurrent: boolean };
-  for await (const { child, found } of ask<Found>(rows, children, settings, now, {
-    ...options,
-    listed,
-    which,
-  })) {
-    for (const { stratum, ageDays, isCurrent, ...row } of found) {
-      const { entityId, requests } = row;
-      if (isCurrent) current.push({ resource: child.name, entityId, stratum, ageDays, requests });
-      else tasks.push({ child, ...row });
+  const children = groupBy(input.children, ({ list }) => list.name);
+  const assess = assessor(input, now);
+  for (const entity of entities) {
+    const values = valuesOf(entity);
+    for (const child of children.get(entity.list) ?? []) {
+      const found = assess(child, entity, values);
+      if (found.reason !== null) tasks.push(found.task(found.reason));
+      else if (found.isCurrent) current.push(found.current());
     }
   }
   return { tasks: tasks.sort(byUrgency), current };
 }
 
-/** What a look says is due. */
-export async function due(...of: Parameters<typeof look>): Promise<readonly Task[]> {
-  return (await look(...of)).tasks;
-}
-
-/** What is not due of these entities, as tasks, to be fetched all the same. */
-export async function notDue(
-  rows: Rows,
-  children: readonly Child[],
-  settings: DueSettings,
+/** A child as a task, due or not; undefined where the item is not known. */
+export function taskOf(
+  input: DueInput,
   now: Date,
-  entityIds: readonly string[],
-): Promise<Task[]> {
-  const tasks: Task[] = [];
-  const asked = { entityIds, listed: taskColumns, which: 'is_current' };
-  for await (const { child, found } of ask<Row>(rows, children, settings, now, asked))
-    for (const row of found) tasks.push({ child, ...row });
-  return tasks;
-}
-
-/** Runs the query of due, child by child and part by part. */
-async function* ask<Found extends object>(
-  rows: Rows,
-  children: readonly Child[],
-  settings: DueSettings,
-  now: Date,
-  {
-    listed,
-    which,
-    ...options
-  }: LookOptions & OfEntities & { readonly listed: string; readonly which: string },
-): AsyncGenerator<{ child: Child; found: Found[] }> {
-  const partsOf = await partsOfLists(rows, children);
-  const measured = await readMeasured(rows);
-  const companyGroupsCome = comeCompanyGroups(children);
-  for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, ...options, measured });
-    const parts = partsOf(child);
-    for (let part = 0; part < parts; part += 1) {
-      const found = await rows.all<Found>(
-        `SELECT ${listed} FROM (${sql}) WHERE ${which} ORDER BY entity_id`,
-        { ...params, parts, part },
-      );
-      yield { child, found };
-    }
-  }
-}
-
-function comeCompanyGroups(children: readonly Child[]): boolean {
-  return children.some(({ name }) => name === 'company_groups');
-}
-
-/**
- * Never fetched before changed before old, and what is old by what was measured alone last: so a short budget is spent as if
- * nothing had been measured. Then by the endpoint's weight; VIPs and recent activity first. What failed
- * last time comes after the others of its endpoint, so that a few broken entities never keep them from being fetched.
- */
-export function byUrgency(a: Task, b: Task): number {
-  return (
-    rank[a.reason] - rank[b.reason] ||
-    Number(a.isEarly) - Number(b.isEarly) ||
-    a.child.weight - b.child.weight ||
-    Number(a.hasFailed) - Number(b.hasFailed) ||
-    Number(b.vip) - Number(a.vip) ||
-    compare(b.lastActivity, a.lastActivity) ||
-    compare(a.entityId, b.entityId)
-  );
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** How much of each child is due and how many requests it takes; children with nothing due are left out. */
-export function countDue(due: readonly Task[], children: readonly Child[]): PlanLine[] {
-  const tasks = groupBy(due, ({ child }) => child.name);
-  return children.flatMap(({ name }) => {
-    const own = tasks.get(name);
-    if (!own) return [];
-    const of = (reason: DueReason) => own.filter((task) => task.reason === reason).length;
-    return {
-      endpoint: name as PlanLine['endpoint'],
-      never: of('never'),
-      changed: of('changed'),
-      sweep: of('sweep'),
-      due: own.length,
-      requests: own.reduce((sum, { requests }) => sum + requests, 0),
-    };
-  });
-}
-
-/** How many characters of a list's items one query may look at, for each byte of DuckDB's memory limit. */
-const charactersPerByte = 1 / 64;
-
-/** Into how many parts the items of a child's list are divided, so that each fits into memory. */
-async function partsOfLists(rows: Rows, children: readonly Child[]): Promise<(child: Child) => number> {
-  const parts = new Map<string, number>();
-  for (const list of new Set(children.map((child) => child.list.name))) {
-    const [size] = await rows.all<{ characters: number; memory: string }>(
-      `SELECT coalesce(sum(strlen(body)), 0)::BIGINT AS characters, current_setting('memory_limit') AS memory
-         FROM raw.documents WHERE endpoint = $list`,
-      { list },
-    );
-    const most = (bytesOf(size?.memory ?? '') ?? Number.POSITIVE_INFINITY) * charactersPerByte;
-    parts.set(list, Math.max(1, Math.ceil(Number(size?.characters ?? 0) / most)));
-  }
-  return ({ list }) => parts.get(list.name) ?? 1;
-}
-
-/** One query of due, with the values that it is bound to. */
-interface Query {
-  sql: string;
-  params: Record<string, string | number | boolean | null | Date | readonly string[]>;
-}
-
-/** The query of due for a child: a row for each item of its list, or for one of them. `reason` is NULL where nothing is due. */
-export function dueQuery(
   child: Child,
-  settings: DueSettings,
-  now: Date,
-  {
-    companyGroupsCome = true,
-    runId = '',
-    entityIds = null,
-    measured,
-  }: LookOptions & OfEntities & { readonly measured?: ReadonlyMap<string, Measured> } = {},
-): Query {
-  const { branches, params } = notRequested(child, settings, companyGroupsCome);
-  const touched = touchedBy(child);
-  return {
-    sql: substitute(dueSql, {
-      not_requested: branches.join('\n'),
-      touched: touched.map((branch) => `UNION ALL\n${branch}`).join(''),
-    }),
-    params: {
-      ...params,
-      child: child.name,
-      list: child.list.name,
-      presence: child.list.presence ?? '',
-      detail: child.list.detail,
-      change_fields: child.changeFields,
-      member_list: child.members?.list ?? '',
-      member_parent: child.members?.parent ?? null,
-      member_fields: child.members?.fields ?? [],
-      moved_at: child.moved?.at ?? null,
-      last_message_at: child.moved?.unlessIs ?? null,
-      max_age_seconds: ageOf(child, settings, measured).days * 86_400,
-      full_age_seconds: maxAgeSeconds(child, settings),
-      now,
-      run_id: runId,
-      entity_ids: entityIds,
-      parts: 1,
-      part: 0,
-      paged: child.paged === true,
-      page_size: usualPageSize,
-    },
-  };
-}
-
-/** What all checks that are kept say about each resource. */
-export async function readMeasured(rows: Rows): Promise<ReadonlyMap<string, Measured>> {
-  const found = await rows.all<Measured & { resource: string }>(
-    `SELECT resource, count(*)::INTEGER AS checks, (count(*) FILTER (differs))::INTEGER AS changes,
-            sum(CASE WHEN differs THEN age_days / 2 ELSE age_days END) AS days
-       FROM ops.audits GROUP BY resource`,
-  );
-  return new Map(found.map(({ resource, ...one }) => [resource, one]));
-}
-
-/** The age at which a child is fetched again, by the settings and by what was measured. */
-export function ageOf(child: Child, settings: DueSettings, measured?: ReadonlyMap<string, Measured>) {
-  const full = maxAgeSeconds(child, settings) / 86_400;
-  return measuredAge(full, staleBoundOf(settings.serve?.freshness), measured?.get(child.name));
-}
-
-/** Branches of a query, with the values that only they are bound to. */
-interface Branches {
-  branches: string[];
-  params: Query['params'];
+  entityId: string,
+  reason: Task['reason'],
+): Task | undefined {
+  const entity = input.known.entity(child.list.name, entityId);
+  return entity && assessor(input, now)(child, entity).task(reason);
 }
 
 /** Why the child of an item is not requested, whatever changes. */
@@ -408,105 +126,253 @@ export type NotRequested =
   /** Nothing says yet whether the person has a company. */
   | 'company_unknown';
 
-/** The branches of the UNION of what changes the child although no field of its parent's list item shows it. */
-function touchedBy({ name, list }: Child): string[] {
-  const branches: string[] = [];
-  if (list.presence !== null) branches.push(touchedSql.merged);
-  if (name === 'company_groups') branches.push(touchedSql.joined);
-  if (name === 'company_groups' || name === 'person_groups') branches.push(touchedSql.leftTopic);
-  if (name === 'topic_people') branches.push(touchedSql.accounts, touchedSql.returned);
-  if (name === 'person') branches.push(touchedSql.employees, touchedSql.companyGone);
-  if (name === 'person_identities') branches.push(touchedSql.movedAccounts);
-  if (name === 'company_history') branches.push(touchedSql.pushed);
-  return branches;
+/** What decides about one child of one item, and what follows. */
+export interface Assessed {
+  readonly reason: DueReason | null;
+  readonly notRequested: NotRequested | null;
+  readonly fingerprint: string;
+  readonly covered: Covered | undefined;
+  readonly movedAt: string | null;
+  /** The time that any change of the item moves is all that differs. */
+  readonly hasOnlyMoved: boolean;
+  readonly isTouched: boolean;
+  /** When it is too old, as milliseconds; null where it was never answered. */
+  readonly sweepAtMs: number | null;
+  readonly requests: number;
+  /** Whether its last answer is what the tables say. */
+  readonly isCurrent: boolean;
+  readonly counters: () => string;
+  readonly task: (reason: Task['reason']) => Task;
+  readonly current: () => Current;
 }
 
-/** The branches of the CASE that says why a child is not requested. */
-function notRequested(child: Child, settings: DueSettings, companyGroupsCome: boolean): Branches {
-  const branches: string[] = [];
-  const params: Query['params'] = {};
-  const unless = (condition: string, why: NotRequested) =>
-    branches.push(`WHEN NOT coalesce(${condition}, false) THEN ${literal(why)}`);
-  if (child.digitsOnly) unless(`regexp_full_match(parents.entity_id, '[0-9]+')`, 'id_not_digits');
-  if (child.skippedWhenListHas) {
-    unless(
-      'touched.entity_id IS NOT NULL OR NOT list_has_all(json_keys(parents.body), $detail_fields)',
-      'in_list',
-    );
-    params.detail_fields = child.skippedWhenListHas;
-  }
-  if (child.goneInMigration) {
-    unless(
-      `parents.entity_id NOT IN (
-      SELECT id FROM raw.documents
-      WHERE endpoint = $presence AND (body ->> '$.detailUnavailableReason') = $migrated_reason)`,
-      'migrated',
-    );
-    params.migrated_reason = migratedReason;
-  }
-  if (child.name === 'person_groups' && settings.sync.personGroups === 'never') unless('false', 'setting');
-  if (child.name === 'person_groups' && settings.sync.personGroups === 'without_company') {
-    // The detail says whether a person has a company, or a list that has the field. Until then nothing is due.
-    unless(
-      `coalesce(list_contains(json_keys(parents.body), 'company'), false)
-        OR parents.entity_id IN (SELECT id FROM raw.documents WHERE endpoint = 'person')`,
-      'company_unknown',
-    );
-    unless(`parents.entity_id NOT IN (SELECT person_id FROM (${withCompanySql}))`, 'with_company');
-    params.company_groups_come = companyGroupsCome;
-  }
-  return { branches, params };
+/** The values of an item's fields as text, in the order of `fieldsOf`; '' where it does not have the field. */
+function valuesOf({ fields }: Entity): readonly string[] {
+  return fields?.split('\t') ?? [];
 }
 
-/** A child comes due between half and all of its age, evenly: three quarters on average. */
-const meanShareOfAge = 0.75;
-const minutesPerDay = 1_440;
+/** What is the same for all items of a list, by child. */
+interface ChildRules {
+  readonly places: readonly number[];
+  readonly memberPlaces: readonly number[];
+  readonly movedAt: number;
+  readonly lastMessageAt: number;
+  readonly maxAgeMs: number;
+  readonly fullAgeMs: number;
+}
 
-/** The requests a day that it takes to keep every child within its age, once all were fetched. */
-export function sweepPerDay(
-  items: Readonly<Record<string, number>>,
-  children: readonly Child[],
-  settings: Pick<SyncSettings, 'sync'>,
-): number {
-  return children.reduce(
-    (sum, child) =>
-      sum + (items[child.list.name] ?? 0) / ((maxAgeSeconds(child, settings) / 86_400) * meanShareOfAge),
-    0,
+const dayMs = 86_400_000;
+/** What could not be stored of an answer is not asked for again by the run that could not. */
+const notAgainInRun = ['again: rejected', 'again: short', 'again: unsettled', 'again: older'];
+/** The waits for an answer in doubt are a little shorter than a night, two, four and so on. */
+const firstWaitMs = 20 * 3_600_000;
+
+/** A function that says what is due of one child of one item. */
+export function assessor(
+  input: DueInput,
+  now: Date,
+): (child: Child, entity: Entity, values?: readonly string[]) => Assessed {
+  const { known, resources, children, settings, runId = '', measured } = input;
+  const { companyGroupsCome = children.some(({ name }) => name === 'company_groups') } = input;
+  const nowMs = now.getTime();
+  const lists = new Set(resources.children.map(({ list }) => list.name));
+  const places = new Map(
+    [...lists].map((list) => [list, new Map(fieldsOf(resources, list).map((path, at) => [path, at]))]),
   );
+  const placeIn = (list: string, path: string) => places.get(list)?.get(path) ?? -1;
+  const rulesOf = new Map<Child, ChildRules>();
+  const rules = (child: Child): ChildRules => {
+    const found = rulesOf.get(child);
+    if (found) return found;
+    const { list, changeFields, members, moved } = child;
+    const made = {
+      places: changeFields.map((path) => placeIn(list.name, path)),
+      memberPlaces: members?.fields.map((path) => placeIn(members.list, path)) ?? [],
+      movedAt: moved ? placeIn(list.name, moved.at) : -1,
+      lastMessageAt: moved ? placeIn(list.name, moved.unlessIs) : -1,
+      maxAgeMs: ageOf(child, settings, measured).days * dayMs,
+      fullAgeMs: maxAgeSeconds(child, settings) * 1_000,
+    };
+    rulesOf.set(child, made);
+    return made;
+  };
+
+  return (child, entity, values = valuesOf(entity)) => {
+    const { name, list, paged } = child;
+    const { entityId } = entity;
+    const rule = rules(child);
+    const field = (path: string) => values[placeIn(list.name, path)] || null;
+    const covered = known.covered(name, entityId);
+    const changeValues = rule.places.map((place) => values[place] ?? '');
+    if (child.members) changeValues.push(digestOf(known.peopleOf(entityId), rule.memberPlaces));
+    // What left the list is read once more, whatever else changed.
+    const valuesFingerprint = hash(`${changeValues.join('\t')}\n${entity.unlistedSince ?? ''}`).toString(36);
+    const movedAt = values[rule.movedAt] || null;
+    const fingerprint = movedAt === null ? valuesFingerprint : `${valuesFingerprint} ${movedAt}`;
+    // The last message moved it: any other change that this child shows came before that.
+    const isMovedByMessage = movedAt !== null && movedAt === values[rule.lastMessageAt];
+    const stored = covered?.fingerprint ?? null;
+    const differs = stored !== null && stored !== fingerprint;
+    const hasOnlyMoved = differs && stored.split(' ')[0] === valuesFingerprint;
+    const isTouched = (covered?.touched ?? -1) > (covered?.askedNo ?? -1);
+
+    // Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not come
+    // due in one night, and nothing is ever older than the age allowed. A time in the future comes from a clock that was
+    // ahead; it counts as now.
+    const fetchedAt = covered?.fetchedAt == null ? null : Math.min(covered.fetchedAt, nowMs);
+    const shareOfAge = 0.5 + 0.5 * (hash(`${entityId} ${name} ${covered?.fetchedAt}`) / 2 ** 53);
+    const sweepAtMs = fetchedAt === null ? null : fetchedAt + rule.maxAgeMs * shareOfAge;
+    const isOld = sweepAtMs !== null && nowMs > sweepAtMs;
+    const isYoung = fetchedAt !== null && nowMs <= fetchedAt + rule.fullAgeMs * shareOfAge;
+
+    const notRequested = notRequestedOf();
+    const reason = reasonOf();
+    const lastReason = covered?.reason ?? null;
+    const isReadInParts = reason === 'changed' && !isOld && !isTouched;
+    const requests = requestsOf();
+    const lastActivity = field('$.lastSeenAt') ?? field('$.timeRangeEnd') ?? field('$.updatedAt');
+    const ageDays = fetchedAt === null ? 0 : (nowMs - fetchedAt) / dayMs;
+    return {
+      reason,
+      notRequested,
+      fingerprint,
+      covered,
+      movedAt,
+      hasOnlyMoved,
+      isTouched,
+      sweepAtMs,
+      requests,
+      isCurrent: reason === null && notRequested === null && covered?.error == null && lastReason === null,
+      counters,
+      task: (of) => ({
+        ...wholeChild,
+        child,
+        entityId,
+        reason: of,
+        fingerprint,
+        counters: counters(),
+        hasFailed: covered?.error != null,
+        attempts: covered?.attempts ?? 0,
+        updatedAt: field('$.updatedAt'),
+        isUnanswered: entity.unavailableReason !== null,
+        // Old by what was measured alone: it comes after all that is old by the settings.
+        isEarly: of === 'sweep' && isYoung,
+        vip: field('$.isVip') === 'true',
+        lastActivity: lastActivity ?? '',
+        // What changed and is also too old, or what something else changed, is read from beginning to end, and so is what was
+        // in doubt.
+        wholeAt: isReadInParts && lastReason === null && fetchedAt !== null ? new Date(fetchedAt) : null,
+        lastReason,
+        requests,
+      }),
+      current: () => ({
+        resource: name,
+        entityId,
+        stratum: stratumOf(ageDays, nowMs - millisecondsOf(lastActivity) < 14 * dayMs),
+        ageDays,
+        requests,
+      }),
+    };
+
+    function notRequestedOf(): NotRequested | null {
+      const { personGroups } = settings.sync;
+      if (entity.deletedAt !== null) return 'deleted';
+      if (entity.unlistedSince !== null && name === list.detail) return 'unlisted';
+      if (child.digitsOnly && !/^[0-9]+$/.test(entityId)) return 'id_not_digits';
+      if (child.skippedWhenListHas && entity.isWhole && !isTouched) return 'in_list';
+      if (child.goneInMigration && entity.unavailableReason === migratedReason) return 'migrated';
+      if (name !== 'person_groups' || personGroups === 'all') return null;
+      if (personGroups === 'never') return 'setting';
+      if (!entity.isCompanyKnown) return 'company_unknown';
+      return comesWithCompany(known, entity, companyGroupsCome) ? 'with_company' : null;
+    }
+
+    function reasonOf(): DueReason | null {
+      if (notRequested !== null) return null;
+      if (stored === null) return 'never';
+      if (differs && !(isMovedByMessage && hasOnlyMoved)) return 'changed';
+      if (isTouched || isAskedAgain(covered, nowMs, runId)) return 'changed';
+      return isOld ? 'sweep' : null;
+    }
+
+    function requestsOf(): number {
+      if (!paged) return 1;
+      const messages = Number(field('$.messageCount') ?? Number.NaN) / 4;
+      const conversations = covered?.named ?? (Number.isNaN(messages) ? 1 : messages);
+      const pages = Math.max(1, Math.ceil(conversations / usualPageSize));
+      // What changed is read newest first, until what was read accounts for the change: usually one page or two.
+      return isReadInParts && covered?.isCounted ? Math.min(pages, 2) : pages;
+    }
+
+    function counters(): string {
+      const paths = child.members ? [...child.changeFields, `$.${child.members.list}`] : child.changeFields;
+      return JSON.stringify(Object.fromEntries(paths.map((path, at) => [path, changeValues[at] || null])));
+    }
+  };
 }
 
-/** Requests that one run a day may make under its caps. */
-export function allowedPerDay(
-  { maxRequests, maxMinutes }: Pick<SyncOptions, 'maxRequests' | 'maxMinutes'>,
-  { rateLimit }: Pick<SyncSettings, 'rateLimit'>,
-): number {
-  const perMinute = rateLimit.requests / (rateLimit.windowMs / 60_000);
-  return Math.min(maxRequests ?? Number.POSITIVE_INFINITY, (maxMinutes ?? minutesPerDay) * perMinute);
+/** What the last answer did not prove, or could not be stored of it, is asked for again in the next run, then at growing intervals. */
+function isAskedAgain(covered: Covered | undefined, nowMs: number, runId: string): boolean {
+  if (!covered?.reason?.startsWith('again: ')) return false;
+  if (covered.runId === runId && notAgainInRun.includes(covered.reason)) return false;
+  const attempts = covered.attempts ?? 0;
+  if (attempts <= 1) return true;
+  const waited = nowMs - Math.min(covered.fetchedAt ?? Number.POSITIVE_INFINITY, nowMs);
+  return waited >= firstWaitMs * 2 ** (Math.min(attempts, 20) - 2);
 }
 
-/** The note for a summary when one run a day cannot keep the ages that `sync.recheck` allows; null when it can. */
-export function sweepNote(needed: number, allowed: number): string | null {
-  if (needed <= allowed) return null;
-  const times = allowed > 0 ? needed / allowed : Number.POSITIVE_INFINITY;
-  const keeps = Number.isFinite(times)
-    ? `it can keep up with a sync.recheck ${times.toFixed(1)} times as large`
-    : 'no requests remain after the lists';
-  return `fetching everything again in time (sync.recheck) takes about ${Math.ceil(needed)} requests a day; one run a day under this cap has ${Math.floor(allowed)} after its lists: ${keeps}`;
+/**
+ * Whether the conversations of a person come with the company, so that the person's own need not be requested: the company is
+ * listed, and its conversations were read to their end after it was known that the person belongs to it, or `come` in this run.
+ *
+ * One failure does not count, since the next run tries again, nor does a record that was rejected; a refusal, an answer that is
+ * too large, or a list that kept changing while it was read (all of which have no counters) does.
+ */
+function comesWithCompany(known: Known, person: Entity, come: boolean): boolean {
+  if (!isOfListedCompany(known, person)) return false;
+  const groups = known.covered('company_groups', person.companyId ?? '');
+  if (wasReadWithCompany(known, person) && (groups?.error == null || (groups.attempts ?? 0) < 2)) return true;
+  return come && (groups?.fingerprint == null || groups.isCounted);
 }
 
-/** That note for this warehouse, after a run whose lists took `listRequests`. */
-export async function sweepReport(
-  context: Context,
-  children: readonly Child[],
-  options: SyncOptions,
-  listRequests: number,
-): Promise<string | null> {
-  const counted = await context.store.all<{ list: string; items: number }>(
-    `SELECT endpoint AS list, count(*) AS items FROM raw.documents
-      WHERE list_contains($lists, endpoint) GROUP BY endpoint`,
-    { lists: context.resources.lists.map(({ name }) => name) },
-  );
-  const items = Object.fromEntries(counted.map(({ list, items: number }) => [list, Number(number)]));
-  const allowed = Math.max(0, allowedPerDay(options, context.config) - listRequests);
-  return sweepNote(sweepPerDay(items, children, context.config), allowed);
+/** Whether the conversations of a person's company, which is listed, were read to their end after it was known to be the person's. */
+export function wasReadWithCompany(known: Known, person: Entity): boolean {
+  const groups = known.covered('company_groups', person.companyId ?? '');
+  const { companyNo } = person;
+  const isLater = companyNo !== null && (groups?.askedNo ?? -1) > companyNo;
+  return isLater && groups?.isCounted === true && isOfListedCompany(known, person);
+}
+
+function isOfListedCompany(known: Known, { companyId }: Entity): boolean {
+  const company = known.entity('companies', companyId ?? '');
+  return company !== undefined && company.deletedAt === null && company.unlistedSince === null;
+}
+
+function stratumOf(ageDays: number, isActive: boolean): string {
+  if (ageDays < 0.5) return 'fresh';
+  const age = [2, 7, 21].find((days) => ageDays < days);
+  return `${age === undefined ? '21 days or more' : `under ${age} days`}, ${isActive ? 'active' : 'quiet'}`;
+}
+
+/** What the fields of a company's people are; '' without people. */
+function digestOf(people: readonly Entity[], places: readonly number[]): string {
+  if (people.length === 0) return '';
+  const texts = people.map((person) => {
+    const values = valuesOf(person);
+    return [person.entityId, ...places.map((place) => values[place] ?? '')].join('\t');
+  });
+  return `#${hash(texts.join('\n')).toString(36)}`;
+}
+
+/** 53 bits of a text (cyrb53): quick, and no two values of a field have the same by chance. */
+function hash(text: string): number {
+  let [one, two] = [0xdeadbeef, 0x41c6ce57];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    one = Math.imul(one ^ code, 2_654_435_761);
+    two = Math.imul(two ^ code, 1_597_334_677);
+  }
+  one = Math.imul(one ^ (one >>> 16), 2_246_822_507) ^ Math.imul(two ^ (two >>> 13), 3_266_489_909);
+  two = Math.imul(two ^ (two >>> 16), 2_246_822_507) ^ Math.imul(one ^ (one >>> 13), 3_266_489_909);
+  return 4_294_967_296 * (2_097_151 & two) + (one >>> 0);
 }

@@ -15,11 +15,11 @@ import type { Coverage } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageInDoubt, furtherItems, older } from './doubts.js';
-import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
 import { arrayIn, stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
+import { coverageOf, type Task, tooLargeCoverage } from './task.js';
 import { present } from './tombstones.js';
 
 /** How fetching one child ended: fetched, refused by the API, or with a failure, so that a later run tries it again. */
@@ -32,7 +32,8 @@ export type ChildOutcome = 'fetched' | 'absent' | Failure;
  * and asked for again when it changes or is old. Any other failure concerns this child only, which stays due. Errors that
  * end the run (a refused key, an outage, a stop) are thrown.
  */
-export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
+export async function fetchChild(context: Context, asked: Task): Promise<ChildOutcome> {
+  const task = { ...asked, askedNo: arrivalNow(context.clock).no };
   try {
     if (task.child.paged) await fetchConversations(context, task);
     else await fetchWhole(context, task);

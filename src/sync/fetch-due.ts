@@ -6,11 +6,13 @@ import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import { ageBy } from '../run/lifecycle.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
+import { storedCounters } from '../warehouse/load/known.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
+import { readMeasured } from './ages.js';
 import { idleTasks } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
-import { keyOf } from './doubts.js';
-import { due, type Look, look, type Task, withCompanySql } from './due.js';
+import { type DueInput, type DueSnapshot, due, dueAgain, inputOf, wasReadWithCompany } from './due.js';
+import { leaveOutExplained, waitsForTopics } from './explained.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { resolveMerges } from './merges.js';
@@ -18,6 +20,7 @@ import { OrderedPhases } from './phases.js';
 import { readList } from './scan.js';
 import type { StoredContent } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
+import { keyOf, type Task } from './task.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
@@ -25,7 +28,7 @@ import { Staging } from './staging/staging.js';
  * and an endpoint that is broken is given up while the others continue. At last, what the caps leave goes to checks and to what
  * is likeliest to be out of date.
  */
-export async function fetchDue(context: Context, children: readonly Child[]): Promise<Look | null> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<DueSnapshot> {
   const givenUp = new GivenUp();
   try {
     return await fetchRounds(context, children, givenUp);
@@ -38,22 +41,26 @@ async function fetchRounds(
   context: Context,
   children: readonly Child[],
   givenUp: GivenUp,
-): Promise<Look | null> {
+): Promise<DueSnapshot> {
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
   let isIdle = false;
+  const { known, store, clock } = context;
+  await context.batcher.flush();
+  const input = { ...inputOf(context, children), measured: await readMeasured(store) };
+  known.takeChanged();
+  let found = due(input, new Date(clock.now()));
   for (;;) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
-    const now = new Date(context.clock.now());
-    const lookedAt = context.batcher.added;
-    const found = await look(context.store, children, context.config, now, { runId: context.runId });
+    const now = new Date(clock.now());
+    found = dueAgain(found, input, now, known.takeChanged());
     const all = [...found.tasks];
     const untried = (task: Task) => !tried.has(keyOf(task)) && !context.doubts.has(keyOf(task));
     if (!all.some((task) => untried(task) && !givenUp.has(task.child.name)))
-      await addOwnConversations(context, all, children, now);
+      addOwnConversations(input, all, now);
     const tasks: Task[] = [];
     for (const task of all) {
       if (!untried(task)) continue;
@@ -76,15 +83,20 @@ async function fetchRounds(
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
       if (isResolved || context.batcher.added === before) {
-        const end = () => (context.batcher.added === lookedAt ? found : null);
-        if (isIdle) return end();
+        if (isIdle) return found;
         isIdle = true;
-        await context.batcher.flush();
-        const idle = await idleTasks(context, children, found);
+        const idle = await idleTasks(context, input, found);
         tasks.push(...idle.filter(({ child }) => !givenUp.has(child.name)));
-        if (tasks.length === 0) return end();
+        if (tasks.length === 0) return found;
       } else isResolved = true;
     }
+    // Changed lists of companies and people wait for the conversations of topics that come before them.
+    const waiting = tasks.findIndex(waitsForTopics);
+    if (tasks.slice(0, Math.max(0, waiting)).some(({ child }) => child.name === 'topic_groups'))
+      tasks.length = waiting;
+    const counted = await withStoredCounters(context, tasks);
+    tasks.splice(0, tasks.length, ...(await leaveOutExplained(context, counted)));
+    if (tasks.length === 0) continue;
     await rememberConversations(context, tasks);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
@@ -115,6 +127,13 @@ async function fetchRounds(
   }
 }
 
+/** The tasks with the change fields that each child was fetched with. */
+async function withStoredCounters({ store }: Context, tasks: readonly Task[]): Promise<Task[]> {
+  const again = tasks.filter(({ reason }) => reason !== 'never');
+  const counters = await storedCounters(store, again.map(keyOf));
+  return tasks.map((task) => ({ ...task, storedCounters: counters.get(keyOf(task)) ?? null }));
+}
+
 function unconfirmedIn({ doubts }: Context): OpenDoubt[] {
   return [...doubts.values()].filter(({ stage }) => stage === 'unconfirmed');
 }
@@ -136,15 +155,10 @@ async function readParentsAgain(context: Context, unconfirmed: readonly OpenDoub
  * Adds the own conversations of people with whose company they did not come: it was not answered, or given up, and nothing
  * more of it will be fetched in this run.
  */
-async function addOwnConversations(
-  { store, config, runId }: Context,
-  all: Task[],
-  children: readonly Child[],
-  now: Date,
-): Promise<void> {
-  const own = children.filter(({ name }) => name === 'person_groups');
+function addOwnConversations(input: DueInput, all: Task[], now: Date): void {
+  const children = input.children.filter(({ name }) => name === 'person_groups');
   const isAdded = new Set(all.map(keyOf));
-  const tasks = await due(store, own, config, now, { companyGroupsCome: false, runId });
+  const { tasks } = due({ ...input, children, companyGroupsCome: false }, now);
   all.push(...tasks.filter((task) => !isAdded.has(keyOf(task))));
 }
 
@@ -185,7 +199,7 @@ function announce({ config, observer }: Context, tasks: readonly Task[]): void {
     );
 }
 
-const staleSql = substitute(sqlFile('sync/stale'), { with_company: withCompanySql });
+const staleSql = sqlFile('sync/stale');
 
 /**
  * Removes what something newer contradicts and nothing would ever bring up to date: the conversations of a person that came
@@ -193,16 +207,23 @@ const staleSql = substitute(sqlFile('sync/stale'), { with_company: withCompanySq
  * If a person leaves the company again, the conversations are due as if they had never been fetched.
  */
 async function pruneStale(context: Context): Promise<void> {
+  const { known, config } = context;
   await context.batcher.flush();
+  const people = [...known.entities('people')].filter(
+    (person) =>
+      config.sync.personGroups !== 'all' &&
+      known.covered('person_groups', person.entityId)?.answerNo != null &&
+      wasReadWithCompany(known, person),
+  );
   const documents = await context.store.all<DocumentKey>(staleSql, {
-    own_groups: context.config.sync.personGroups === 'all',
-    company_groups_come: false,
+    people: people.map(({ entityId }) => entityId),
+    companies: people.map(({ companyId }) => companyId ?? ''),
   });
   if (documents.length === 0) return;
   const staging = new Staging(arrivalNow(context.clock));
   staging.remove(documents);
-  const people = documents.filter(({ endpoint }) => endpoint === 'person_groups');
-  for (const entityId of new Set(people.map(({ parentId }) => parentId ?? ''))) {
+  const own = documents.filter(({ endpoint }) => endpoint === 'person_groups');
+  for (const entityId of new Set(own.map(({ parentId }) => parentId ?? ''))) {
     const coverage: Coverage = {
       endpoint: 'person_groups',
       entityId,

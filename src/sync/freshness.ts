@@ -8,7 +8,7 @@ import { type FreshnessEstimate, usualStaleBound } from '../base/freshness-estim
 /** Details of one resource that were fetched about as long ago, of entities that are all active or all quiet. */
 export interface Stratum {
   readonly resource: string;
-  /** As in sql/sync/due.sql; `fresh` is not checked, and counts as up to date. */
+  /** As in src/sync/due.ts; `fresh` is not checked, and counts as up to date. */
   readonly stratum: string;
   /** How many there are now, and their mean age. */
   readonly population: number;

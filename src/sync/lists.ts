@@ -169,11 +169,7 @@ async function noteNotOffered(
   error: SignalhouseError,
 ): Promise<void> {
   await context.batcher.flush();
-  const [row] = await context.store.all<{ stored: number }>(
-    'SELECT count(*) AS stored FROM raw.documents WHERE endpoint = $list',
-    { list: list.name },
-  );
-  const stored = Number(row?.stored ?? 0);
+  const stored = context.known.count(list.name);
   if (stored === 0) {
     const scan = failedScan(list.name, startedAt, context, error.message);
     // Nothing is missing from it, so that its freshness is no matter.

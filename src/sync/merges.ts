@@ -6,16 +6,15 @@ import { type ChildOf, type Resources, requestFor } from '../contract/resources.
 import type { Coverage } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { type Task, wholeChild } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchChild } from './fetch-child.js';
 import { isHistory } from './histories.js';
 import { stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
+import { type Task, wholeChild } from './task.js';
 import { present, tombstone } from './tombstones.js';
 
 const mergedSql = sqlFile('sync/merged');
-const unexplainedSql = sqlFile('sync/unexplained');
 const survivorsSql = sqlFile('sync/survivors');
 
 /** The most histories of possible survivors that one run fetches for one kind of entity: 50 seconds at 120 a minute. */
@@ -45,10 +44,12 @@ export async function resolveMerges(context: Context): Promise<void> {
   for (const source of sourcesOf(context.resources)) {
     await context.batcher.flush();
     await markMerged(context, source);
-    for (const { id, has_own_history_left } of await unexplained(context, source))
-      if (has_own_history_left) await fetchOwnHistory(context, source, id);
-    await context.batcher.flush();
-    await markMerged(context, source);
+    const left = unexplained(context, source).filter(({ hasOwnHistoryLeft }) => hasOwnHistoryLeft);
+    for (const { id } of left) await fetchOwnHistory(context, source, id);
+    if (left.length > 0) {
+      await context.batcher.flush();
+      await markMerged(context, source);
+    }
     await searchSurvivors(context, source);
   }
 }
@@ -59,7 +60,7 @@ export async function resolveMerges(context: Context): Promise<void> {
  */
 async function searchSurvivors(context: Context, source: Source): Promise<void> {
   const { history } = source;
-  const searched = (await unexplained(context, source)).filter((one) => !one.has_own_history_left);
+  const searched = unexplained(context, source).filter(({ hasOwnHistoryLeft }) => !hasOwnHistoryLeft);
   if (searched.length === 0) return;
   const gone = searched.map(({ id }) => id);
   const tasks = await survivors(context, source, gone);
@@ -74,7 +75,7 @@ async function searchSurvivors(context: Context, source: Source): Promise<void> 
     await markMerged(context, source);
     // The next run searches again: what was not answered may be what names them.
     if (failed) return;
-    left = (await unexplained(context, source)).filter(({ id }) => gone.includes(id)).length;
+    left = unexplained(context, source).filter(({ id }) => gone.includes(id)).length;
   }
   const at = arrivalNow(context.clock);
   const coverage = gone.map((id) => withoutFingerprint(history.name, id, at, 404, 'no survivor found'));
@@ -128,15 +129,17 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
 interface Unexplained {
   readonly id: string;
   /** Its own history was not fetched since it is gone, and can be. */
-  readonly has_own_history_left: boolean;
+  readonly hasOwnHistoryLeft: boolean;
 }
 
-async function unexplained(context: Context, { history, presence }: Source): Promise<Unexplained[]> {
-  const rows = await context.store.all<Unexplained>(unexplainedSql, { presence, history: history.name });
-  return rows.map(({ id, has_own_history_left: left }) => ({
-    id,
-    has_own_history_left: left && (!history.digitsOnly || /^\d+$/.test(id)),
-  }));
+/** The deleted entities with no reason but that they were not found, until the histories of possible survivors are fetched. */
+function unexplained({ known }: Context, { history }: Source): Unexplained[] {
+  return [...known.entities(history.list.name)].flatMap(({ entityId: id, deletedReason }) => {
+    if (deletedReason !== 'not_found') return [];
+    const reason = known.covered(history.name, id)?.reason;
+    if (reason !== 'gone' && reason !== 'asked when gone') return [];
+    return { id, hasOwnHistoryLeft: reason === 'gone' && (!history.digitsOnly || /^\d+$/.test(id)) };
+  });
 }
 
 async function fetchOwnHistory(context: Context, { history }: Source, id: string): Promise<void> {

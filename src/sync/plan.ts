@@ -1,14 +1,16 @@
 import { minutesFor } from '../api/budget.js';
 import type { RunObserver } from '../base/observer.js';
 import { runLifecycle } from '../run/lifecycle.js';
+import { readMeasured } from './ages.js';
 import { countChecks } from './checks.js';
 import { type SyncParts, syncContext } from './context.js';
-import { countDue, look } from './due.js';
+import { due, inputOf } from './due.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { stageOrganization } from './run.js';
 import { selectResources } from './selection.js';
 import { leaveOutStored } from './staging/stored-items.js';
+import { cost } from './task.js';
 
 /**
  * Reads the lists and reports what a sync would fetch and how many requests that costs. What the lists returned is
@@ -27,15 +29,18 @@ export async function runPlan(
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];
     return {
+      afterMerge: ({ known }) => context.known.apply(known),
       async work() {
+        context.known.apply(await context.store.readKnown());
         await leaveOutStored(context);
         await stageOrganization(context, identity);
         await readLists(context, selection.lists, scans, { settles: false });
       },
       verdict: () => ({ incomplete: context.failures.length > 0 }),
       async report({ head, endedAt }) {
-        const found = await look(context.store, selection.children, config, endedAt);
-        const lines = countDue(found.tasks, selection.children);
+        const measured = await readMeasured(context.store);
+        const found = due({ ...inputOf(context, selection.children), measured }, endedAt);
+        const lines = cost(found.tasks, selection.children);
         const spent = head.requests.total;
         const children = lines.reduce((sum, line) => sum + line.requests, 0);
         const checks = countChecks(context, found, spent + children);

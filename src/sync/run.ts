@@ -9,16 +9,18 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { sqlFile } from '../warehouse/sql.js';
+import { clampTimes, readMeasured, sweepReport } from './ages.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
-import { clampTimes, countDue, type Look, look, sweepReport } from './due.js';
+import { type DueSnapshot, due, dueAgain, inputOf } from './due.js';
 import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
 import { Staging } from './staging/staging.js';
 import { leaveOutStored } from './staging/stored-items.js';
+import { cost } from './task.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -36,10 +38,12 @@ export async function runSync(
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];
-    let last: Look | null = null;
+    let last: DueSnapshot | null = null;
     return {
+      afterMerge: ({ known }) => context.known.apply(known),
       async work() {
         await clampTimes(context);
+        context.known.apply(await context.store.readKnown());
         await leaveOutStored(context);
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
@@ -65,9 +69,16 @@ async function syncReport(
   context: Context,
   selection: Selection,
   options: SyncOptions,
-  { head, endedAt, error, scans, last }: RunResult & { scans: readonly ScanReport[]; last: Look | null },
+  {
+    head,
+    endedAt,
+    error,
+    scans,
+    last,
+  }: RunResult & { scans: readonly ScanReport[]; last: DueSnapshot | null },
 ): Promise<RunSummary<SyncReport>> {
-  const { tally, config, failures, notes, shortHistories, lagging, unsettledConversations } = context;
+  const { tally, config, failures, notes, shortHistories, lagging, explained, unsettledConversations } =
+    context;
   if (error && head.outcome === 'failed') {
     const hint = error.hint ?? null;
     failures.push({ endpoint: 'sync', entityId: null, message: messageOf(error), hint });
@@ -86,27 +97,28 @@ async function syncReport(
       `${counted(unsettledConversations.size, 'list')} of conversations could not be verified in two readings; what was read is stored, nothing was removed, and each is read again with the next sync, and then less and less often`,
     );
   }
+  if (explained.size > 0) {
+    notes.push(
+      `${counted(explained.size, 'changed list')} of conversations not read: what they count came with the topics`,
+    );
+  }
   const clockNote = noteOfClock(tally.clockAheadMs);
   if (clockNote !== null) {
     context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
     notes.push(clockNote);
   }
-  const sweep = await sweepReport(
-    context,
-    selection.children,
-    options,
-    spentOn(tally, context.resources).lists,
-  );
+  const sweep = sweepReport(context, selection.children, options, spentOn(tally, context.resources).lists);
   if (sweep !== null) notes.push(sweep);
-  const { store, runId } = context;
-  const found = last ?? (await look(store, selection.children, config, endedAt, { runId }));
-  notes.push(...(await estimateFreshness(context, selection.children, found, endedAt)));
   // Whatever --only named: status, page and metrics say what is missing from the whole.
   const { children } = context.resources;
   const isWhole = selection.children.length === children.length;
-  const everything = isWhole ? found : await look(store, children, config, endedAt, { runId });
-  const left = countDue(everything.tasks, children);
-  const due = left.reduce((sum, line) => sum + line.due, 0);
+  const measured = await readMeasured(context.store);
+  const input = { ...inputOf(context, children), measured };
+  const everything =
+    isWhole && last ? dueAgain(last, input, endedAt, context.known.takeChanged()) : due(input, endedAt);
+  notes.push(...(await estimateFreshness(context, everything, measured, endedAt)));
+  const left = cost(everything.tasks, children);
+  const leftDue = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {
     ...head,
@@ -116,7 +128,7 @@ async function syncReport(
     drift: tally.drift,
     failures,
     left: {
-      due,
+      due: leftDue,
       requests,
       minutes: minutesFor(requests, config),
       complete: await isEveryListRead(context, scans),
@@ -129,7 +141,7 @@ async function syncReport(
     leftByResource: left,
     notes,
   };
-  return { report, leftDue: due };
+  return { report, leftDue };
 }
 
 async function isEveryListRead(

@@ -1,7 +1,8 @@
 import { Priority } from '../api/client.js';
-import { type Arrival, arrivalNow } from '../base/clock.js';
+import { type Arrival, arrivalNow, iso } from '../base/clock.js';
 import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/errors.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
+import type { Entity } from '../run/known.js';
 import type { DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
@@ -35,64 +36,68 @@ export const present: Presence = {
   askedAt: null,
 };
 
-/** A stored item that a list did not return. */
-interface MissingItem {
-  readonly id: string;
-  /** It was answered 404 by id while it was listed, as topics archived in the migration are. */
-  readonly unanswered: boolean;
-}
-
 /** An item that is not listed, and since when. */
 interface UnlistedItem {
   readonly id: string;
   readonly since?: string | null;
 }
 
-/** An item that was gone or not listed, and is listed again. */
-interface ReturnedItem {
-  readonly id: string;
-  readonly detail_unavailable_reason: string | null;
-}
-
-/** What a reading of a list says of the items that are stored. */
+/** What a reading of a list says of the items that are known. */
 interface Compared {
-  readonly missing: readonly MissingItem[];
-  /** How many are stored, where any is missing. */
+  /** Those that it did not return, and were listed before. */
+  readonly missing: readonly Entity[];
+  /** How many were listed before. */
   readonly stored: number;
-  readonly returned: readonly ReturnedItem[];
+  /** Those that were gone or not listed, and are listed again. */
+  readonly returned: readonly Entity[];
   /** Those of which it is known that they are not listed, as far as they are to be asked for again. */
   readonly unlisted: readonly UnlistedItem[];
 }
 
-const compareSql = {
-  missing: sqlFile('sync/missing'),
-  returned: sqlFile('sync/returned'),
-  unlisted: sqlFile('sync/unlisted'),
-};
+const firstHourMs = 3_600_000;
 
-/** Compares a list's items that are stored with the ids that it returned. */
-async function compare(
-  { store, resources, config, clock }: Context,
+/** Compares a list's items that are known with the ids that it returned. */
+function compare(
+  { known, resources, config, clock }: Context,
   list: List,
-  presence: string,
   ids: ReadonlySet<string>,
-): Promise<Compared> {
-  const maxAge = maxAgeSeconds(detailOf(resources, list), config);
-  // In one transaction: the warehouse may be opened again between two calls, and then has no temporary tables.
-  return store.transaction(async (tx) => {
-    await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
-    await tx.append({ catalog: 'temp', table: 'scan_ids' }, rowsOf(ids));
-    const items = { list: list.name, presence };
-    const missing = await tx.all<MissingItem & { stored: number }>(compareSql.missing, items);
-    const returned = await tx.all<ReturnedItem>(compareSql.returned, { presence });
-    const known = { presence, max_age_seconds: maxAge, now: new Date(clock.now()) };
-    const unlisted = await tx.all<UnlistedItem>(compareSql.unlisted, known);
-    return { missing, stored: Number(missing[0]?.stored ?? 0), returned, unlisted };
-  });
+): Compared {
+  const entities = [...known.entities(list.name)].sort((a, b) => (a.entityId < b.entityId ? -1 : 1));
+  const listed = entities.filter(
+    ({ deletedAt, unlistedSince }) => deletedAt === null && unlistedSince === null,
+  );
+  const others = entities.filter(
+    ({ deletedAt, unlistedSince }) => deletedAt !== null || unlistedSince !== null,
+  );
+  const maxAgeMs = maxAgeSeconds(detailOf(resources, list), config) * 1_000;
+  return {
+    missing: listed.filter(({ entityId }) => !ids.has(entityId)),
+    stored: listed.length,
+    returned: others.filter(({ entityId }) => ids.has(entityId)),
+    unlisted: others.flatMap((entity) =>
+      ids.has(entity.entityId) ? [] : (unlistedItem(entity, clock.now(), maxAgeMs) ?? []),
+    ),
+  };
 }
 
-function* rowsOf(ids: Iterable<string>): Generator<[string]> {
-  for (const id of ids) yield [id];
+/**
+ * An item that exists but is not listed any more (an archived or superseded topic, for example) is fetched by id again: in each
+ * run of the first hour, since it may only have slipped through between two pages of a list that shifted; then each time that it
+ * has been unlisted twice as long; and at the latest when its age comes. Null where it is not time.
+ */
+function unlistedItem(
+  { entityId: id, deletedAt, unlistedSince, askedAt }: Entity,
+  now: number,
+  maxAgeMs: number,
+): UnlistedItem | null {
+  if (deletedAt !== null || unlistedSince === null) return null;
+  const asked = askedAt ?? unlistedSince;
+  const isTime =
+    now - unlistedSince < firstHourMs ||
+    asked > now ||
+    now - asked >= Math.min(maxAgeMs, asked - unlistedSince);
+  // A time in the future comes from a clock that was ahead: it is fetched now, and its times start again.
+  return isTime ? { id, since: unlistedSince <= now ? iso(unlistedSince) : null } : null;
 }
 
 export type Settled = Pick<ScanReport, 'missing' | 'tombstoned' | 'restored' | 'fused' | 'note'>;
@@ -129,12 +134,11 @@ export async function settle(
 ): Promise<Settled> {
   const { presence } = list;
   if (presence === null) return nothingSettled;
-  const look = () => compare(context, list, presence, returned.ids);
-  let found = await look();
+  let found = compare(context, list, returned.ids);
   if (found.missing.length > 0) {
     // What goes with them, or is stored of them by now, is in what this run has appended.
     await context.batcher.flush();
-    found = await look();
+    found = compare(context, list, returned.ids);
   }
   const { missing, stored, unlisted } = found;
   const restored = await restore(context, presence, found.returned);
@@ -144,10 +148,14 @@ export async function settle(
     const note = `${missing.length} of ${stored} stored items are missing: nothing was deleted (--accept-deletes allows it)`;
     return { ...nothingSettled, missing: missing.length, restored, fused: true, note };
   }
-  const unanswered = new Set(missing.flatMap((item) => (item.unanswered ? [item.id] : [])));
+  // Answered 404 by id while they were listed, as topics archived in the migration are.
+  const unanswered = new Set(
+    missing.flatMap(({ entityId, unavailableReason }) => (unavailableReason === null ? [] : entityId)),
+  );
+  const asked = [...missing.map(({ entityId: id }) => ({ id })), ...unlisted];
   const unproven: NotFound[] = [];
   let tombstoned = 0;
-  for (const notFound of await fetchByIds(context, list, presence, [...missing, ...unlisted])) {
+  for (const notFound of await fetchByIds(context, list, presence, asked)) {
     if (notFound.reason !== undefined || unanswered.has(notFound.id)) {
       unproven.push(notFound);
       continue;
@@ -210,15 +218,12 @@ async function fetchByIds(
   return items.flatMap(({ id }) => notFound.get(id) ?? []);
 }
 
-async function restore(
-  context: Context,
-  presence: string,
-  returned: readonly ReturnedItem[],
-): Promise<number> {
+async function restore(context: Context, presence: string, returned: readonly Entity[]): Promise<number> {
   if (returned.length === 0) return 0;
   const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
-  for (const { id, detail_unavailable_reason: reason } of returned) {
-    staging.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
+  for (const { entityId: id, unavailableReason } of returned) {
+    const document = { ...present, detailUnavailableReason: unavailableReason };
+    staging.document(presence, { id, parentId: null }, document);
   }
   await context.batcher.add(staging);
   return returned.length;

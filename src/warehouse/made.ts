@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Session, Statements } from './store/session.js';
 
-/** What the live file has that is made of the rest of it: the views that publications copy, the tables derived from others, and the last publication. */
-type What = 'views' | 'derived' | 'publication';
+/**
+ * What the live file has that is made of the rest of it: the views that publications copy, the tables derived from others,
+ * ops.entities, and the last publication.
+ */
+type What = 'views' | 'derived' | 'entities' | 'publication';
 
 /** Until it is finished. */
 const inTheMaking = '';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The folder of every SQL file: `sql/` is beside `src/` and beside `dist/`. */
 export const sqlDir = fileURLToPath(new URL('../../sql/', import.meta.url));
 
-/** The text of one SQL file, by its path in sql/ without the ending: `sqlFile('sync/due')`. Throws when it is missing. */
+/** The text of one SQL file, by its path in sql/ without the ending: `sqlFile('sync/stale')`. Throws when it is missing. */
 export function sqlFile(path: string): string {
   return readFileSync(join(sqlDir, `${path}.sql`), 'utf8');
 }

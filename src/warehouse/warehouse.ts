@@ -3,6 +3,7 @@ import { timeId } from '../base/clock.js';
 import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import type { Resources } from '../contract/resources.js';
 import type { RowCounts } from './forget/documents.js';
 import { type Age, countExpired, expireOld } from './forget/expire.js';
 import {
@@ -26,7 +27,8 @@ import {
 } from './forget/records.js';
 import { stripBatch, stripJson, type TooOld } from './forget/strip.js';
 import { append } from './load/append.js';
-import type { Batch, Counts, Merged } from './load/batch.js';
+import type { Batch, Counts, KnownRows, Merged } from './load/batch.js';
+import { makeEntities, readKnown } from './load/known.js';
 import { merge } from './load/merge.js';
 import type { Models } from './load/models.js';
 import {
@@ -57,6 +59,8 @@ import type { Params, Session, Statements } from './store/session.js';
 interface Parts extends Limits, PublishSettings {
   readonly dataDir: string;
   readonly models: Models;
+  /** The lists and children that there are. */
+  readonly resources: Resources;
   /** The greatest number of an answer that was stored when the warehouse was opened. */
   readonly answersBefore: number;
   readonly restored: Restored | null;
@@ -152,12 +156,18 @@ export class Warehouse {
     const merged = await this.#inTurn(async () => {
       // What another process left was merged when the file was opened.
       if (this.#appended.batches === 0) return null;
-      const done = await merge(this.session, this.parts.models);
+      const done = await merge(this.session, this.parts.models, this.parts.resources);
       this.#appended = { batches: 0, sets: 0, characters: 0 };
       return done;
     });
     if (merged !== null) await this.#checkpoint(maxAppended);
     return merged;
+  }
+
+  /** What is known, as the tables have it after everything that was appended. */
+  async readKnown(): Promise<KnownRows> {
+    await makeEntities(this.session, this.parts.resources);
+    return readKnown(this.session);
   }
 
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
@@ -168,6 +178,7 @@ export class Warehouse {
   /** Recomputes every typed table from the raw documents. */
   async rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
     await forgetMade(this.session, 'derived');
+    await forgetMade(this.session, 'entities');
     return rebuild(this.session, this.parts.models, progress);
   }
 

@@ -67,6 +67,7 @@ beforeAll(async () => {
   warehouse = await openWarehouse({
     dataDir: join(testFolder(), 'data'),
     models,
+    resources: table,
     memoryLimit: '256MB',
     threads: 1,
   });

@@ -3,7 +3,7 @@ import { cut, oneLine } from '../../base/display-width.js';
 import { leftDue } from '../../base/facts.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
-import type { DueCode, ExplainedChild } from '../../sync/explain-due.js';
+import type { DueCode, ExplainedChild } from '../../sync/why.js';
 import { decisionCommands, decisionHeading } from './changes.js';
 import { type Fact, list, pairs, sections, some, table, wide } from './layout.js';
 

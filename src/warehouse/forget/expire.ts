@@ -66,7 +66,10 @@ export async function expireOld(
     rowIds: rows.map(({ rid }) => rid),
   });
   return session.transaction(async (tx) => {
-    if (due.length > 0) await forgetMade(tx, 'derived');
+    if (due.length > 0) {
+      await forgetMade(tx, 'derived');
+      await forgetMade(tx, 'entities');
+    }
     const held: Record<string, number> = { ...(await replaceDocuments(tx, models, documents)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {

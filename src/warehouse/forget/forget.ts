@@ -173,6 +173,7 @@ export async function removeFound(
 ): Promise<RowCounts> {
   return session.transaction(async (tx) => {
     await forgetMade(tx, 'derived');
+    await forgetMade(tx, 'entities');
     const held = {
       ...(await replaceDocuments(tx, models, documents)),
       ...(await replaceOtherRows(tx, others)),

@@ -78,6 +78,7 @@ function appendedRows(batch: Batch, before: number, setsBefore: number): Readonl
       it.error === null && !isInDoubt(it),
       it.error !== null || (isInDoubt(it) && it.reason !== unconfirmed),
       it.stratum ?? null,
+      no(it.answerNo === null ? null : (it.askedNo ?? it.answerNo)),
     ]),
     rejections: batch.rejections.map((it) => [
       it.endpoint,

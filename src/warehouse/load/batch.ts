@@ -49,6 +49,8 @@ export interface Coverage {
   readonly fetchedAt: Date;
   /** As in a document; null leaves the stored one. */
   readonly answerNo: number | null;
+  /** The number of the last answer when the request started: what a later one showed is not in it. By default `answerNo`. */
+  readonly askedNo?: number | undefined;
   /** The parent's fingerprint at that time; null when the endpoint has none. */
   readonly fingerprint: string | null;
   /** The parent's change fields at that time, as JSON; absent where the next fetch has to read everything. */
@@ -151,6 +153,50 @@ export function plusCounts(a: Counts | undefined, b: Counts): Counts {
   return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
 }
 
+/** A row of ops.entities: an item of a list. Times are milliseconds since 1970. */
+export interface EntityRow {
+  readonly list: string;
+  readonly entityId: string;
+  /** The values of the fields that are read of its list (`fieldsOf`), in that order, with tabs between them. */
+  readonly fields: string | null;
+  readonly isWhole: boolean;
+  readonly companyId: string | null;
+  readonly companyNo: number | null;
+  readonly isCompanyKnown: boolean;
+  readonly deletedAt: number | null;
+  readonly deletedReason: string | null;
+  readonly mergedIntoId: string | null;
+  readonly unavailableReason: string | null;
+  readonly unlistedSince: number | null;
+  readonly askedAt: number | null;
+}
+
+/** A row of ops.coverage without the parent's change fields (`counters`), which are read of what is due alone. */
+export interface CoverageRow {
+  readonly endpoint: string;
+  readonly entityId: string;
+  readonly fetchedAt: number | null;
+  readonly answerNo: number | null;
+  readonly askedNo: number | null;
+  /** The number of the last answer that showed a change of it that no field of the parent shows; null where none did. */
+  readonly touched: number | null;
+  readonly fingerprint: string | null;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly error: string | null;
+  readonly attempts: number | null;
+  readonly runId: string | null;
+  /** Whether its counters are stored, and how many members the answer named that they were stored with. */
+  readonly isCounted: boolean;
+  readonly named: number | null;
+}
+
+/** What a merge changed of what is known. */
+export interface KnownRows {
+  readonly entities: readonly EntityRow[];
+  readonly coverage: readonly CoverageRow[];
+}
+
 /** What a merge changed. */
 export interface Merged {
   readonly documents: Counts;
@@ -167,6 +213,8 @@ export interface Merged {
   };
   /** Drift never seen before (by endpoint, path and kind). */
   readonly newDrift: readonly Drift[];
+  /** What it changed of what is known. */
+  readonly known: KnownRows;
 }
 
 /** A batch with the given parts, and nothing else. */

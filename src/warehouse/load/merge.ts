@@ -1,7 +1,9 @@
+import type { Resources } from '../../contract/resources.js';
 import { forgetMade } from '../made.js';
 import type { Session } from '../store/session.js';
 import { type Counts, type Merged, plusCounts } from './batch.js';
 import { diff, stage, storeDocuments } from './diff.js';
+import { mergeKnown } from './known.js';
 import type { Models } from './models.js';
 import { mergeOpsTables, recordChecks, resolveByScans } from './ops-tables.js';
 import { project } from './project.js';
@@ -15,7 +17,7 @@ import { project } from './project.js';
  * goes with the last transaction, which stores the documents: a merge that ends before is done again from its beginning,
  * and finds the rows that it has replaced already as they should be.
  */
-export async function merge(session: Session, models: Models): Promise<Merged | null> {
+export async function merge(session: Session, models: Models, resources: Resources): Promise<Merged | null> {
   const [last] = await session.all<{ run_id: string | null; empty: boolean }>(
     `SELECT max(run_id) AS run_id, ${toMerge.map((table) => `NOT EXISTS (FROM appended.${table})`).join(' AND ')} AS empty
        FROM appended.batches`,
@@ -33,11 +35,12 @@ export async function merge(session: Session, models: Models): Promise<Merged | 
   const merged = await session.transaction(async (tx) => {
     await recordChecks(tx, runId);
     const documents = await storeDocuments(tx, found);
-    const news = await mergeOpsTables(tx, runId);
+    const { covered, ...news } = await mergeOpsTables(tx, runId);
+    const known = await mergeKnown(tx, resources, found, covered, runId);
     const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');
     await tx.run(['batches', ...toMerge].map((table) => `DELETE FROM appended.${table}`).join(';\n'));
     await forgetMade(tx, 'derived');
-    return { documents, rows, outdated: counted?.n ?? 0, ...news };
+    return { documents, rows, outdated: counted?.n ?? 0, ...news, known };
   });
   await session.run(dropTemporary);
   return merged;
@@ -52,6 +55,7 @@ async function mergeScans(session: Session, runId: string): Promise<Merged> {
     outdated: 0,
     rejections: { new: 0, known: 0, examples: [] },
     newDrift: [],
+    known: { entities: [], coverage: [] },
   };
 }
 
@@ -61,7 +65,8 @@ const toMerge = ['documents', 'removed', 'sets', 'members', 'coverage', 'rejecti
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
 const dropTemporary = `
   incoming unreadable outdated sets set_members stored writes write_bodies deletes
-  orphaned_parents scopes kept_documents model_input own_rows coverage_now rejections_now drift_now`
+  orphaned_parents scopes kept_documents model_input own_rows coverage_now rejections_now drift_now
+  marks_now concerned entities_now`
   .trim()
   .split(/\s+/)
   .map((table) => `DROP TABLE IF EXISTS temp.${table}`)

@@ -10,12 +10,12 @@ const mostDrift = 200;
 
 /**
  * Brings the state in schema ops up to date with what was appended. Returns the rejections and the drift that were never
- * seen before. Reads `incoming`, `unreadable`, `sets` and `outdated` (see `stage` and `diff`).
+ * seen before, and the children that were asked for. Reads `incoming`, `unreadable`, `sets` and `outdated` (see `stage` and `diff`).
  */
 export async function mergeOpsTables(
   tx: Statements,
   runId: string,
-): Promise<Pick<Merged, 'rejections' | 'newDrift'>> {
+): Promise<Pick<Merged, 'rejections' | 'newDrift'> & { readonly covered: readonly string[] }> {
   await tx.run(
     [
       'INSERT INTO appended.rejections BY NAME FROM unreadable',
@@ -26,8 +26,9 @@ export async function mergeOpsTables(
       ...resolve(runId),
     ].join(';\n'),
   );
-  const [counted] = await tx.all<{ total: number; fresh: number }>(
+  const [counted] = await tx.all<{ total: number; fresh: number; covered: string[] | null }>(
     `SELECT (SELECT count(*) FROM appended.rejections) AS total,
+            (SELECT list(DISTINCT endpoint) FROM coverage_now) AS covered,
             (SELECT count(*) FROM rejections_now WHERE is_new) AS fresh`,
   );
   const examples = await tx.all<Merged['rejections']['examples'][number]>(
@@ -38,7 +39,11 @@ export async function mergeOpsTables(
        FROM drift_now WHERE rid IS NULL ORDER BY endpoint, path, kind`,
   );
   const fresh = Number(counted?.fresh ?? 0);
-  return { rejections: { new: fresh, known: Number(counted?.total ?? 0) - fresh, examples }, newDrift };
+  return {
+    rejections: { new: fresh, known: Number(counted?.total ?? 0) - fresh, examples },
+    newDrift,
+    covered: counted?.covered ?? [],
+  };
 }
 
 const auditsSql = sqlFile('load/audits');
@@ -69,6 +74,7 @@ function coverage(runId: string): string[] {
       SELECT c.rowid AS rid, l.endpoint, l.entity_id,
              CASE WHEN settling IS NULL THEN c.fetched_at ELSE settling.fetched_at END AS fetched_at,
              coalesce(settling.answer_no, c.answer_no) AS answer_no,
+             coalesce(settling.asked_no, c.asked_no) AS asked_no, c.touched,
              CASE WHEN settling IS NULL THEN c.fingerprint ELSE settling.fingerprint END AS fingerprint,
              CASE WHEN settling IS NULL THEN c.counters ELSE settling.counters END AS counters,
              latest.status, latest.reason, latest.error,

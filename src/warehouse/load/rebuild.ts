@@ -103,6 +103,7 @@ const otherKeys: readonly { readonly table: string; readonly key: readonly strin
   { table: 'ops.migrations', key: ['version?', 'name'] },
   { table: 'ops.runs', key: ['run_id'] },
   { table: 'ops.coverage', key: ['endpoint', 'entity_id'] },
+  { table: 'ops.entities', key: ['list', 'entity_id'] },
   { table: 'ops.freshness', key: ['resource'] },
   { table: 'ops.rejected_records', key: ['endpoint', 'parent_id?', 'id?', 'path'] },
   { table: 'ops.schema_drift', key: ['endpoint', 'path', 'kind'] },

@@ -1,4 +1,5 @@
 import type { Table } from '../../contract/tables.js';
+import { forgetMade } from '../made.js';
 import { identifier } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import { dropViews } from '../views.js';
@@ -77,6 +78,7 @@ export async function remakeTables(
     await refresh(session, model, true);
     await record(session, model, checksumOf(model));
   }
+  await forgetMade(session, 'entities');
   return [...changed.map(({ table }) => table), ...dropped];
 }
 

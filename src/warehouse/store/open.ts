@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
+import { resources as builtIn, type Resources } from '../../contract/resources.js';
 import { Forgotten } from '../forget/forgotten.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
@@ -44,6 +45,8 @@ export interface OpenOptions extends Limits, Partial<PublishSettings> {
   readonly guard?: ((owner: Organization | null) => void) | undefined;
   /** The folder that holds `migrations/`, `models/` and `views/`; the program's own, except in tests. */
   readonly sql?: string;
+  /** The lists and children that there are; the program's own, except in tests. */
+  readonly resources?: Resources;
   /** What fills the tables; the program's own, except in tests. */
   readonly models?: Models;
 }
@@ -69,6 +72,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const folder = options.sql ?? sqlDir;
   const migrations = readMigrations(join(folder, 'migrations'));
   const models = options.models ?? readModels(folder);
+  const resources = options.resources ?? builtIn;
   const log = options.log ?? silentLog;
   const { dataDir, wait } = options;
   const reading = options.access === 'read';
@@ -84,7 +88,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         ? await refusePending(session, migrations, models)
         : await prepare(session, dataDir, migrations, models, log);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
-      if (!reading) await merge(session, models);
+      if (!reading) await merge(session, models, resources);
       const { forgotten, missing } = reading
         ? { forgotten: new Forgotten(''), missing: [] }
         : await openForgotten(session, dataDir);
@@ -92,6 +96,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         ...publishDefaults,
         ...options,
         models,
+        resources,
         restored,
         remade,
         log,

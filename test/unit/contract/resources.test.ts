@@ -18,9 +18,11 @@ const views = readdirSync(join(sqlDir, 'views')).map((file) =>
   readFileSync(join(sqlDir, 'views', file), 'utf8'),
 );
 
-const sync = readdirSync(join(sqlDir, 'sync'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.sql'))
-  .map((file) => readFileSync(join(sqlDir, 'sync', file), 'utf8'));
+const sync = ['sync', 'load'].flatMap((folder) =>
+  readdirSync(join(sqlDir, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => readFileSync(join(sqlDir, folder, file), 'utf8')),
+);
 
 /** The kinds of documents that a sync stores. */
 function kindsOf({ lists, children, embedded }: Resources): string[] {

@@ -83,7 +83,14 @@ class Trial {
         const rows = { topics: { new: 2, changed: 1, removed: 0 } };
         const nothing = { new: 0, changed: 0, removed: 0 };
         const rejections = { new: 0, known: 0, examples: [] };
-        return { documents: nothing, rows, outdated: 0, rejections, newDrift: [] };
+        return {
+          documents: nothing,
+          rows,
+          outdated: 0,
+          rejections,
+          newDrift: [],
+          known: { entities: [], coverage: [] },
+        };
       },
       finishRun: async (_: string, end: RunEnd) => {
         calls.push('finish');

@@ -23,6 +23,7 @@ const merged = (rejections: Merged['rejections']): Merged => ({
   outdated: 0,
   rejections,
   newDrift: [],
+  known: { entities: [], coverage: [] },
 });
 
 describe('RunTally', () => {

@@ -8,16 +8,18 @@ import { silentLog } from '../../../src/base/log.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { resources } from '../../../src/contract/resources.js';
 import type { Context } from '../../../src/sync/context.js';
-import { due, type Task } from '../../../src/sync/due.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
 import { SchemaDrift } from '../../../src/sync/staging/schema-drift.js';
 import { SeenContent } from '../../../src/sync/staging/seen-content.js';
+import { keyOf, type Task } from '../../../src/sync/task.js';
 import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
 import { Batcher } from '../../../src/warehouse/load/batcher.js';
+import { storedCounters } from '../../../src/warehouse/load/known.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { propertyRuns } from '../../support/runs.js';
 import { open } from '../warehouse/support.js';
+import { dueIn } from './due-support.js';
 
 const pageSize = 5;
 const start = Date.UTC(2026, 0, 1);
@@ -227,10 +229,12 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     schemaDrift: new SchemaDrift(),
     seenContent: new SeenContent(),
   } as unknown as Context;
-  const tasks = await due(warehouse, [child], settings as never, new Date(now));
+  const { tasks } = await dueIn(warehouse, [child], settings as never, new Date(now));
+  const counters = await storedCounters(warehouse, tasks.map(keyOf));
   const ran: Ran[] = [];
   for (const list of lists) {
-    const task = tasks.find(({ entityId }) => entityId === list.id);
+    const found = tasks.find(({ entityId }) => entityId === list.id);
+    const task = found && { ...found, storedCounters: counters.get(keyOf(found)) ?? null };
     const before = list.requests;
     if (task) expect(await fetchChild(context, task)).toBe('fetched');
     ran.push({ context, task, requests: list.requests - before });

@@ -1,382 +1,266 @@
 import fc from 'fast-check';
-import { beforeEach, describe, expect, test } from 'vitest';
-import { arrivalNow, systemClock } from '../../../src/base/clock.js';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
-import { person } from '../../../src/contract/people.js';
-import type { ChildName } from '../../../src/contract/resources.js';
-import type { Context, SyncSettings } from '../../../src/sync/context.js';
-import {
-  allowedPerDay,
-  byUrgency,
-  clampTimes,
-  countDue,
-  due,
-  look,
-  notDue,
-  sweepNote,
-  sweepPerDay,
-  type Task,
-  wholeChild,
-} from '../../../src/sync/due.js';
-import { explainDue } from '../../../src/sync/explain-due.js';
-import { fetchChild } from '../../../src/sync/fetch-child.js';
-import { SeenContent } from '../../../src/sync/staging/seen-content.js';
-import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { loadBatch } from '../../support/load-batch.js';
-import { plainTopic } from '../../support/plain-api.js';
-import { oneWarehouse, runId } from '../warehouse/support.js';
-import { children, daysAgo, item, now } from './due-support.js';
+import { type ChildName, resources } from '../../../src/contract/resources.js';
+import { Known } from '../../../src/run/known.js';
+import { allowedPerDay, sweepNote, sweepPerDay } from '../../../src/sync/ages.js';
+import { type DueInput, due, dueAgain } from '../../../src/sync/due.js';
+import { byUrgency, cost, keyOf, type Task, wholeChild } from '../../../src/sync/task.js';
+import { why } from '../../../src/sync/why.js';
+import type { CoverageRow, EntityRow } from '../../../src/warehouse/load/batch.js';
+import { propertyRuns } from '../../support/runs.js';
+import { answered, children, daysAgo, entity, fetchedAsTheyAre, now } from './due-support.js';
 
-const settings: SyncSettings = {
-  rateLimit: { requests: 120, windowMs: 60_000 },
-  sync: {
-    recheck: 1,
-    personGroups: 'without_company',
-    deletes: { maxShare: 0.2, maxRows: 20 },
-  },
-  retention: { recordsDays: 400 },
-};
-
-let warehouse: Warehouse;
-oneWarehouse((made) => {
-  warehouse = made;
-});
-
-function load(documents: readonly Document[], coverage: readonly Coverage[] = []): Promise<unknown> {
-  return loadBatch(warehouse, batchOf(runId, { documents, coverage }));
-}
+/** What is due, by what is known alone: rows in, tasks out. */
 
 const of = (...names: ChildName[]) => children.filter(({ name }) => names.some((one) => one === name));
-const dueOf = (...endpoints: ChildName[]) => due(warehouse, of(...endpoints), settings, now);
+
+function inputOf(
+  entities: readonly EntityRow[],
+  coverage: readonly CoverageRow[],
+  names: readonly ChildName[],
+  more: Partial<DueInput> = {},
+): DueInput {
+  const known = new Known({ entities, coverage });
+  const settings: DueInput['settings'] = { sync: { recheck: 1, personGroups: 'without_company' } };
+  return { known, resources, children: of(...names), settings, ...more };
+}
+
+const dueOf = (...asked: Parameters<typeof inputOf>) => due(inputOf(...asked), now).tasks;
 const brief = (tasks: readonly Task[]) => tasks.map(({ entityId, reason }) => `${entityId} ${reason}`);
 
-/** The fingerprint that an item has now. */
-async function fingerprints(endpoint: ChildName): Promise<Map<string, string>> {
-  await warehouse.run('DELETE FROM ops.coverage');
-  const tasks = await dueOf(endpoint);
-  return new Map(tasks.map(({ entityId, fingerprint }) => [entityId, fingerprint]));
-}
-
-/** Marks what is due of these as fetched, with what its parent shows now. */
-async function fetch(endpoints: readonly ChildName[], more: Partial<Coverage> = {}): Promise<void> {
-  const tasks = await dueOf(...endpoints);
-  const good = { answerNo: 2, ...more };
-  await load(
-    [],
-    tasks.map(({ child, entityId, fingerprint }) => covered(child.name, entityId, { fingerprint, ...good })),
-  );
-}
-
-function covered(endpoint: string, entityId: string, more: Partial<Coverage>): Coverage {
-  const good = {
-    fetchedAt: daysAgo(1),
-    answerNo: 1,
-    fingerprint: null,
-    status: 200,
-    error: null,
-    reason: null,
-  };
-  return { endpoint, entityId, ...good, ...more };
-}
-
 describe('due', () => {
-  test('children that were never fetched, changed, or are too old; nothing else', async () => {
-    const topics = ['new', 'same', 'changed', 'old', 'changed and old', 'refused', 'unanswered'];
-    await load(topics.map((id) => item('topics', id, { updatedAt: `of ${id}` })));
-    const fingerprint = await fingerprints('topic');
-    const as = (id: string, more: Partial<Coverage> = {}) =>
-      covered('topic', id, { fingerprint: fingerprint.get(id) ?? '', ...more });
-    await load(
-      [],
-      [
-        as('same'),
-        as('changed', { fingerprint: 'another' }),
-        as('old', { fetchedAt: daysAgo(11) }),
-        as('changed and old', { fingerprint: 'another', fetchedAt: daysAgo(11) }),
-        as('refused', { status: 404, error: 'no such topic', reason: 'NOT_FOUND' }),
-        as('unanswered', { fingerprint: null, status: null, error: 'timed out' }),
-      ],
-    );
-    const tasks = await dueOf('topic');
-    expect(brief(tasks)).toEqual([
-      'new never',
-      // What failed last time comes after its equals, so that one broken entity cannot keep the others waiting.
-      'unanswered never',
-      'changed and old changed',
-      'changed changed',
-      'old sweep',
-    ]);
-    // Reading only what is new will do where all of it was read not too long ago.
-    expect(Object.fromEntries(tasks.map(({ entityId, wholeAt }) => [entityId, wholeAt]))).toEqual({
-      new: null,
-      unanswered: null,
-      changed: daysAgo(1),
-      'changed and old': null,
-      old: null,
-    });
+  const topic = entity('topics', 't', { '$.messageCount': '3', '$.updatedAt': '2026-02-01T00:00:00Z' });
+  const [asItIs] = fetchedAsTheyAre([topic], of('topic'));
+  const days = (count: number) => ({ fetchedAt: daysAgo(count).getTime() });
+  const failed = { fingerprint: null, status: null, error: 'timed out', attempts: 1, fetchedAt: null };
+
+  test.each<[string, Partial<CoverageRow> | null, string | null, Date | null]>([
+    ['never asked for', null, 'never', null],
+    ['marked alone', { ...failed, error: null, runId: null, touched: 4 }, 'never', null],
+    ['never answered', failed, 'never', null],
+    ['as it was', {}, null, null],
+    ['changed', { fingerprint: 'another' }, 'changed', daysAgo(1)],
+    ['changed and too old to be read in parts', { fingerprint: 'another', ...days(11) }, 'changed', null],
+    ['too old', days(11), 'sweep', null],
+    ['refused', { status: 404, error: 'no such topic', reason: 'NOT_FOUND' }, null, null],
+    ['marked by an answer after it was asked for', { touched: 10 }, 'changed', null],
+    [
+      'marked by an answer while it was asked for',
+      { askedNo: 9, touched: 10, answerNo: 11 },
+      'changed',
+      null,
+    ],
+    ['marked by an answer before it was asked for', { touched: 8 }, null, null],
+  ])('%s: %o is %s', (_, more, reason, wholeAt) => {
+    const coverage = more === null ? [] : [{ ...asItIs!, ...more }];
+    const [task] = dueOf([topic], coverage, ['topic']);
+    expect([task?.reason ?? null, task?.wholeAt ?? null]).toEqual([reason, wholeAt]);
   });
 
-  test('what was in doubt is due in the next run, then after one night, two, four and so on', async () => {
-    const reasons = ['again: contradicted', 'again: incomplete', 'again: rejected'];
-    // Each is a topic that was asked for so often, the last time so many days ago.
-    const cases = [
-      ...reasons.flatMap((reason) => [
-        { reason, tries: 1, days: 0, isDue: true },
-        ...[1, 2, 4].flatMap((wait, index) => [
-          { reason, tries: index + 2, days: wait * 0.7, isDue: false },
-          { reason, tries: index + 2, days: wait, isDue: true },
-        ]),
-      ]),
-      // The first of two readings is no try.
-      { reason: 'again: unconfirmed', tries: 4, days: 0, isDue: true },
-      { reason: 'gone', tries: 1, days: 0, isDue: false },
-    ].map((one, index) => ({ ...one, id: `${index} ${one.reason}, ${one.tries} times, ${one.days} days` }));
-    await load(cases.map(({ id }) => item('topics', id, { updatedAt: '1' })));
-    const known = await fingerprints('topic_groups');
-    for (let tried = 0; tried < 4; tried += 1) {
-      const asked = cases
-        .filter(({ tries }) => tries > tried)
-        .map(({ id, reason, days }) =>
-          covered('topic_groups', id, {
-            fingerprint: known.get(id) ?? '',
-            reason,
-            fetchedAt: daysAgo(days),
-            error: reason.endsWith('contradicted') ? 'names less' : null,
-          }),
-        );
-      await load([], asked);
-    }
-    const expected = cases.flatMap(({ id, isDue }) => (isDue ? `${id} changed` : [])).sort();
-    expect(brief(await dueOf('topic_groups')).sort()).toEqual(expected);
+  test.each([
+    ['another value', { '$.messageCount': '4' }, true],
+    ['a field that appeared', { '$.messageCount': '3', '$.eventCount': '1' }, true],
+    ['a field that vanished', {}, true],
+    ['the same', { '$.messageCount': '3' }, false],
+  ])('%s', (_, fields, isDue) => {
+    const before = fetchedAsTheyAre([entity('topics', 't', { '$.messageCount': '3' })], of('topic_groups'));
+    expect(dueOf([entity('topics', 't', fields)], before, ['topic_groups']).length).toBe(isDue ? 1 : 0);
+  });
+
+  test('the last message explains why a time moved, and nothing else does', () => {
+    const at = (updatedAt: string, timeRangeEnd: string) =>
+      entity('topics', 't', { '$.updatedAt': updatedAt, '$.timeRangeEnd': timeRangeEnd });
+    const before = fetchedAsTheyAre([at('2026-02-01', '2026-01-31')], of('topic_history'));
+    expect(dueOf([at('2026-02-03', '2026-02-03')], before, ['topic_history'])).toEqual([]);
+    expect(brief(dueOf([at('2026-02-04', '2026-02-03')], before, ['topic_history']))).toEqual(['t changed']);
+  });
+
+  test('a member of a company that gained what another lost', () => {
+    const companies = [entity('companies', 'c', { '$.messageCount': '5' })];
+    const person = (id: string, count: string) =>
+      entity('people', id, { '$.messageCount': count }, { companyId: 'c' });
+    const before = [...companies, person('1', '2'), person('2', '3')];
+    const coverage = fetchedAsTheyAre(before, of('company_activity'));
+    expect(dueOf(before, coverage, ['company_activity'])).toEqual([]);
+    const later = [...companies, person('1', '3'), person('2', '2')];
+    expect(brief(dueOf(later, coverage, ['company_activity']))).toEqual(['c changed']);
+  });
+
+  test('what was in doubt: in the next run, then after one night, two, four and so on', () => {
+    const isDue = (tries: number, waited: number, reason = 'again: contradicted') =>
+      dueOf([topic], [{ ...asItIs!, reason, attempts: tries, ...days(waited) }], ['topic']).length > 0;
+    expect(isDue(1, 0)).toBe(true);
+    for (const [index, wait] of [1, 2, 4].entries())
+      expect([isDue(index + 2, wait * 0.7), isDue(index + 2, wait)]).toEqual([false, true]);
+    expect(isDue(1, 0, 'gone')).toBe(false);
     // What could not be stored is not asked for again by the run that could not.
-    const again = await due(warehouse, of('topic_groups'), settings, now, { runId });
-    expect(brief(again).filter((line) => line.includes('rejected'))).toEqual([]);
+    const rejected = { ...asItIs!, reason: 'again: rejected', runId: 'this' };
+    expect(dueOf([topic], [rejected], ['topic'], { runId: 'this' })).toEqual([]);
+    expect(brief(dueOf([topic], [rejected], ['topic'], { runId: 'later' }))).toEqual(['t changed']);
     // Their age bounds that.
-    await warehouse.run('UPDATE ops.coverage SET attempts = 40, fetched_at = $1', [daysAgo(11)]);
-    expect(new Set((await dueOf('topic_groups')).map(({ reason }) => reason))).toEqual(new Set(['sweep']));
+    expect(
+      brief(dueOf([topic], [{ ...asItIs!, reason: 'again: short', attempts: 40, ...days(11) }], ['topic'])),
+    ).toEqual(['t sweep']);
   });
 
-  test('a change field that has another value, appears, vanishes or becomes null; no other field', async () => {
-    const before = { title: 'x', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
-    const { messageCount: _, ...without } = before;
-    const later = {
-      same: { ...before, similarity: 0.7, linkedTicket: { url: 'a?sig=2' } },
-      'another value': { ...before, messageCount: 4 },
-      appeared: { ...before, eventCount: 1 },
-      vanished: without,
-      'became null': { ...before, messageCount: null },
-    };
-    await load(Object.keys(later).map((id) => item('topics', id, before)));
-    await fetch(['topic_groups'], { answerNo: 1 });
-    await load(Object.entries(later).map(([id, body]) => item('topics', id, body)));
-    const changed = ['another value', 'appeared', 'became null', 'vanished'].map((id) => `${id} changed`);
-    expect(brief(await dueOf('topic_groups')).sort()).toEqual(changed);
-  });
-
-  test('what a clock that was ahead fetched in the future is swept as if it was fetched when that was noticed', async () => {
-    await load([item('topics', 't')]);
-    await fetch(['topic'], { fetchedAt: daysAgo(-400) });
-    expect(await dueOf('topic')).toEqual([]);
-    await clampTimes({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
-    const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
-    expect(await later(1)).toEqual([]);
-    expect(brief(await later(11))).toEqual(['t sweep']);
-  });
-
-  test('the sweep is spread between half and all of the age', async () => {
-    const ids = Array.from({ length: 300 }, (_, index) => `t${index}`);
-    await load(ids.map((id) => item('topics', id)));
-    await fetch(['topic']);
-    const swept = async (days: number) => {
-      await warehouse.run('UPDATE ops.coverage SET fetched_at = $1', [daysAgo(days)]);
-      return (await dueOf('topic')).length;
-    };
-    expect(await swept(4.9)).toBe(0);
-    const halfway = await swept(7.5);
-    expect(halfway).toBeGreaterThan(90);
-    expect(halfway).toBeLessThan(210);
-    expect(await swept(10.1)).toBe(300);
-  });
-
-  test('of an item that left its list: when it left, when its detail changes, and when it is old; not its detail', async () => {
-    const lists = (count: number) => item('topics', 'left', { eventCount: count });
-    const detail = (count: number) => item('topic', 'left', { eventCount: count });
-    const left = item('topic_presence', 'left', { deletedAt: null, unlistedSince: '2026-01-01T00:00:00Z' });
-    const found = () => dueOf('topic', 'topic_groups');
-    const fetched = (more: Partial<Coverage> = {}) => fetch(['topic_groups'], { answerNo: 1, ...more });
-    await load([lists(1), detail(1)]);
-    await fetched();
-    expect(brief(await dueOf('topic_groups'))).toEqual([]);
-    await load([left]);
-    expect(brief(await found())).toEqual(['left changed']);
-    await fetched();
-    expect(await found()).toEqual([]);
-    await load([detail(2)]);
-    const [task] = await found();
-    expect(task).toMatchObject({ entityId: 'left', reason: 'changed' });
-    // What its list counted says nothing any more about what an answer should have.
-    expect(JSON.parse(task?.counters ?? '{}')).toMatchObject({
-      '$.eventCount': '2',
-      '$.totalGroupCount': null,
-    });
-    await fetched({ fetchedAt: daysAgo(15) });
-    expect(brief(await found())).toEqual(['left sweep']);
-  });
-
-  test('what went with a tombstone is fetched again where it is back', async () => {
-    await load([item('topics', 'talk'), item('people', '1'), item('people', '2')]);
-    await fetch(['topic_people', 'person']);
-    await load([
-      // The answers about the topic and about the person 1 came before that about the person 2.
-      { ...item('topic_persons', '1'), parentId: 'talk', answerNo: 1 },
-      { ...item('person_companies', '7'), parentId: '1', answerNo: 1 },
-      { ...item('person_companies', '8'), parentId: '2', answerNo: 3 },
-    ]);
-    expect(brief(await dueOf('topic_people', 'person'))).toEqual(['2 changed']);
-    await load([
-      { ...item('topic_persons', '2'), parentId: 'talk', answerNo: 3 },
-      { ...item('company_employees', '2'), parentId: '8', answerNo: 3 },
-    ]);
-    expect(brief(await dueOf('topic_people', 'person'))).toEqual(['talk changed']);
-    await load([
-      item('company_presence', '9', { deletedAt: '2026-01-01T00:00:00Z' }),
-      { ...item('person_companies', '9'), parentId: '1', answerNo: 4 },
-    ]);
-    expect(brief(await dueOf('person'))).toEqual([]);
-  });
-
-  test('the people of a company that is gone, whose list does not say where they are now', async () => {
-    await load(['1', '2'].map((id) => item('people', id)));
-    const fingerprint = await fingerprints('person');
-    const covers = (id: string, answerNo: number) =>
-      covered('person', id, { fingerprint: fingerprint.get(id) ?? '', answerNo });
-    await load(
-      [
-        ...['7', '8'].map((id) => item('companies', id)),
-        item('company_presence', '7', { deletedAt: '2026-01-01T00:00:00Z' }),
-        item('person', '1', { company: { id: '7' } }),
-        item('person', '2', { company: { id: '8' } }),
-      ],
-      [covers('1', 2), covers('2', 2), covered('company', '7', { status: 404, answerNo: 3 })],
-    );
-    expect(brief(await dueOf('person'))).toEqual(['1 changed']);
-    // It is asked once, whatever the answer says.
-    await load([], [covers('1', 4)]);
-    expect(await dueOf('person')).toEqual([]);
-  });
-
-  test('a template whose schedule changed: its list and its detail are combined, and would mix two kinds of schedules', async () => {
-    const listed = (schedule: object) => item('automation_templates', 'weekly', { schedule });
-    await load([listed({ type: 'cron', expr: '0 3 * * *' })]);
-    await fetch(['automation_template'], { answerNo: 1 });
-    expect(await dueOf('automation_template')).toEqual([]);
-    await load([{ ...listed({ type: 'rrule', rrule: 'FREQ=DAILY' }), answerNo: 2 }]);
-    expect(brief(await dueOf('automation_template'))).toEqual(['weekly changed']);
-  });
-
-  test('the history of a company after a push of what its list does not show', async () => {
-    await load([item('companies', '7'), item('company', '7')]);
-    await fetch(['company_history']);
-    expect(await dueOf('company_history')).toEqual([]);
-    await load([{ ...item('company', '7', { connections: { phone: '1' } }), answerNo: 3 }]);
-    expect(await dueOf('company_history')).toEqual([]);
-    await warehouse.run(`INSERT INTO ops.runs (run_id, command) VALUES ('${runId}', 'push')`);
-    expect(brief(await dueOf('company_history'))).toEqual(['7 changed']);
-  });
-
-  test('the accounts of two people who exchanged some, when a topic shows it', async () => {
-    const ids = ['1', '2', '3'];
-    await load(ids.map((id) => item('people', id)));
-    const owns = (id: string) => ({ ...item('person_identities', `slack:U${id}`), parentId: id });
-    const seen = (id: string, of: string, answerNo: number) => {
-      const body = { identities: [{ platform: 'slack', platformId: `U${of}` }] };
-      return { ...item('topic_people', id, body), parentId: 'talk', answerNo };
-    };
-    await fetch(['person_identities']);
-    await load([...ids.map(owns), seen('1', '1', 1), seen('3', '3', 3)]);
-    expect(await dueOf('person_identities')).toEqual([]);
-    await load([seen('1', '2', 3)]);
-    expect(brief(await dueOf('person_identities'))).toEqual(['1 changed', '2 changed']);
-  });
-
-  test('a detail that the list has whole: of one person of each company whose employees are not stored', async () => {
-    const whole = Object.fromEntries(Object.keys(person.shape).map((field) => [field, null]));
-    const people = ['1', '2', '3'].map((id) => item('people', id, { ...whole, id }));
-    const employs = (id: string, company: string) => ({ ...item('person_companies', company), parentId: id });
-    await load([...people, employs('1', '7'), employs('2', '7')]);
-    expect(brief(await dueOf('person'))).toEqual(['1 never']);
-    await load(['1', '2'].map((id) => ({ ...item('company_employees', id), parentId: '7' })));
-    expect(brief(await dueOf('person'))).toEqual([]);
-    // Somebody joins.
-    await load([employs('3', '7')]);
-    expect(brief(await dueOf('person'))).toEqual(['3 never']);
-  });
-
-  test('conversations of people: only of people without a listed company, once that is known', async () => {
-    const people = [
-      item('people', 'alone', { company: null }),
-      item('people', 'employed', { company: { id: 'c' } }),
-      item('people', 'elsewhere', { company: { id: 'not listed' } }),
-      item('people', 'unsaid'),
-    ];
-    await load([...people, item('companies', 'c')]);
-    const own = async (companyGroupsCome: boolean) =>
-      brief(await due(warehouse, of('person_groups'), settings, now, { companyGroupsCome })).sort();
-    expect(await own(true)).toEqual(['alone never', 'elsewhere never']);
-    await load([item('person', 'unsaid', { company: null })]);
-    expect(await own(true)).toEqual(['alone never', 'elsewhere never', 'unsaid never']);
-    // Nothing more comes of the company in this run.
-    expect(await own(false)).toEqual(['alone never', 'elsewhere never', 'employed never', 'unsaid never']);
-    const asked = async (personGroups: SyncSettings['sync']['personGroups']) => {
-      const wanted = { ...settings, sync: { ...settings.sync, personGroups } };
-      return (await due(warehouse, of('person_groups'), wanted, now)).length;
-    };
-    expect([await asked('all'), await asked('never')]).toEqual([4, 0]);
+  test('the sweep is spread between half and all of the age', () => {
+    const topics = Array.from({ length: 300 }, (_, index) => entity('topics', `t${index}`));
+    const swept = (count: number) =>
+      dueOf(
+        topics,
+        fetchedAsTheyAre(topics, of('topic'), () => days(count)),
+        ['topic'],
+      ).length;
+    expect(swept(4.9)).toBe(0);
+    expect(swept(7.5)).toBeGreaterThan(90);
+    expect(swept(7.5)).toBeLessThan(210);
+    expect(swept(10.1)).toBe(300);
   });
 });
 
-test('countDue counts what due lists, and estimates the pages of conversations', async () => {
-  await load([
-    item('companies', 'small', { messageCount: 3, personCount: 1 }),
-    item('companies', 'large', { messageCount: 4_000 }),
-    ...Array.from({ length: 250 }, (_, index) => ({
-      ...item('company_groups', `g${index}`),
-      parentId: 'known',
-    })),
-    item('companies', 'known', { messageCount: 1 }),
+test('of an item that left its list all but its detail; one that is whole in its list, where it is marked', () => {
+  const left = entity('topics', '1', {}, { unlistedSince: 1 });
+  expect(dueOf([left], [], ['topic', 'topic_groups']).map(({ child }) => child.name)).toEqual([
+    'topic_groups',
   ]);
-  const asked = of('company', 'company_groups', 'topic');
-  const tasks = await due(warehouse, asked, settings, now);
-  const lines = countDue(tasks, asked);
-  expect(lines).toEqual([
+  const whole = entity('people', '1', {}, { isWhole: true });
+  const marked = answered('person', '1', { fingerprint: null, touched: 11 });
+  expect([dueOf([whole], [], ['person']).length, dueOf([whole], [marked], ['person']).length]).toEqual([
+    0, 1,
+  ]);
+});
+
+describe('conversations of people', () => {
+  const company = entity('companies', 'c');
+  const employed = entity('people', 'p', {}, { companyId: 'c', companyNo: 5, isCompanyKnown: true });
+  const groups = (more: Partial<CoverageRow>) => answered('company_groups', 'c', more);
+  const own = (entities: EntityRow[], coverage: CoverageRow[], companyGroupsCome: boolean) =>
+    dueOf(entities, coverage, ['person_groups'], { companyGroupsCome }).length > 0;
+
+  test.each<[string, EntityRow[], CoverageRow[], boolean, boolean]>([
+    ['without a company', [{ ...employed, companyId: null }], [], true, true],
+    [
+      'of whom no company is known yet',
+      [{ ...employed, companyId: null, isCompanyKnown: false }],
+      [],
+      true,
+      false,
+    ],
+    ['whose company is not listed', [employed], [], true, true],
+    ['whose company is gone', [employed, { ...company, deletedAt: 1 }], [], true, true],
+    ['whose company will be read', [employed, company], [], true, false],
+    ['whose company will not be read', [employed, company], [], false, true],
+    ['whose company was read since', [employed, company], [groups({ askedNo: 6 })], false, false],
+    ['who joined since', [employed, company], [groups({ askedNo: 4 })], false, true],
+    ['whose company failed once', [employed, company], [groups({ error: 'x', attempts: 1 })], false, false],
+    ['whose company failed again', [employed, company], [groups({ error: 'x', attempts: 2 })], false, true],
+    ['whose company is refused', [employed, company], [groups({ isCounted: false })], true, true],
+  ])('%s', (_, entities, coverage, come, isDue) => {
+    expect(own(entities, coverage, come)).toBe(isDue);
+  });
+
+  test('by the setting', () => {
+    const asked = (personGroups: 'all' | 'never') =>
+      dueOf([employed, company], [], ['person_groups'], { settings: { sync: { recheck: 1, personGroups } } })
+        .length;
+    expect([asked('all'), asked('never')]).toEqual([1, 0]);
+  });
+});
+
+test('cost counts what is due, and estimates the pages of conversations', () => {
+  const companies = [
+    entity('companies', 'small', { '$.messageCount': '3' }),
+    entity('companies', 'large', { '$.messageCount': '4000' }),
+    entity('companies', 'known', { '$.messageCount': '1' }),
+  ];
+  const names: ChildName[] = ['company', 'company_groups'];
+  const known = answered('company_groups', 'known', { fingerprint: null, named: 250 });
+  expect(cost(dueOf(companies, [known], names), of(...names, 'topic'))).toEqual([
     { endpoint: 'company', never: 3, changed: 0, sweep: 0, due: 3, requests: 3 },
     // One page; 1,000 conversations by the messages; 250 that are known.
     { endpoint: 'company_groups', never: 3, changed: 0, sweep: 0, due: 3, requests: 1 + 10 + 3 },
   ]);
-  expect(tasks.reduce((sum, { requests }) => sum + requests, 0)).toBe(17);
 });
 
 test('the order: never, changed, sweep; what is old by measurement alone last; then weight, failures, VIPs and last activity', () => {
   const [heavy, light] = children.toSorted((a, b) => b.weight - a.weight).filter((_, at) => at < 2);
-  const of = (reason: Task['reason'], more: Partial<Task> = {}): Task => {
+  const task = (reason: Task['reason'], more: Partial<Task> = {}): Task => {
     return { ...wholeChild, child: light!, entityId: 'x', reason, fingerprint: '', ...more };
   };
   const inOrder = [
-    of('never', { vip: true, lastActivity: '2026-02-01' }),
-    of('never', { vip: true, lastActivity: '2026-01-01' }),
-    of('never', { lastActivity: '2026-02-01' }),
-    of('never', { hasFailed: true, vip: true }),
-    of('never', { child: heavy!, vip: true }),
-    of('changed', { vip: true }),
-    of('sweep', { hasFailed: true }),
-    of('sweep', { isEarly: true, vip: true }),
+    task('never', { vip: true, lastActivity: '2026-02-01' }),
+    task('never', { vip: true, lastActivity: '2026-01-01' }),
+    task('never', { lastActivity: '2026-02-01' }),
+    task('never', { hasFailed: true, vip: true }),
+    task('never', { child: heavy!, vip: true }),
+    task('changed', { vip: true }),
+    task('sweep', { hasFailed: true }),
+    task('sweep', { isEarly: true, vip: true }),
   ];
   fc.assert(
     fc.property(fc.shuffledSubarray(inOrder, { minLength: inOrder.length }), (tasks) => {
       expect(tasks.toSorted(byUrgency)).toEqual(inOrder);
     }),
   );
+});
+
+describe('a second look', () => {
+  const id = fc.constantFrom('1', '2', '3');
+  const count = fc.constantFrom('1', '2');
+  const company = fc.constantFrom(null, '1', '2');
+  const change: fc.Arbitrary<EntityRow | CoverageRow> = fc.oneof(
+    fc
+      .tuple(id, count, company)
+      .map(([person, messages, companyId]) =>
+        entity(
+          'people',
+          person,
+          { '$.messageCount': messages },
+          { companyId, companyNo: 5, isCompanyKnown: true },
+        ),
+      ),
+    fc
+      .tuple(id, count, fc.constantFrom(null, 1))
+      .map(([one, messages, deletedAt]) =>
+        entity('companies', one, { '$.messageCount': messages }, { deletedAt }),
+      ),
+    fc
+      .tuple(
+        fc.constantFrom('company_groups', 'person_groups', 'company_activity', 'person'),
+        id,
+        fc.nat(20),
+        fc.boolean(),
+      )
+      .map(([child, one, askedNo, isCounted]) => answered(child, one, { askedNo, isCounted, touched: 10 })),
+  );
+  const names: ChildName[] = ['company_groups', 'person_groups', 'company_activity', 'person'];
+  const rowsOf = (changes: readonly (EntityRow | CoverageRow)[]) => ({
+    entities: changes.filter((one): one is EntityRow => 'list' in one),
+    coverage: changes.filter((one): one is CoverageRow => 'endpoint' in one),
+  });
+
+  test('at what changed finds what a look at everything finds', () => {
+    fc.assert(
+      fc.property(
+        fc.array(change, { maxLength: 12 }),
+        fc.array(change, { maxLength: 4 }),
+        (before, later) => {
+          const input = inputOf(rowsOf(before).entities, rowsOf(before).coverage, names);
+          const first = due(input, now);
+          input.known.apply(rowsOf(later));
+          const again = dueAgain(first, input, now, input.known.takeChanged());
+          const whole = due(input, now);
+          expect(again.tasks).toEqual(whole.tasks);
+          const sorted = ({ current }: typeof whole) =>
+            current.map((one) => `${one.resource} ${one.entityId}`).sort();
+          expect(sorted(again)).toEqual(sorted(whole));
+          expect(new Set(again.tasks.map(keyOf)).size).toBe(again.tasks.length);
+        },
+      ),
+      { numRuns: propertyRuns(300, 5_000) },
+    );
+  });
 });
 
 describe('the sweep', () => {
@@ -403,138 +287,53 @@ describe('the sweep', () => {
   });
 });
 
-const own = of('topic');
-/** With what serve says of the ages, as explain has it. */
-const serving = { ...settings, serve: { freshness: 26 } } as const;
-
-/** Topics that were fetched so many days ago. */
-async function fetched(days: Readonly<Record<string, number>>): Promise<void> {
-  const documents = Object.keys(days).map((id) => item('topics', id, { updatedAt: '2026-02-27T00:00:00Z' }));
-  await load(documents);
-  const tasks = await due(warehouse, own, serving, now);
-  const at = ({ entityId, fingerprint }: Task) =>
-    covered('topic', entityId, { fingerprint, fetchedAt: daysAgo(days[entityId] ?? 0) });
-  await load([], tasks.map(at));
-}
-
-/** Checks of topics at four days, of which so many found a difference. */
-const checks = (count: number, differing: number) =>
-  warehouse.run(`INSERT INTO ops.audits BY NAME
-    SELECT 'topic' AS resource, 4.0 AS age_days, range < ${differing} AS differs FROM range(${count})`);
-
 describe('ages of what was checked', () => {
-  beforeEach(() => fetched({ old: 11, middle: 4.9, young: 0.6 }));
-  const dueNow = async () =>
-    (await due(warehouse, own, serving, now)).map(({ entityId, isEarly }) => [entityId, isEarly]);
+  const topics = ['old', 'middle', 'young'].map((id) => entity('topics', id));
+  const ageOf: Readonly<Record<string, number>> = { old: 11, middle: 4.9, young: 0.6 };
+  const coverage = fetchedAsTheyAre(topics, of('topic'), (id) => ({
+    fetchedAt: daysAgo(ageOf[id] ?? 0).getTime(),
+  }));
+  /** Checks at four days, of which so many found a difference. */
+  const input = (changes: number, freshness: { stale: number } | 26 = 26) =>
+    inputOf(topics, coverage, ['topic'], {
+      settings: { sync: { recheck: 1, personGroups: 'all' }, serve: { freshness } } as DueInput['settings'],
+      measured: new Map([['topic', { checks: 400, changes, days: 4 * (400 - changes) + 2 * changes }]]),
+    });
+  const dueNow = (changes: number) =>
+    due(input(changes), now).tasks.map(({ entityId, isEarly }) => [entityId, isEarly]);
 
-  test('stay as they are without checks, and when these found little', async () => {
-    expect(await dueNow()).toEqual([['old', false]]);
-    await checks(400, 4);
-    expect(await dueNow()).toEqual([['old', false]]);
-  });
-
-  test('get shorter with what checks found; what is due for that alone comes last', async () => {
-    await checks(400, 200);
-    expect(await dueNow()).toEqual([
+  test('stay as they are when checks found little, and get shorter with what they found', () => {
+    expect(dueNow(4)).toEqual([['old', false]]);
+    // What is due for that alone comes last.
+    expect(dueNow(200)).toEqual([
       ['old', false],
       ['middle', true],
     ]);
   });
 
-  test('are explained', async () => {
-    expect((await explainDue(warehouse, own, 'young', serving, now))[0]).toMatchObject({
-      isDue: false,
-      maxAgeDays: 10,
-      measured: null,
-    });
-    await checks(400, 200);
-    const [young] = await explainDue(warehouse, own, 'young', serving, now);
+  test('are explained', () => {
+    const [young] = why(input(200), now, 'young', new Map());
+    expect(young).toMatchObject({ isDue: false, maxAgeDays: 10 / 8, measured: { checks: 400 } });
     // 200 changes in 200 times four days and 200 times two, and three in as many hundred days, as the age assumes.
-    const daysBetween = 1_500 / 203;
-    expect(young).toMatchObject({ isDue: false, measured: { checks: 400 } });
-    expect(young?.measured?.daysBetween).toBeCloseTo(daysBetween, 6);
-    expect(young?.maxAgeDays).toBe(10 / 8);
-    const none = { ...serving, serve: { freshness: { stale: 0 } } };
-    expect((await explainDue(warehouse, own, 'young', none, now))[0]).toMatchObject({
+    expect(young?.measured?.daysBetween).toBeCloseTo(1_500 / 203, 6);
+    expect(why(input(200, { stale: 0 }), now, 'young', new Map())[0]).toMatchObject({
       maxAgeDays: 10,
       measured: null,
     });
   });
 });
 
-describe('what may be checked', () => {
-  const strata = async (entityIds: readonly string[]) => {
-    const found = (await notDue(warehouse, own, serving, now, entityIds)).map(({ entityId }) => entityId);
-    const { current } = await look(warehouse, own, serving, now);
-    expect(current.map(({ entityId }) => entityId).filter((id) => entityIds.includes(id))).toEqual(found);
-    return found;
-  };
-
-  test('is not due, and was answered well', async () => {
-    await fetched({ old: 11, middle: 4.9, young: 0.6 });
-    expect(await strata(['old', 'middle', 'young'])).toEqual(['middle', 'young']);
-    expect(await strata(['young'])).toEqual(['young']);
-  });
-
-  test.each([
-    ['failed when it was asked for last', "error = 'timed out'"],
-    ['is in doubt, and asked again later', "reason = 'again: short', attempts = 9"],
-  ])('is nothing that %s', async (_, state) => {
-    await fetched({ middle: 4.9 });
-    await warehouse.run(`UPDATE ops.coverage SET ${state}`);
-    expect(await due(warehouse, own, serving, now)).toEqual([]);
-    expect(await strata(['middle'])).toEqual([]);
-  });
-
-  test('is due where a check found it older than its list, until the third time', async () => {
-    const updatedAt = '2026-02-27T00:00:00Z';
-    // Stored so many syncs ago that it would protect itself from nothing else.
-    const [t, long] = [
-      { updatedAt, title: 'stored' },
-      { updatedAt, title: 'stored', id: 'long' },
-    ];
-    await load([item('topics', 't', t), item('topics', 'long', long), item('topic', 'long', long)]);
-    await warehouse.run(
-      `INSERT INTO ops.runs (run_id, command) SELECT 'x' || n, 'sync' FROM range(4) AS t (n)`,
-    );
-    const fingerprint = (await fingerprints('topic')).get('t')!;
-    await load([], [covered('topic', 't', { fingerprint })]);
-    const later = new Date(now.getTime() + 5 * 86_400_000);
-    const dueLater = async () =>
-      (await look(warehouse, of('topic'), settings, later, { runId: '20260302T000000000Z-0001' })).tasks;
-    const answered = async (id = 't') => {
-      const [task] = [
-        ...(await dueLater()),
-        ...(await notDue(warehouse, of('topic'), settings, now, ['t'])),
-      ].filter(({ entityId }) => entityId === id);
-      const context = {
-        api: {
-          call: async () => ({
-            body: plainTopic(1, { id, updatedAt: '2026-02-26T00:00:00Z' }),
-            status: 200,
-            arrivedAt: arrivalNow({ now: () => now.getTime() }),
-          }),
-        },
-        batcher: { add: async (parts: object) => void (await loadBatch(warehouse, batchOf(runId, parts))) },
-        store: warehouse,
-        lagging: new Set(),
-        doubts: new Map(),
-        seenContent: new SeenContent(),
-      } as unknown as Context;
-      await fetchChild(context, task as Task);
-      return brief((await dueLater()).filter(({ entityId }) => entityId === id));
-    };
-    const stored = `SELECT body ->> '$.title' AS title FROM raw.documents WHERE endpoint = 'topic' AND id = 'long'`;
-    expect(await answered('long')).toEqual(['long changed']);
-    expect(await warehouse.all(stored)).toEqual([{ title: 'stored' }]);
-    expect([await answered(), await answered(), await answered()]).toEqual(Array(3).fill(['t changed']));
-    expect(await answered()).toEqual([]);
-  });
-
-  test('is nothing of what is deleted', async () => {
-    await fetched({ middle: 4.9 });
-    const gone = item('topic_presence', 'middle', { deletedAt: '2026-02-28T00:00:00Z' });
-    await load([gone]);
-    expect(await strata(['middle'])).toEqual([]);
-  });
+test.each<[string, Partial<CoverageRow>, Partial<EntityRow>, boolean]>([
+  ['what was answered well', {}, {}, true],
+  ['what failed when it was asked for last', { error: 'timed out' }, {}, false],
+  ['what is in doubt, and asked again later', { reason: 'again: short', attempts: 9 }, {}, false],
+  ['what is deleted', {}, { deletedAt: 1 }, false],
+  ['what is due', { touched: 99 }, {}, false],
+])('may be checked: %s', (_, covered, more, isSo) => {
+  const [coverage] = fetchedAsTheyAre([entity('topics', 't')], of('topic'));
+  const { current } = due(
+    inputOf([entity('topics', 't', {}, more)], [{ ...coverage!, ...covered }], ['topic']),
+    now,
+  );
+  expect(current.map(({ entityId }) => entityId)).toEqual(isSo ? ['t'] : []);
 });

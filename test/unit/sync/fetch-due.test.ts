@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { RunObserver } from '../../../src/base/observer.js';
 import { resources } from '../../../src/contract/resources.js';
-import { type Task, wholeChild } from '../../../src/sync/due.js';
 import { PhaseTracker } from '../../../src/sync/fetch-due.js';
+import { type Task, wholeChild } from '../../../src/sync/task.js';
 
 type Told = ['phase', string, number | null] | ['progress', number, number | null] | ['end', string];
 

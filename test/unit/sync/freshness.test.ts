@@ -112,7 +112,7 @@ class SilentWorld {
   }
   #byId: Map<string, Detail> | undefined;
 
-  /** As sql/sync/due.sql says it. */
+  /** As src/sync/due.ts says it. */
   stratumOf({ fetchedAt, isActive }: Detail): string {
     const age = this.now - fetchedAt;
     if (age < 0.5) return 'fresh';

@@ -9,13 +9,14 @@ import { silentLog } from '../../../src/base/log.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { resources } from '../../../src/contract/resources.js';
 import { migratedReason } from '../../../src/contract/topics.js';
+import { Known } from '../../../src/run/known.js';
 import type { Context } from '../../../src/sync/context.js';
-import type { Task } from '../../../src/sync/due.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
 import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
 import { SeenContent } from '../../../src/sync/staging/seen-content.js';
+import type { Task } from '../../../src/sync/task.js';
 import type { Batch } from '../../../src/warehouse/load/batch.js';
 import { Batcher } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
@@ -138,13 +139,18 @@ function contextOf(
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
     return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0 };
   };
+  const known = new Known();
   const append = async (batch: Batch) => warehouse?.append(batch);
-  const merge = async () => void (await warehouse?.merge());
+  const merge = async () => {
+    const merged = await warehouse?.merge();
+    if (merged) known.apply(merged.known);
+  };
   const limits = { megabytes: 100, answers: 1000, seconds: 3600 };
   return {
     config: { sync: { recheck: 1 / 14, deletes: { maxShare: 1, maxRows: 1e9 } } },
     scanAttempts,
     resources,
+    known,
     api: {
       call,
       concurrency: 1,
@@ -296,6 +302,7 @@ describe('settling what is missing from such a list', () => {
   /** Reads the list and settles it, as a run does. */
   async function run(list: ShiftingList, scanAttempts: number, now?: number): Promise<ScanReport> {
     const context = contextOf(list, scanAttempts, warehouse, now === undefined ? Date.now : () => now);
+    context.known.apply(await warehouse.readKnown());
     const scans: ScanReport[] = [];
     await readLists(context, [topics], scans, { settles: true });
     await context.batcher.flush();

@@ -1,16 +1,10 @@
 import { type Iso, iso } from '../base/clock.js';
 import { type Child, type Resources, requestFor } from '../contract/resources.js';
-import {
-  ageOf,
-  type DueSettings,
-  dueQuery,
-  isChangeField,
-  type NotRequested,
-  type Rows,
-  readMeasured,
-} from './due.js';
-import type { measuredAge } from './freshness.js';
+import type { Covered } from '../run/known.js';
+import { ageOf } from './ages.js';
+import { type Assessed, assessor, type DueInput, type NotRequested } from './due.js';
 import type { DueReason } from './report.js';
+import { isChangeField, keyOf } from './task.js';
 
 /** Why a child of an entity is due, or is not. */
 export type DueCode =
@@ -51,7 +45,7 @@ interface ChangedField {
   readonly isKnown: boolean;
 }
 
-/** Whether one child of one entity is due, by the query that a sync uses, and why. */
+/** Whether one child of one entity is due, by the function that a sync uses, and why. */
 export interface ExplainedChild {
   readonly resource: string;
   readonly entityId: string;
@@ -85,125 +79,98 @@ export interface ExplainedChild {
   readonly requests: number | null;
 }
 
-interface Row {
-  reason: DueReason | null;
-  not_requested: NotRequested | null;
-  has_only_moved: boolean | null;
-  is_touched: boolean;
-  fingerprint: string;
-  stored_fingerprint: string | null;
-  moved_at: string | null;
-  counters: string | null;
-  stored_counters: string | null;
-  sweep_at_ms: number | null;
-  requests: number;
-}
-
-interface CoverageRow {
-  at_ms: number | null;
-  status: number | null;
-  error: string | null;
-  reason: string | null;
-  attempts: number | null;
-  run_id: string | null;
-}
-
-/** Whether each of these children of an entity is due now, by the very query of a sync. */
-export async function explainDue(
-  rows: Rows,
-  children: readonly Child[],
-  entityId: string,
-  settings: DueSettings,
+/**
+ * Why each of these children of an entity is due now, or is not, by the very function of a sync. `stored` are the change fields
+ * that each was fetched with (`storedCounters`).
+ */
+export function why(
+  input: DueInput,
   now: Date,
-): Promise<ExplainedChild[]> {
-  const explained: ExplainedChild[] = [];
-  const measured = await readMeasured(rows);
-  for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, { entityIds: [entityId], measured });
-    const [row] = await rows.all<Row>(
-      `SELECT reason, not_requested, has_only_moved, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
-         sweep_at_ms, requests FROM (${sql})`,
-      params,
-    );
-    const [coverage] = await rows.all<CoverageRow>(
-      `SELECT epoch_ms(fetched_at) AS at_ms, status, error, reason, attempts, run_id
-         FROM ops.coverage WHERE endpoint = $child AND entity_id = $entity_id`,
-      { child: child.name, entity_id: entityId },
-    );
-    explained.push(explain(child, entityId, ageOf(child, settings, measured), row, coverage));
-  }
-  return explained;
+  entityId: string,
+  stored: ReadonlyMap<string, string>,
+): ExplainedChild[] {
+  const assess = assessor(input, now);
+  return input.children.map((child) => {
+    const entity = input.known.entity(child.list.name, entityId);
+    const assessed = entity && assess(child, entity);
+    return whyOf(input, child, entityId, assessed, stored.get(keyOf({ child, entityId })) ?? null);
+  });
 }
 
-function explain(
+function whyOf(
+  { known, settings, measured }: DueInput,
   child: Child,
   entityId: string,
-  { days: maxAgeDays, isSooner, ...why }: ReturnType<typeof measuredAge>,
-  row: Row | undefined,
-  coverage: CoverageRow | undefined,
+  assessed: Assessed | undefined,
+  stored: string | null,
 ): ExplainedChild {
-  const isDue = row !== undefined && row.reason !== null;
-  const differs =
-    row !== undefined && row.stored_fingerprint !== null && row.stored_fingerprint !== row.fingerprint;
-  const found = differs ? changesOf(child, row) : { changes: [], oneOf: [] };
-  const isAged = row !== undefined && row.not_requested === null && row.stored_fingerprint !== null;
+  const covered = known.covered(child.name, entityId);
+  const { days: maxAgeDays, isSooner, daysBetween, checks } = ageOf(child, settings, measured);
+  const reason = assessed?.reason ?? null;
+  const fingerprint = covered?.fingerprint ?? null;
+  const differs = assessed !== undefined && fingerprint !== null && fingerprint !== assessed.fingerprint;
+  const found = differs ? changesOf(child, assessed, stored) : { changes: [], oneOf: [] };
+  const isAged = assessed !== undefined && assessed.notRequested === null && fingerprint !== null;
   return {
     resource: child.name,
     entityId,
     request: `GET ${pathOf(child, entityId)}`,
-    isDue,
-    reason: row?.reason ?? null,
-    why: codeOf(row, coverage),
+    isDue: reason !== null,
+    reason,
+    why: codeOf(assessed, covered),
     ...found,
-    last: coverage
-      ? {
-          at: coverage.at_ms === null ? null : iso(Number(coverage.at_ms)),
-          status: coverage.status,
-          error: coverage.error,
-          reason: coverage.reason,
-          attempts: Number(coverage.attempts ?? 0),
-          runId: coverage.run_id,
-        }
-      : null,
+    last: covered && wasAsked(covered) ? lastOf(covered) : null,
     maxAgeDays,
-    measured: isSooner ? why : null,
-    sweepAt: isAged && row.sweep_at_ms !== null ? iso(Number(row.sweep_at_ms)) : null,
-    requests: isDue ? Number(row.requests) : null,
+    measured: isSooner ? { daysBetween, checks } : null,
+    sweepAt: isAged && assessed.sweepAtMs !== null ? iso(Math.round(assessed.sweepAtMs)) : null,
+    requests: reason === null ? null : (assessed?.requests ?? null),
   };
 }
 
-function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCode {
-  if (!row) return 'not_listed';
-  if (row.not_requested !== null) return row.not_requested;
-  if (row.reason === 'never') {
-    if (!coverage) return 'never_requested';
-    return coverage.error === null ? 'removed' : 'no_answer';
+/** Whether it was ever asked for: a child may only have been marked. */
+function wasAsked({ runId }: Covered): boolean {
+  return runId !== null;
+}
+
+function lastOf({ fetchedAt, status, error, reason, attempts, runId }: Covered): ExplainedChild['last'] {
+  return { at: iso(fetchedAt), status, error, reason, attempts: attempts ?? 0, runId };
+}
+
+function codeOf(assessed: Assessed | undefined, covered: Covered | undefined): DueCode {
+  if (!assessed) return 'not_listed';
+  const { reason, notRequested, hasOnlyMoved, isTouched, fingerprint } = assessed;
+  if (notRequested !== null) return notRequested;
+  if (reason === 'never') {
+    if (!covered || !wasAsked(covered)) return 'never_requested';
+    return covered.error === null ? 'removed' : 'no_answer';
   }
-  if (row.reason === 'changed') {
-    if (row.stored_fingerprint !== row.fingerprint && !(row.has_only_moved && row.is_touched))
-      return 'changed';
-    return row.is_touched ? 'touched' : 'asked_again';
+  if (reason === 'changed') {
+    if (covered?.fingerprint !== fingerprint && !(hasOnlyMoved && isTouched)) return 'changed';
+    return isTouched ? 'touched' : 'asked_again';
   }
-  if (row.reason === 'sweep') return 'old';
-  if (coverage?.reason?.startsWith('again: ')) return 'asked_again';
-  if (coverage?.status === 400 || coverage?.status === 404) return 'refused';
-  if (coverage?.status == null && coverage?.reason != null) return 'id_not_valid';
-  if (coverage?.status === 200 && coverage.error !== null) return 'too_large';
-  return row.has_only_moved ? 'only_a_message' : 'unchanged';
+  if (reason === 'sweep') return 'old';
+  if (covered?.reason?.startsWith('again: ')) return 'asked_again';
+  if (covered?.status === 400 || covered?.status === 404) return 'refused';
+  if (covered?.status == null && covered?.reason != null) return 'id_not_valid';
+  if (covered?.status === 200 && covered.error !== null) return 'too_large';
+  return hasOnlyMoved ? 'only_a_message' : 'unchanged';
 }
 
 /** The fields that differ from when the child was fetched, as far as it is stored what they were. */
-function changesOf(child: Child, row: Row): Pick<ExplainedChild, 'changes' | 'oneOf'> {
+function changesOf(
+  child: Child,
+  { covered, movedAt, hasOnlyMoved, counters }: Assessed,
+  stored: string | null,
+): Pick<ExplainedChild, 'changes' | 'oneOf'> {
   const changes: ChangedField[] = [];
-  const moved = child.moved;
-  const movedBefore = row.stored_fingerprint?.split(' ').slice(1).join(' ') || null;
-  if (moved && movedBefore !== row.moved_at)
-    changes.push({ field: nameOf(moved.at), before: movedBefore, now: row.moved_at, isKnown: true });
-  if (row.has_only_moved) return { changes, oneOf: [] };
-  if (row.stored_counters === null || row.counters === null)
-    return { changes, oneOf: child.changeFields.map(nameOf) };
-  const before = JSON.parse(row.stored_counters) as Record<string, string | null>;
-  const now = JSON.parse(row.counters) as Record<string, string | null>;
+  const { moved } = child;
+  const movedBefore = covered?.fingerprint?.split(' ').slice(1).join(' ') || null;
+  if (moved && movedBefore !== movedAt)
+    changes.push({ field: nameOf(moved.at), before: movedBefore, now: movedAt, isKnown: true });
+  if (hasOnlyMoved) return { changes, oneOf: [] };
+  if (stored === null) return { changes, oneOf: child.changeFields.map(nameOf) };
+  const before = JSON.parse(stored) as Record<string, string | null>;
+  const now = JSON.parse(counters()) as Record<string, string | null>;
   const paths = Object.keys(before).filter(isChangeField);
   for (const path of new Set([...child.changeFields, ...paths])) {
     const [then, here] = [before[path] ?? null, now[path] ?? null];
@@ -219,7 +186,7 @@ function changesOf(child: Child, row: Row): Pick<ExplainedChild, 'changes' | 'on
   return { changes, oneOf: [] };
 }
 
-/** Text of a field is stored as a short hash (sql/sync/due.sql). */
+/** Text of a field is stored as a short hash (sql/load/entities.sql). */
 function isHash(value: string | null): boolean {
   return value?.startsWith('#') === true;
 }

@@ -1,6 +1,6 @@
 -- Topics whose list item names somebody whose own row there went with a tombstone, and who is back.
-SELECT listed.parent_id, listed.answer_no
-FROM raw.documents AS listed
+SELECT listed.parent_id AS entity_id, listed.answer_no
+FROM writes AS listed
 ANTI JOIN (SELECT id, parent_id FROM raw.documents WHERE endpoint = 'topic_people') AS own
   ON own.id = listed.id AND own.parent_id = listed.parent_id
 WHERE listed.endpoint = 'topic_persons'

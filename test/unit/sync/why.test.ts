@@ -1,14 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { childText } from '../../../src/cli/text/explanation.js';
 import type { ChildName } from '../../../src/contract/resources.js';
-import { type DueSettings, due } from '../../../src/sync/due.js';
-import { type DueCode, type ExplainedChild, explainDue, pathOf } from '../../../src/sync/explain-due.js';
+import type { DueSettings } from '../../../src/sync/ages.js';
+import { type DueCode, type ExplainedChild, pathOf } from '../../../src/sync/why.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { open, runId } from '../warehouse/support.js';
-import { children, daysAgo, item, now } from './due-support.js';
+import { children, daysAgo, dueIn, item, now, whyIn } from './due-support.js';
 
+const due = async (...asked: Parameters<typeof dueIn>) => (await dueIn(...asked)).tasks;
 const childOf = (name: ChildName) => children.filter((child) => child.name === name);
 
 const settings: DueSettings = {
@@ -304,7 +305,7 @@ async function explained(name: string): Promise<ExplainedChild> {
   const id = ids.get(name) ?? '';
   if (!one) throw new Error(`there is no case ${name}`);
   const used = { ...settings, sync: { ...settings.sync, ...one.settings } };
-  const [found] = await explainDue(warehouse, childOf(one.child), id, used, now);
+  const [found] = await whyIn(warehouse, childOf(one.child), id, used, now);
   const tasks = await due(warehouse, childOf(one.child), used, now, { companyGroupsCome: true });
   const task = tasks.find(({ entityId }) => entityId === id);
   expect([found?.isDue, found?.reason]).toEqual([task !== undefined, task?.reason ?? null]);
@@ -338,7 +339,7 @@ describe('explain', () => {
     const stored = tasks.find(({ entityId }) => entityId === '7')?.counters ?? '{}';
     expect(JSON.parse(stored)).toMatchObject({
       '$.messageCount': '4',
-      '$.displayName': expect.stringMatching(/^#[0-9a-f]{8}$/),
+      '$.displayName': expect.stringMatching(/^#[0-9a-f]{12}$/),
     });
     expect(stored).not.toMatch(/Kim|example/);
   });
