@@ -11,7 +11,7 @@ import { type Delivery, isConnection } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
 import { kinds, type Values, valuesIn } from './fields.js';
 import { codeOf, readEntity, storeDocument } from './remote.js';
-import { appliedPatch, inUse, resolve, shows } from './resolve.js';
+import { appliedPatch, resolve, shows } from './resolve.js';
 
 /** What became of the attempts of a request so far. */
 export interface Sent {
@@ -76,7 +76,9 @@ export async function deliver(
         return 'waiting';
       }
       // The API may have forgotten the key of a failed request, and a colleague may have changed the entity: read it first.
-      const said = { how: 'pending', text, code: is409 ? inUse : 'no_answer' } as const;
+      // A 409 says of a request that never got lost that it is not made yet.
+      const isInUse = is409 && !sent.inDoubt;
+      const said = { how: isInUse ? 'refused' : 'pending', text } as const;
       if ((await resolve(context, delivery, said)) === 'settled') return 'settled';
       if (error instanceof OutdatedError) continue;
       if (is409) conflicts += 1;
@@ -84,7 +86,9 @@ export async function deliver(
       const pause = is409 ? pausesMs[conflicts - 1] : jitteredMs(failures, api.retry, Math.random());
       if (pause === undefined || failures >= api.retry.attempts) {
         if (!is409) circuitBreaker.recordFailure(endpoint, error);
-        queue.update(queue.still(delivery.changes, 'sending'), { errorCode: said.code, error: text });
+        const left = queue.still(delivery.changes, 'sending');
+        if (isInUse) queue.move(left, 'conflict', { errorCode: codeOf(error), error: text });
+        else queue.update(left, { errorCode: 'no_answer', error: text });
         return 'settled';
       }
       await clock.sleep(Math.min(pause, api.retry.maxMs), stop);

@@ -24,14 +24,9 @@ export interface Said {
   readonly text: string;
   /** The API's reason, where it said one; it is stored with a change that was not made. */
   readonly error?: string | null;
-  /** The code of a change that stays in doubt. */
-  readonly code?: string;
   /** The values of an answer that may be one that the API stored: it proves that the request was applied. */
   readonly answered?: Values;
 }
-
-/** The code of a change that stays in doubt after the API has answered 409 again and again. */
-export const inUse = 'http_409';
 
 /** `again`: the same request has to be sent again. `left`: what was refused was surely not applied. */
 export type Resolved = 'settled' | 'again' | 'left';
@@ -147,7 +142,7 @@ async function resolvePending(
   context: PushContext,
   delivery: Delivery,
   open: readonly Open[],
-  { text, code = 'no_answer', answered = {} }: Said,
+  { text, answered = {} }: Said,
 ): Promise<Resolved> {
   const { queue, onConflict } = context;
   const since = await sinceSending(context, delivery, open);
@@ -175,8 +170,8 @@ async function resolvePending(
     else if (age !== 'forgotten') {
       const now = unlike(change.wanted, values).map((name) => `${name} is ${valueText(values[name])}`);
       const error = `${text}, and a read does not show it: ${now.join(', ')}. It may still be applied until the API has forgotten its key, 24 hours after it was sent: the next push reads it again`;
-      queue.update([change], { errorCode: code, error });
-    } else if (!isAsBefore || change.errorCode === inUse)
+      queue.update([change], { errorCode: 'no_answer', error });
+    } else if (!isAsBefore)
       settleAsConflict(context, one, `${text}, and nothing shows whether it was applied`);
     else {
       const changed =

@@ -123,8 +123,7 @@ it('a request that fails harms no other change: what cannot be read, and what is
 describe('PATCH /companies/bulk', () => {
   it.each([
     [400, 'BAD_REQUEST', { status: 'failed' }],
-    // The API may still be making it: it is in doubt until its key is forgotten.
-    [409, 'CONFLICT', { status: 'sending', errorCode: 'http_409' }],
+    [409, 'CONFLICT', { status: 'conflict', remoteBefore: { is_vip: false } }],
   ])(
     'has one company a request: what is answered %s for one harms no other',
     async (status, code, became) => {

@@ -56,7 +56,7 @@ export const resultNames = [
 /** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
 const otherColumns = [
   ...['archived_at', 'priority_rank', 'from_priority', 'to_priority', 'topic_lifecycle_state'],
-  ...['connections_title', 'connections_website', 'primary_email', 'name_1', 'name_2'],
+  ...['company_no', 'connections_title', 'connections_website', 'primary_email', 'name_1', 'name_2'],
 ].map(folded);
 
 const sheetTypes = Object.keys(sheetTables) as SheetType[];
