@@ -16,7 +16,7 @@ import { byUrgency, type Task, wholeChild } from './task.js';
  * that a crash could lose.
  */
 
-/** What decides what is due, besides the time. */
+/** What decides what is due, apart from the time. */
 export interface DueInput {
   readonly known: Known;
   readonly resources: Pick<Resources, 'children'>;

@@ -39,7 +39,7 @@ export interface Task {
   readonly storedCounters: string | null;
   /** The number of the last answer when it was asked for; undefined before. */
   readonly askedNo?: number;
-  /** What its coverage says besides its status. */
+  /** The reason in its coverage. */
   readonly lastReason: string | null;
   /** The requests that it takes: an estimate where an answer has pages. */
   readonly requests: number;

@@ -1,6 +1,6 @@
--- Topics whose people changed hands although their list shows nothing of it: somebody has an account that was listed for
--- somebody else before, or was given another account with which the topic's messages were written. (Everybody's first
--- accounts change nothing here: who takes part in a topic for the first time, the list shows.)
+-- Topics whose people change although their list does not show it: a person has an account that the topic gives to another
+-- person, or got another account that wrote messages of the topic. (A person's first accounts change nothing here: the list
+-- shows who takes part in a topic for the first time.)
 WITH owners AS (
   SELECT
     own.parent_id AS person_id,

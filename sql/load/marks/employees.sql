@@ -1,6 +1,6 @@
--- One person of each company that employs somebody whom its employees do not have: they went with a tombstone and are back, or
--- the list of people says who works there and has no employees. The detail of a person has them. None of a company of which
--- one is marked already.
+-- One person of each company that a person belongs to whom company_employees does not have: that person was deleted and is
+-- back, or the list of people names companies without their employees. The detail of a person has them. None of a company of
+-- which one is marked already.
 SELECT min(link.parent_id) AS entity_id, max(link.answer_no) AS answer_no
 FROM raw.documents AS link
 ANTI JOIN (SELECT id, parent_id FROM raw.documents WHERE endpoint = 'company_employees') AS employee

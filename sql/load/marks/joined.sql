@@ -1,4 +1,4 @@
--- Companies that somebody joined, with their old conversations: as many others may have left.
+-- Companies that a person joined, with old conversations: as many people may have left.
 SELECT id AS entity_id, answer_no
 FROM writes
 WHERE endpoint = 'person_companies' AND rid IS NULL

@@ -1,4 +1,4 @@
--- Topics whose list item names somebody whose own row there went with a tombstone, and who is back.
+-- Topics whose list item names a person who is not among the topic's people: one who was deleted and is back.
 SELECT listed.parent_id AS entity_id, listed.answer_no
 FROM writes AS listed
 ANTI JOIN (SELECT id, parent_id FROM raw.documents WHERE endpoint = 'topic_people') AS own
