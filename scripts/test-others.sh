@@ -19,7 +19,7 @@ command -v javac >/dev/null || install default-jdk-headless || true
 command -v mvn >/dev/null || install maven || true
 skipped=()
 command -v systemd-analyze >/dev/null || skipped+=('test/others/systemd.test.ts: systemd')
-command -v chromium >/dev/null || command -v google-chrome >/dev/null || skipped+=('test/others/{page,report,sheets-page}.test.ts: chromium')
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || skipped+=('test/others/{page,report,sheets-page,two-people}.test.ts: chromium')
 command -v promtool >/dev/null || skipped+=('test/others/alerts.test.ts: prometheus')
 command -v restic >/dev/null || skipped+=('test/others/restic.test.ts: restic')
 python3 -c 'import ensurepip' 2>/dev/null || skipped+=('test/others/schemathesis.test.ts: python3-venv')
