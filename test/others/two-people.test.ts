@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Random } from '../../src/sandbox/world/random.js';
@@ -65,14 +65,8 @@ class Member {
     page.on('pageerror', (error) => this.complaints.push(String(error)));
   }
 
-  static async logIn(name: string, random: Random): Promise<Member> {
-    const page = await (await browser!.newContext()).newPage();
-    await page.goto(`${served.url}/sheets`);
-    await page.getByLabel('Name').fill(name);
-    await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Log in' }).click();
-    await page.waitForURL('**/sheets');
-    return new Member(page, random);
+  static async of(name: string, random: Random): Promise<Member> {
+    return new Member(await pageOf(name), random);
   }
 
   /** Does one thing that the open page offers. */
@@ -185,7 +179,7 @@ it.for(Array.from({ length: rounds }, (_, at) => at + 1))(
       writes: sandbox.writes().length,
       records: topics.map((id) => historyOf(id).length),
     };
-    const members = [await Member.logIn('anna', random), await Member.logIn('ben', random)];
+    const members = [await Member.of('anna', random), await Member.of('ben', random)];
     const syncs: Promise<{ code: number | null }>[] = [];
     for (let step = 0; step < steps; step++) {
       const who = random.weighted({ anna: 5, ben: 5, colleague: 3, sync: 1 });
@@ -218,13 +212,25 @@ it('something was sent, and something was not', async ({ skip }) => {
 
 /** The sheets whose confirmation waits. */
 async function waiting(): Promise<string[]> {
-  const page = await (await browser!.newContext()).newPage();
-  await page.goto(`${served.url}/login`);
-  await page.getByLabel('Name').fill('rita');
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await page.goto(`${served.url}/sheets`);
+  const page = await pageOf('rita');
   const rows = await page.locator('#history-table tr', { hasText: 'waits for its turn' }).allInnerTexts();
   await page.context().close();
   return rows;
+}
+
+const sessions = new Map<string, BrowserContextOptions['storageState']>();
+
+/** The page for sheets in a new browser of somebody, who logs in once: attempts are limited. */
+async function pageOf(name: string): Promise<Page> {
+  const storageState = sessions.get(name);
+  const context = await browser!.newContext(storageState === undefined ? {} : { storageState });
+  const page = await context.newPage();
+  await page.goto(`${served.url}/sheets`);
+  if (storageState !== undefined) return page;
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL('**/sheets');
+  sessions.set(name, await context.storageState());
+  return page;
 }
