@@ -15,7 +15,8 @@ import { readEntity } from './remote.js';
  */
 export interface Said {
   /**
-   * `accepted`: the one attempt was answered with success. `refused`: the last one was refused, and an earlier one is in doubt.
+   * `accepted`: the one attempt was answered with success. `refused`: the last one was refused, and an earlier one is in doubt; or
+   * none is, and the API answered 409, which says that the change is not made yet.
    * `pending`: it may be applied until the API has forgotten its key. Meanwhile it is sent again under the same key, which applies
    * it once, and nothing of its entity is sent under another one.
    */
