@@ -114,19 +114,20 @@ async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCod
     import('../prompt/prompt.js'),
   ]);
   const session = await SqlSession.open(setup);
-  const prompt = new Prompt(session, options);
-  // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP.
+  let prompt: InstanceType<typeof Prompt> | undefined;
+  // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP. Whoever sees the prompt may do so at once.
   const release = onDeath((signal) => {
     if (signal === 'SIGINT') return false;
     session.snapshot.abandon();
     try {
-      prompt.close();
+      prompt?.close();
     } catch {
       // The terminal is gone.
     }
     return true;
   });
   try {
+    prompt = new Prompt(session, options);
     await prompt.run();
   } finally {
     release();
