@@ -19,21 +19,16 @@ import { createLog } from '../base/log.js';
 import { Scope } from '../base/scope.js';
 import { bytes, counted, duration, firstOf } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
+import { openWarehouse } from '../load/open.js';
+import { foreignLogs } from '../load/publish.js';
+import type { Warehouse } from '../load/warehouse.js';
 import { journalPath } from '../push/queue.js';
+import { openPublished } from '../read/query.js';
 import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
-import { foreignLogs } from '../warehouse/publish.js';
-import { openPublished } from '../warehouse/read/query.js';
-import { filesOf } from '../warehouse/store/engine.js';
-import {
-  type ExtensionUse,
-  extensionsOf,
-  howToGet,
-  inspectExtensions,
-} from '../warehouse/store/extensions.js';
-import { openWarehouse } from '../warehouse/store/open.js';
-import { refuseUnwritable } from '../warehouse/store/restore.js';
-import type { Organization } from '../warehouse/store/runs.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import { filesOf } from '../store/engine.js';
+import { type ExtensionUse, extensionsOf, howToGet, inspectExtensions } from '../store/extensions.js';
+import { refuseUnwritable } from '../store/restore.js';
+import type { Organization } from '../store/runs.js';
 import {
   type Access,
   connect,

@@ -6,7 +6,7 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
-import { refuseOfTheWorker } from '../warehouse/store/engine.js';
+import { refuseOfTheWorker } from '../store/engine.js';
 import { recordExport, recordRead, refuseUnrecorded } from './audit.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withSnapshot } from './snapshot.js';

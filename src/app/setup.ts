@@ -7,7 +7,7 @@ import { UsageError } from '../base/errors.js';
 import { machineMemory } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';
-import { autoLimit, isTooSmall } from '../warehouse/store/memory.js';
+import { autoLimit, isTooSmall } from '../store/memory.js';
 
 /** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
 

@@ -1,7 +1,7 @@
 import type { Iso } from '../base/clock.js';
 import type { FreshnessEstimate } from '../base/freshness-estimate.js';
-import type { Snapshot } from '../warehouse/read/query.js';
-import { sqlFile } from '../warehouse/sql.js';
+import type { Snapshot } from '../read/query.js';
+import { sqlFile } from '../store/sql.js';
 
 /** Everything that the report shows, as the views give it. Rows are in the order in which they are shown. */
 export interface ReportData {

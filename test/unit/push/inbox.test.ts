@@ -16,7 +16,7 @@ import type { Clock } from '../../../src/base/clock.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { createLog } from '../../../src/base/log.js';
 import { Inbox, type InboxFile } from '../../../src/push/inbox.js';
-import { emptyDir } from '../warehouse/support.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { importingOfFile, settings } from './import/support.js';
 
 const importing = importingOfFile();
