@@ -80,7 +80,7 @@ function backlog(data: ReportData): Html {
   if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
   const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
   const weeks = everyWeek(rows, header.as_of);
-  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed.`;
+  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed. The state unknown is that of topics that were not assessed, or could not be.`;
   return html`<p>${lead}</p>${backlogOver(
     'Open topics at the end of each week, by priority',
     weeks,
@@ -160,20 +160,13 @@ function growing({ growing: rows }: ReportData, topicLink: TopicLink): Html {
   return figure({
     lead: `${counted(first.found, 'open topic')} got more messages in the last 7 days than in the 7 days before. ${most(rows, 'The ten that grew most:')}`,
     chart: bars(
-      'Messages of the topics that grew most',
-      rows.map(({ title, topic_id, messages, before }) => ({
+      'How many messages more than before the topics got that grew most',
+      rows.map(({ title, topic_id, messages, before, momentum }) => ({
         label: title ?? topic_id,
-        parts: [
-          { value: before, color: 'before' },
-          { value: messages - before, color: 'accent' },
-        ],
-        note: `${count(messages)}, was ${count(before)}`,
+        parts: [{ value: momentum, color: 'accent' }],
+        note: `+${count(momentum)} (${count(messages)}, was ${count(before)})`,
       })),
     ),
-    series: [
-      { name: 'as many as in the 7 days before', color: 'before' },
-      { name: 'more than before', color: 'accent' },
-    ],
     table: table(
       'Topics that grew most, by messages from outside',
       ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
@@ -189,7 +182,10 @@ function growing({ growing: rows }: ReportData, topicLink: TopicLink): Html {
   });
 }
 
-const buckets = ['< 1 day', '1–3 days', '3–7 days', '1–4 weeks', 'longer'] as const;
+const buckets = ['< 1 day', '1–3 days', '3–7 days', '1–4 weeks', '1–3 months', 'longer'] as const;
+
+const definitions =
+  'Staff are the people that the API marks as such, or who belong to your own company. A conversation waits when the last message is from outside staff; bots and internal notes do not count. It is with a VIP when the API marks one of the people who wait, or their company, as VIP.';
 
 function waiting(data: ReportData): Html {
   const { waiting: rows, longestWaiting, totals } = data;
@@ -201,7 +197,7 @@ function waiting(data: ReportData): Html {
     { name: 'others', color: 'accent', values: buckets.map((_, index) => of(index).others) },
   ];
   return html`${figure({
-    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for a reply from staff, ${count(totals.waiting_vip)} of them with a VIP. In ${count(totals.waiting_again)}, staff answered before and somebody wrote again.`,
+    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for a reply from staff, ${count(totals.waiting_vip)} of them with a VIP. In ${count(totals.waiting_again)}, staff answered before, and a customer wrote again. ${definitions}`,
     chart: groupColumns('Waiting conversations by how long they wait', buckets, series),
     series,
     table: table(
@@ -213,7 +209,7 @@ function waiting(data: ReportData): Html {
     `VIPs and urgent topics first, then the longest wait${shownOf(longestWaiting)}`,
     ['conversation', 'last message by', 'VIP', 'priority', 'waits', 'answered before', 'source'],
     longestWaiting.map((row) => [
-      linked(row.title ?? row.group_id, row.url),
+      linked(row.title ?? `Conversation of ${day(row.last_message_at)}`, row.url),
       row.name,
       row.is_vip ? 'VIP' : '',
       plain(row.priority),
