@@ -5,6 +5,7 @@ import { readMeasured } from './ages.js';
 import { countChecks } from './checks.js';
 import { type SyncParts, syncContext } from './context.js';
 import { due, inputOf } from './due.js';
+import { foreseen } from './explained.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { stageOrganization } from './run.js';
@@ -40,7 +41,8 @@ export async function runPlan(
       async report({ head, endedAt }) {
         const measured = await readMeasured(context.store);
         const found = due({ ...inputOf(context, selection.children), measured }, endedAt);
-        const lines = cost(found.tasks, selection.children);
+        const { tasks, mayBeExplained } = await foreseen(context.store, found.tasks);
+        const lines = cost(tasks, selection.children);
         const spent = head.requests.total;
         const children = lines.reduce((sum, line) => sum + line.requests, 0);
         const checks = countChecks(context, found, spent + children);
@@ -52,6 +54,10 @@ export async function runPlan(
           failures: context.failures,
           spent,
           requests: { lists: spent, children, checks, total },
+          mayBeExplained: {
+            lists: mayBeExplained.length,
+            requests: mayBeExplained.reduce((sum, { requests }) => sum + requests, 0),
+          },
           minutes: minutesFor(total, config),
           left: leftBy(options, spent, children, parts),
         };

@@ -14,6 +14,7 @@ import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
 import { type DueSnapshot, due, dueAgain, inputOf } from './due.js';
+import { foreseen } from './explained.js';
 import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
@@ -117,7 +118,7 @@ async function syncReport(
   const everything =
     isWhole && last ? dueAgain(last, input, endedAt, context.known.takeChanged()) : due(input, endedAt);
   notes.push(...(await estimateFreshness(context, everything, measured, endedAt)));
-  const left = cost(everything.tasks, children);
+  const left = cost((await foreseen(context.store, everything.tasks)).tasks, children);
   const leftDue = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {

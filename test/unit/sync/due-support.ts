@@ -5,6 +5,7 @@ import type { Warehouse } from '../../../src/load/warehouse.js';
 import { Known } from '../../../src/run/known.js';
 import { type DueSettings, readMeasured } from '../../../src/sync/ages.js';
 import { type DueInput, type DueSnapshot, due } from '../../../src/sync/due.js';
+import { storedActivity } from '../../../src/sync/explained.js';
 import { keyOf } from '../../../src/sync/task.js';
 import { type ExplainedChild, why } from '../../../src/sync/why.js';
 
@@ -63,12 +64,9 @@ export async function whyIn(
     warehouse,
     asked.map((child) => keyOf({ child, entityId })),
   );
-  return why(
-    await inputFrom(warehouse, asked, settings, { companyGroupsCome: true }),
-    at,
-    entityId,
-    counters,
-  );
+  const lists = asked.map((child) => ({ child, entityId }));
+  const input = await inputFrom(warehouse, asked, settings, { companyGroupsCome: true });
+  return why(input, at, entityId, counters, await storedActivity(warehouse, lists));
 }
 
 /** A row of ops.entities: an item of a list with these fields. */
