@@ -121,7 +121,7 @@ async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, ba
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
-  const page = await reportPage(data, setup.programVersion, hasSheets, base);
+  const page = reportPage(data, setup.programVersion, hasSheets, base);
   return { ...page, asOf: data.header.as_of, since: data.header.since };
 }
 

@@ -13,17 +13,10 @@ import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { moveRecords } from './audit.js';
+import { connect } from './connect.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import {
-  type Access,
-  connect,
-  limitsOf,
-  memoryProblem,
-  type Setup,
-  type Signals,
-  spendingLogPath,
-} from './setup.js';
+import { type Access, limitsOf, memoryProblem, type Setup, type Signals, spendingLogPath } from './setup.js';
 
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every
