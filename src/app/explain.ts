@@ -168,7 +168,7 @@ export async function explainEntity(
   }
 
   async function explained(asked: readonly Child[], entityId: string): Promise<ExplainedChild[]> {
-    const known = new Known(await readKnown(snapshot, entityId));
+    const known = new Known(resources, await readKnown(snapshot, entityId));
     const measured = await readMeasured(snapshot);
     const names = asked.map((child) => keyOf({ child, entityId }));
     const activity = await storedActivity(

@@ -10,7 +10,6 @@ import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { stageOrganization } from './run.js';
 import { selectResources } from './selection.js';
-import { leaveOutStored } from './staging/stored-items.js';
 import { cost } from './task.js';
 
 /**
@@ -33,7 +32,6 @@ export async function runPlan(
       afterMerge: ({ known }) => context.known.apply(known),
       async work() {
         context.known.apply(await context.store.readKnown());
-        await leaveOutStored(context);
         await stageOrganization(context, identity);
         await readLists(context, selection.lists, scans, { settles: false });
       },

@@ -19,8 +19,8 @@ import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
+import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
-import { leaveOutStored } from './staging/stored-items.js';
 import { cost } from './task.js';
 
 /**
@@ -45,7 +45,6 @@ export async function runSync(
       async work() {
         await clampTimes(context);
         context.known.apply(await context.store.readKnown());
-        await leaveOutStored(context);
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         last = await fetchDue(context, selection.children);
@@ -195,6 +194,7 @@ function spentOn(
 /** Stores the organization as the API returned it. */
 export async function stageOrganization(context: Context, identity: Identity): Promise<void> {
   const staging = new Staging(identity.arrivedAt, context.schemaDrift);
-  staging.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
+  const whoami = { name: 'whoami', item: organization, key: ['id'] } as const;
+  stageList(staging, whoami, [identity.body], context.listed);
   await context.batcher.add(staging);
 }

@@ -18,7 +18,7 @@ const limits = { memoryLimit: '512MB', threads: 1 };
 async function foretold(dataDir: string) {
   const snapshot = await openFull(dataDir, limits);
   try {
-    const known = new Known(await readKnown(snapshot));
+    const known = new Known(resources, await readKnown(snapshot));
     const measured = await readMeasured(snapshot);
     const input = { known, resources, children, settings, measured, companyGroupsCome: true };
     const now = new Date();

@@ -47,7 +47,7 @@ export async function inputFrom(
   settings: DueSettings,
   options: Pick<DueInput, 'companyGroupsCome' | 'runId'> = {},
 ): Promise<DueInput> {
-  const known = new Known(await warehouse.readKnown());
+  const known = new Known(resources, await warehouse.readKnown());
   const measured = await readMeasured(warehouse);
   return { known, resources, children: asked, settings, measured, ...options };
 }
@@ -91,6 +91,7 @@ export function entity(
     unavailableReason: null,
     unlistedSince: null,
     askedAt: null,
+    itemHash: null,
     ...more,
   };
 }
@@ -122,7 +123,7 @@ export function fetchedAsTheyAre(
   asked: readonly Child[],
   more: (entityId: string) => Partial<CoverageRow> = () => ({}),
 ): CoverageRow[] {
-  const known = new Known({ entities, coverage: [] });
+  const known = new Known(resources, { entities, coverage: [] });
   const settings: DueSettings = { sync: { recheck: 1, personGroups: 'all' } };
   return due({ known, resources, children: asked, settings }, now).tasks.map(
     ({ child, entityId, fingerprint }) => answered(child.name, entityId, { fingerprint, ...more(entityId) }),

@@ -21,7 +21,7 @@ function inputOf(
   names: readonly ChildName[],
   more: Partial<DueInput> = {},
 ): DueInput {
-  const known = new Known({ entities, coverage });
+  const known = new Known(resources, { entities, coverage });
   const settings: DueInput['settings'] = { sync: { recheck: 1, personGroups: 'without_company' } };
   return { known, resources, children: of(...names), settings, ...more };
 }
