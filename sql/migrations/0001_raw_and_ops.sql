@@ -179,10 +179,11 @@ CREATE TABLE ops.entities (
   merged_into_id VARCHAR,
   unavailable_reason VARCHAR,
   unlisted_since TIMESTAMPTZ,
-  asked_at TIMESTAMPTZ
+  asked_at TIMESTAMPTZ,
+  item_hash BIGINT
 );
 COMMENT ON TABLE ops.entities IS 'What is known of each item of a list, as far as it decides what is due: the worker reads it instead of documents. Key: list, entity_id.';
-COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics.';
+COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics; whoami and story_buckets, which every run reads as well, for their hash alone.';
 COMMENT ON COLUMN ops.entities.entity_id IS 'Id of the topic, person, company or other entity.';
 COMMENT ON COLUMN ops.entities.fields IS 'The fields of the item that decide what is due, with tabs between them: numbers, times, true and false as they are, other text as a short hash (#), lists as one with their length. Of an item that left its list, the fields of its detail. NULL where it was forgotten.';
 COMMENT ON COLUMN ops.entities.is_whole IS 'Whether the item has every field of its detail, which is then not asked for.';
@@ -195,6 +196,7 @@ COMMENT ON COLUMN ops.entities.merged_into_id IS 'Id of the entity that it was m
 COMMENT ON COLUMN ops.entities.unavailable_reason IS 'Why the API does not answer for it by id although it is listed.';
 COMMENT ON COLUMN ops.entities.unlisted_since IS 'Since when it is answered by id and not listed (UTC). NULL while it is listed.';
 COMMENT ON COLUMN ops.entities.asked_at IS 'When it was last answered so (UTC).';
+COMMENT ON COLUMN ops.entities.item_hash IS 'Hash of the item as its list returned it last, whole: one that has it again is not stored again. NULL where another answer about the entity is newer.';
 
 CREATE TABLE ops.audits (
   run_id VARCHAR,

@@ -63,6 +63,7 @@ function appendedRows(batch: Batch, before: number, setsBefore: number): Readonl
       it.fetchedAt,
       no(it.answerNo),
     ]),
+    listed: batch.listed.map((it) => [it.list, it.entityId, it.itemHash, no(it.answerNo)]),
     members: batch.sets.flatMap(({ ids }, at) => ids.map((id) => [setsBefore + at, id])),
     coverage: batch.coverage.map((it) => [
       it.endpoint,
