@@ -232,10 +232,9 @@ describe('the log of a program that opened a published file for writing', () => 
 
 test('DuckDB 1.1.2 and later can read the files, whatever version a new file gets by default', async () => {
   const dir = await ready();
-  const publications = {
-    main: { profile: 'none', exclude: [], mask: {} } as const,
-    also: [{ file: 'masked.duckdb', profile: 'analysts', exclude: [], mask: {} } as const],
-  };
+  const all: PrivacySettings = { profile: 'none', exclude: [], mask: {} };
+  const masked: PrivacySettings = { ...all, profile: 'analysts' };
+  const publications = { main: all, also: [{ ...masked, file: 'masked.duckdb' }] };
   const warehouse = await open(dir, { publications });
   await warehouse.run("SET GLOBAL storage_compatibility_version = 'latest'");
   await warehouse.publish();
