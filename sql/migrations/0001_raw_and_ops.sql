@@ -491,6 +491,7 @@ CREATE TABLE topic_versions (
   title VARCHAR,
   issue_type VARCHAR,
   priority VARCHAR,
+  priority_rank INTEGER,
   lifecycle_state VARCHAR,
   graph_status VARCHAR,
   event_count BIGINT,
@@ -511,6 +512,7 @@ COMMENT ON COLUMN topic_versions.valid_to IS 'When the answer arrived that showe
 COMMENT ON COLUMN topic_versions.title IS 'Short title.';
 COMMENT ON COLUMN topic_versions.issue_type IS 'Kind of issue as the service derives it. NULL when it had none.';
 COMMENT ON COLUMN topic_versions.priority IS 'very_low, low, default, high or very_high.';
+COMMENT ON COLUMN topic_versions.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN topic_versions.lifecycle_state IS 'open, in_progress, completed, dismissed or unknown. NULL when it was not assessed.';
 COMMENT ON COLUMN topic_versions.graph_status IS 'active, superseded or archived. NULL until the topic''s detail was fetched, or when the service did not say.';
 COMMENT ON COLUMN topic_versions.event_count IS 'Number of events, as the service counted them.';
