@@ -20,6 +20,7 @@ import {
   connect,
   limitsOf,
   memoryProblem,
+  type OutageLimits,
   type Setup,
   type Signals,
   spendingLogPath,
@@ -31,11 +32,9 @@ import {
  */
 
 /** `stop` also ends waiting for the warehouse and for the API. */
-export interface WorkerOptions extends Signals {
+export interface WorkerOptions extends Signals, OutageLimits {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** No outage is waited out for longer than the run may take. */
-  readonly maxMinutes?: number | undefined;
 }
 
 /** The same for a command that makes requests. */
