@@ -143,7 +143,7 @@ export default defineConfig({
             'test/unit/sync/conversations-property.test.ts',
             'test/unit/sync/freshness.test.ts',
             'test/unit/sync/scan-property.test.ts',
-            'test/unit/warehouse/load/loading.test.ts',
+            'test/unit/load/loading.test.ts',
           ],
           globalSetup: ['test/support/run-folder.ts'],
           setupFiles: afterFile,

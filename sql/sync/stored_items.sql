@@ -3,7 +3,7 @@
 -- entity is as new as: the next listing is stored all the same, so that it counts as the later one. Nor what has a rejection
 -- that such an answer resolves.
 --
---   {{family}}, {{within}}  as expressions (src/warehouse/load/models.ts)
+--   {{family}}, {{within}}  as expressions (src/load/models.ts)
 --   {{kinds}}               the kinds of items and of members of sets
 --   $items                  the kinds of items
 --   $sets                   the kinds of members, each with the list whose items have the sets: [{kind, list}]

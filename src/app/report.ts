@@ -6,7 +6,7 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Digest } from '../report/digest.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
-import { refuseOfTheWorker } from '../warehouse/store/engine.js';
+import { refuseOfTheWorker } from '../store/engine.js';
 import { recordExport, recordRead, refuseUnrecorded } from './audit.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withSnapshot } from './snapshot.js';
@@ -121,7 +121,7 @@ async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, ba
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
-  const page = await reportPage(data, setup.programVersion, hasSheets, base);
+  const page = reportPage(data, setup.programVersion, hasSheets, base);
   return { ...page, asOf: data.header.as_of, since: data.header.since };
 }
 

@@ -22,7 +22,7 @@ import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/re
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
-import { createDataDir } from '../warehouse/store/engine.js';
+import { createDataDir } from '../store/engine.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';

@@ -19,7 +19,7 @@ import { prepareUndo, undoneBy } from '../push/undo.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
 import type { SheetChange, SheetDetails, SheetFilter, SheetLine } from '../serve/page/sheets.js';
 import type { Scheduler } from '../serve/schedule/scheduler.js';
-import { literal } from '../warehouse/sql.js';
+import { literal } from '../store/sql.js';
 import { cancelChanges, confirmPreview, makeSheet, planned, previewsOf, retryChanges } from './changes.js';
 import type { Setup } from './setup.js';
 import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';

@@ -10,16 +10,16 @@ import { type Section, sectionsOf } from './sections.js';
  * The report as one HTML file: it has no script and loads nothing. What it may do is in its policy as well, so that no
  * text from outside can change that. The generator tells it from other files (see app/report.ts).
  */
-export async function reportPage(
+export function reportPage(
   data: ReportData,
   version: string,
   /** Whether there is a page for sheets on the same server. */
   hasSheets = false,
   /** Where its pages are. */
   base = '',
-): Promise<Page> {
+): Page {
   const { header } = data;
-  const sections = await sectionsOf(data, (topic, id) =>
+  const sections = sectionsOf(data, (topic, id) =>
     hasSheets ? html`<a href="${base}/sheets?topic=${id}">${topic}</a>` : topic,
   );
   return documentPage({

@@ -1,4 +1,4 @@
-import type { CoverageRow, EntityRow, KnownRows } from '../warehouse/load/batch.js';
+import type { CoverageRow, EntityRow, KnownRows } from '../load/batch.js';
 
 /** An item of a list, as far as it decides what is due. */
 export type Entity = EntityRow;

@@ -1,8 +1,8 @@
 import { staleBoundOf } from '../base/freshness-estimate.js';
 import type { Child } from '../contract/resources.js';
-import { readModels } from '../warehouse/load/models.js';
-import { forgetMade } from '../warehouse/made.js';
-import { literal, sqlFile, substitute } from '../warehouse/sql.js';
+import { readModels } from '../load/models.js';
+import { forgetMade } from '../store/made.js';
+import { literal, sqlFile, substitute } from '../store/sql.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
 import { type Measured, measuredAge } from './freshness.js';
 import type { SyncOptions } from './report.js';

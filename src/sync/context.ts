@@ -1,10 +1,10 @@
 import type { FreshnessObjective } from '../base/freshness-estimate.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
+import type { Warehouse } from '../load/warehouse.js';
 import { Known } from '../run/known.js';
 import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
-import type { Retention } from '../warehouse/store/runs.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Retention } from '../store/runs.js';
 import type { SyncOptions } from './report.js';
 import { SchemaDrift } from './staging/schema-drift.js';
 import { SeenContent } from './staging/seen-content.js';

@@ -3,7 +3,7 @@ import { type Page, pagesOf } from '../api/paging.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { requestFor } from '../contract/resources.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../store/sql.js';
 import type { Context, Doubt } from './context.js';
 import { coverageInDoubt, doubtOfParts, unsettled, withNamed } from './doubts.js';
 import { countersOf, momentOf, numberOf } from './explained.js';

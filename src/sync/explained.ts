@@ -1,7 +1,7 @@
 import { arrivalNow } from '../base/clock.js';
 import { groupBy } from '../base/group-by.js';
 import { millisecondsOf } from '../contract/fields.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../store/sql.js';
 import type { Context } from './context.js';
 import { withNamed } from './doubts.js';
 import { coverageOf, isChangeField, keyOf, type Task } from './task.js';

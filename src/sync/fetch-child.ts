@@ -10,8 +10,8 @@ import {
 } from '../base/errors.js';
 import { millisecondsOf } from '../contract/fields.js';
 import { type Child, type ReadRequest, requestFor } from '../contract/resources.js';
+import type { Coverage } from '../load/batch.js';
 import type { Failure } from '../run/tally.js';
-import type { Coverage } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageInDoubt, furtherItems, older } from './doubts.js';

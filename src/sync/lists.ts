@@ -7,8 +7,8 @@ import {
 } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import type { List } from '../contract/resources.js';
+import type { Scan } from '../load/batch.js';
 import type { Failure } from '../run/tally.js';
-import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
 import { OrderedPhases } from './phases.js';

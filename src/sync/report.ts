@@ -1,7 +1,7 @@
 import type { EndpointName } from '../contract/endpoints.js';
+import type { Counts, Scan } from '../load/batch.js';
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
 import type { Failure, NewDrift, RejectedCounts } from '../run/tally.js';
-import type { Counts, Scan } from '../warehouse/load/batch.js';
 
 /** What a caller may ask of one sync or plan. */
 export interface SyncOptions extends RunOptions {

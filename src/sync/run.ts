@@ -8,7 +8,7 @@ import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../store/sql.js';
 import { clampTimes, readMeasured, sweepReport } from './ages.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';

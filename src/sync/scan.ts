@@ -8,7 +8,7 @@ import { counted } from '../base/units.js';
 import { storiesLimit } from '../contract/limits.js';
 import type { List } from '../contract/resources.js';
 import type { storyBuckets } from '../contract/stories.js';
-import type { Scan } from '../warehouse/load/batch.js';
+import type { Scan } from '../load/batch.js';
 import type { Context } from './context.js';
 import { arrayIn, stageList } from './staging/answers.js';
 import { nameOf, Staging } from './staging/staging.js';

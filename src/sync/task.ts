@@ -2,7 +2,7 @@ import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import type { Child } from '../contract/resources.js';
-import type { Coverage } from '../warehouse/load/batch.js';
+import type { Coverage } from '../load/batch.js';
 import type { DueReason, PlanLine } from './report.js';
 
 /** One child of one entity that is due, and the parent's fingerprint, to be remembered when it is fetched. */

@@ -66,16 +66,15 @@ const runRecord = z
 /** One run of a job, or one that was skipped. */
 export type RunRecord = z.infer<typeof runRecord>;
 
-const unavailability = z.object({ since: moment, runs: z.number().int().min(1) }).readonly();
 /** Since when the API has not answered a job, and how many of its runs that has ended. */
-export type Unavailability = z.infer<typeof unavailability>;
+const unavailability = z.object({ since: moment, runs: z.number().int().min(1) }).readonly();
 
 /** What a run leaves to do. */
 export interface Next {
   /** When the job runs again before it is due; null when it does not. */
   readonly retryAt: Iso | null;
   /** Null where the API answers. */
-  readonly unavailable: Unavailability | null;
+  readonly unavailable: z.infer<typeof unavailability> | null;
 }
 
 const retryPauses = { firstMinutes: 1, maxMinutes: 60 };

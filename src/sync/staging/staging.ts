@@ -15,8 +15,8 @@ import type {
   MemberSet,
   Rejection,
   Removal,
-} from '../../warehouse/load/batch.js';
-import { storable } from '../../warehouse/load/batch.js';
+} from '../../load/batch.js';
+import { storable } from '../../store/storable.js';
 import { type BadPart, badParts, type Issue, type ItemKey, SchemaDrift } from './schema-drift.js';
 import { SeenContent } from './seen-content.js';
 

@@ -1,8 +1,8 @@
 import type { Resources } from '../../contract/resources.js';
-import type { Document, MemberSet } from '../../warehouse/load/batch.js';
-import type { Part } from '../../warehouse/load/batcher.js';
-import { readModels } from '../../warehouse/load/models.js';
-import { literals, sqlFile, substitute } from '../../warehouse/sql.js';
+import type { Document, MemberSet } from '../../load/batch.js';
+import type { Part } from '../../load/batcher.js';
+import { readModels } from '../../load/models.js';
+import { literals, sqlFile, substitute } from '../../store/sql.js';
 import type { Context } from '../context.js';
 import { md5, numberOf, type StoredContent } from './seen-content.js';
 

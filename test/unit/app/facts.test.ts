@@ -7,8 +7,8 @@ import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';
 import { fileStore } from '../../../src/serve/store.js';
+import { open, ready } from '../../support/open-warehouse.js';
 import { testFolder } from '../../support/test-folders.js';
-import { open, ready } from '../warehouse/support.js';
 import { setupOf } from './support.js';
 
 /** In the middle of a slice of ten minutes. */

@@ -1,12 +1,12 @@
 import { type Child, resources } from '../../../src/contract/resources.js';
+import type { CoverageRow, Document, EntityRow } from '../../../src/load/batch.js';
+import { fieldsOf, storedCounters } from '../../../src/load/known.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
 import { Known } from '../../../src/run/known.js';
 import { type DueSettings, readMeasured } from '../../../src/sync/ages.js';
 import { type DueInput, type DueSnapshot, due } from '../../../src/sync/due.js';
 import { keyOf } from '../../../src/sync/task.js';
 import { type ExplainedChild, why } from '../../../src/sync/why.js';
-import type { CoverageRow, Document, EntityRow } from '../../../src/warehouse/load/batch.js';
-import { fieldsOf, storedCounters } from '../../../src/warehouse/load/known.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 
 /** What the tests of what is due, and of why, have in common. */
 

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
+import type { CoverageRow, EntityRow } from '../../../src/load/batch.js';
 import { Known } from '../../../src/run/known.js';
 import { allowedPerDay, sweepNote, sweepPerDay } from '../../../src/sync/ages.js';
 import { type DueInput, due, dueAgain } from '../../../src/sync/due.js';
 import { byUrgency, cost, keyOf, type Task, wholeChild } from '../../../src/sync/task.js';
 import { why } from '../../../src/sync/why.js';
-import type { CoverageRow, EntityRow } from '../../../src/warehouse/load/batch.js';
 import { propertyRuns } from '../../support/runs.js';
 import { answered, children, daysAgo, entity, fetchedAsTheyAre, now } from './due-support.js';
 

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { resources } from '../../../../src/contract/resources.js';
+import { batchOf } from '../../../../src/load/batch.js';
+import type { Part } from '../../../../src/load/batcher.js';
+import type { Warehouse } from '../../../../src/load/warehouse.js';
 import type { Context } from '../../../../src/sync/context.js';
 import { leaveOutStored } from '../../../../src/sync/staging/stored-items.js';
-import { batchOf } from '../../../../src/warehouse/load/batch.js';
-import type { Part } from '../../../../src/warehouse/load/batcher.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../../support/load-batch.js';
+import { contents, doc, empty, members, oneWarehouse } from '../../../support/open-warehouse.js';
 import { propertyRuns } from '../../../support/runs.js';
-import { contents, doc, empty, members, oneWarehouse } from '../../warehouse/support.js';
 
 let all: Warehouse;
 let news: Warehouse;
