@@ -223,8 +223,7 @@ module.exports = {
     {
       name: 'main-only-starts-the-cli',
       severity: 'error',
-      comment:
-        'main.ts hands argv to cli/, and nothing else. Put the code into a command, or into app.',
+      comment: 'main.ts hands argv to cli/, and nothing else. Put the code into a command, or into app.',
       from: { path: '^src/main\\.ts$' },
       to: { path: ours, pathNot: '^src/cli/' },
     },

@@ -25,13 +25,22 @@ const memoryPerAnswer = 128_000_000;
 /** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
 const mostInFlight = 12;
 
-type Connecting = Pick<ApiOptions, 'retry'> & { waits?: boolean; maxMinutes?: number | undefined };
+/** No outage of the API is waited out for longer than the command may take, or than `maxOutageMinutes`. */
+export interface OutageLimits {
+  readonly maxMinutes?: number | undefined;
+  readonly maxOutageMinutes?: number | undefined;
+}
+
+type Connecting = Pick<ApiOptions, 'retry'> & OutageLimits & { waits?: boolean };
 
 /**
- * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
- * that is less; with `waits: false` not at all. The caller closes it.
+ * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or as long as the limits
+ * allow if that is less; with `waits: false` not at all. The caller closes it.
  */
-export function connect(access: Access, { waits = true, maxMinutes, retry = {} }: Connecting = {}): Api {
+export function connect(
+  access: Access,
+  { waits = true, maxMinutes = Infinity, maxOutageMinutes = Infinity, retry = {} }: Connecting = {},
+): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit, tuning } = config;
   shapeHeap();
@@ -48,7 +57,7 @@ export function connect(access: Access, { waits = true, maxMinutes, retry = {} }
     timeouts: tuning.timeouts,
     maxAnswerBytes: tuning.maxAnswerBytes,
     retry,
-    outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
+    outageMs: waits ? Math.min(api.outageMinutes, maxMinutes, maxOutageMinutes) * 60_000 : undefined,
     paging: {
       ...api.paging,
       maxPageBytes: memory / pageShare,

@@ -13,7 +13,7 @@ import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { moveRecords } from './audit.js';
-import { connect } from './connect.js';
+import { connect, type OutageLimits } from './connect.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
 import { type Access, limitsOf, memoryProblem, type Setup, type Signals, spendingLogPath } from './setup.js';
@@ -24,11 +24,9 @@ import { type Access, limitsOf, memoryProblem, type Setup, type Signals, spendin
  */
 
 /** `stop` also ends waiting for the warehouse and for the API. */
-export interface WorkerOptions extends Signals {
+export interface WorkerOptions extends Signals, OutageLimits {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** No outage is waited out for longer than the run may take. */
-  readonly maxMinutes?: number | undefined;
 }
 
 /** The same for a command that makes requests. */
