@@ -186,10 +186,11 @@ CREATE TABLE ops.entities (
   merged_into_id VARCHAR,
   unavailable_reason VARCHAR,
   unlisted_since TIMESTAMPTZ,
-  asked_at TIMESTAMPTZ
+  asked_at TIMESTAMPTZ,
+  item_hash BIGINT
 );
 COMMENT ON TABLE ops.entities IS 'What is known of each item of a list, as far as it decides what is due: the worker reads it instead of documents. Key: list, entity_id.';
-COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics.';
+COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics; whoami and story_buckets, which every run reads as well, for their hash alone.';
 COMMENT ON COLUMN ops.entities.entity_id IS 'Id of the topic, person, company or other entity.';
 COMMENT ON COLUMN ops.entities.fields IS 'The fields of the item that decide what is due, with tabs between them: numbers, times, true and false as they are, other text as a short hash (#), lists as one with their length. Of an item that left its list, the fields of its detail. NULL where it was forgotten.';
 COMMENT ON COLUMN ops.entities.is_whole IS 'Whether the item has every field of its detail, which is then not asked for.';
@@ -202,6 +203,7 @@ COMMENT ON COLUMN ops.entities.merged_into_id IS 'Id of the entity that it was m
 COMMENT ON COLUMN ops.entities.unavailable_reason IS 'Why the API does not answer for it by id although it is listed.';
 COMMENT ON COLUMN ops.entities.unlisted_since IS 'Since when it is answered by id and not listed (UTC). NULL while it is listed.';
 COMMENT ON COLUMN ops.entities.asked_at IS 'When it was last answered so (UTC).';
+COMMENT ON COLUMN ops.entities.item_hash IS 'Hash of the item as its list returned it last, whole: one that has it again is not stored again. NULL where another answer about the entity is newer.';
 
 CREATE TABLE ops.audits (
   run_id VARCHAR,
@@ -496,6 +498,7 @@ CREATE TABLE topic_versions (
   title VARCHAR,
   issue_type VARCHAR,
   priority VARCHAR,
+  priority_rank INTEGER,
   lifecycle_state VARCHAR,
   graph_status VARCHAR,
   event_count BIGINT,
@@ -516,6 +519,7 @@ COMMENT ON COLUMN topic_versions.valid_to IS 'When the answer arrived that showe
 COMMENT ON COLUMN topic_versions.title IS 'Short title.';
 COMMENT ON COLUMN topic_versions.issue_type IS 'Kind of issue as the service derives it. NULL when it had none.';
 COMMENT ON COLUMN topic_versions.priority IS 'very_low, low, default, high or very_high.';
+COMMENT ON COLUMN topic_versions.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN topic_versions.lifecycle_state IS 'open, in_progress, completed, dismissed or unknown. NULL when it was not assessed.';
 COMMENT ON COLUMN topic_versions.graph_status IS 'active, superseded or archived. NULL until the topic''s detail was fetched, or when the service did not say.';
 COMMENT ON COLUMN topic_versions.event_count IS 'Number of events, as the service counted them.';

@@ -13,17 +13,10 @@ import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { moveRecords } from './audit.js';
+import { connect, type OutageLimits } from './connect.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import {
-  type Access,
-  connect,
-  limitsOf,
-  memoryProblem,
-  type Setup,
-  type Signals,
-  spendingLogPath,
-} from './setup.js';
+import { type Access, limitsOf, memoryProblem, type Setup, type Signals, spendingLogPath } from './setup.js';
 
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every
@@ -31,11 +24,9 @@ import {
  */
 
 /** `stop` also ends waiting for the warehouse and for the API. */
-export interface WorkerOptions extends Signals {
+export interface WorkerOptions extends Signals, OutageLimits {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** No outage is waited out for longer than the run may take. */
-  readonly maxMinutes?: number | undefined;
 }
 
 /** The same for a command that makes requests. */

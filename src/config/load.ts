@@ -60,6 +60,8 @@ export interface Tuning {
   readonly memory?: number;
   /** Threads of DuckDB. */
   readonly threads?: number;
+  /** How long a job of serve waits for an API that does not answer. */
+  readonly jobOutageMinutes?: number;
   /** How long after a publication a run that is not at its end publishes again. */
   readonly publishEveryMinutes?: number;
   /** When the live file is rewritten. */

@@ -31,7 +31,9 @@ const api = section({
     .min(0)
     .max(10_000)
     .default(30)
-    .describe('Minutes that a run waits for an API that does not answer at all; 0 ends the run at once.'),
+    .describe(
+      'Minutes that a command waits for an API that does not answer at all; 0 ends it at once. A job of serve waits at most one, and is tried again.',
+    ),
   paging: section({
     pageParameter: text.default('page').describe('Name of the query parameter for the page number.'),
     limitParameter: text.default('limit').describe('Name of the query parameter for the page size.'),

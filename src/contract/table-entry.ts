@@ -32,8 +32,8 @@ export interface OwnColumn {
   readonly document?: string;
   /** What it is where the document does not say it. */
   readonly absent?: number;
-  /** What it is instead of a member: the place in the list of `rows`, or the whole document. */
-  readonly is?: 'position' | 'document';
+  /** What it is instead of a member, as SQL: `position` (the place in the list of `rows`), `document` (all of it), or over `item`. */
+  readonly is?: string;
 }
 
 interface Entry {

@@ -330,6 +330,13 @@ export const topicTables = {
     versions: { table: 'topic_versions', key: 'topic_id' },
     fields: [topicListItem, topic],
     columns: {
+      priority_rank: {
+        before: 'priority_reasoning',
+        is: "list_position(['very_high', 'high', 'default', 'low', 'very_low'], item.priority)",
+        type: 'INTEGER',
+        kind: 'none',
+        comment: 'The priority as a number to sort by: 1 is very_high, 5 is very_low.',
+      },
       author_ids: {
         before: 'similarity',
         path: 'authorIds',

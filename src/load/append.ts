@@ -58,6 +58,7 @@ function appendedRows(batch: Batch, before: number, setsBefore: number): Readonl
     ]),
     removed: batch.removed.map((it) => [it.endpoint, it.id, it.parentId, no(it.answerNo)]),
     sets: sets.map((it, at) => [setsBefore + at, it.endpoint, it.parentId, it.fetchedAt, no(it.answerNo)]),
+    listed: batch.listed.map((it) => [it.list, it.entityId, it.itemHash, no(it.answerNo)]),
     members: sets.flatMap(({ ids }, at) => ids.map((id) => [setsBefore + at, id])),
     coverage: batch.coverage.map((it) => [
       it.endpoint,

@@ -44,6 +44,15 @@ export interface MemberSet {
   readonly isWhole: boolean;
 }
 
+/** An item of a list as it was returned. It says nothing of what is stored of it: its documents do. */
+export interface Listed {
+  readonly list: string;
+  readonly entityId: string;
+  /** Of the whole item: 48 bits. Null where a part of it could not be stored. */
+  readonly itemHash: number | null;
+  readonly answerNo: number;
+}
+
 /** One request of an endpoint for an entity, and its result. One row of `ops.coverage`. */
 export interface Coverage {
   readonly endpoint: string;
@@ -136,6 +145,7 @@ export interface Batch {
   readonly documents: readonly Document[];
   readonly removed: readonly Removal[];
   readonly sets: readonly MemberSet[];
+  readonly listed: readonly Listed[];
   readonly coverage: readonly Coverage[];
   readonly rejections: readonly Rejection[];
   readonly drift: readonly Drift[];
@@ -171,6 +181,8 @@ export interface EntityRow {
   readonly unavailableReason: string | null;
   readonly unlistedSince: number | null;
   readonly askedAt: number | null;
+  /** Of the item as its list returned it last; null where that is not the last that is known of it. */
+  readonly itemHash: number | null;
 }
 
 /** A row of ops.coverage without the parent's change fields (`counters`), which are read of what is due alone. */
@@ -226,6 +238,7 @@ export function batchOf(runId: string, parts: Partial<Omit<Batch, 'runId'>> = {}
     documents: [],
     removed: [],
     sets: [],
+    listed: [],
     coverage: [],
     rejections: [],
     drift: [],

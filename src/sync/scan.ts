@@ -11,6 +11,7 @@ import type { storyBuckets } from '../contract/stories.js';
 import type { Scan } from '../load/batch.js';
 import type { Context } from './context.js';
 import { arrayIn, stageList } from './staging/answers.js';
+import { numberOf } from './staging/seen-content.js';
 import { nameOf, Staging } from './staging/staging.js';
 
 /** What reading a list to its end returned; `verified` says whether the list did not change while it was read. */
@@ -110,7 +111,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const staging = new Staging(page.arrivedAt, context.schemaDrift, context.seenContent);
-    stageList(staging, list, page.items);
+    stageList(staging, list, page.items, context.listed);
     for (const error of page.leftOut) staging.rejectAnswer(list.name, { id: null, parentId: null }, error);
     reading.leftOut += page.leftOut.length;
     const ids = page.items.flatMap((item) => nameOf(item, list.key) ?? []);
@@ -279,7 +280,7 @@ async function readBucket(
   const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
   const staging = new Staging(answer.arrivedAt, context.schemaDrift);
-  stageList(staging, list, stories);
+  stageList(staging, list, stories, context.listed);
   const [whole] = tooLarge;
   if (whole) staging.rejectAnswer(list.name, { id: null, parentId: null }, whole);
   for (const story of stories) {
@@ -288,7 +289,12 @@ async function readBucket(
   }
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
   const text = sentText(answer.body).with({ stories: null });
-  staging.document('story_buckets', { id: bucket, parentId: null }, text);
+  const counted = { list: 'story_buckets', entityId: bucket, itemHash: numberOf(text.digest()) };
+  const { no: answerNo } = answer.arrivedAt;
+  if (!context.listed.isStored(counted.list, bucket, counted.itemHash, answerNo)) {
+    staging.document('story_buckets', { id: bucket, parentId: null }, text);
+    staging.listed.push({ ...counted, answerNo });
+  }
   await context.batcher.add(staging);
   context.observer.progress(read.size, null);
   const isFull = stories.length >= storiesLimit;

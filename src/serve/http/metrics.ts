@@ -270,8 +270,11 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
   );
   gauge(
     'api_unavailable_seconds',
-    'How long a run has been waiting for an API that does not answer; 0 while it answers.',
-    secondsSince(running?.outage?.since ?? null),
+    'How long the API has not answered the jobs; 0 while it answers.',
+    Math.max(
+      secondsSince(running?.outage?.since ?? null),
+      ...schedule.jobs.map(({ unavailableSince }) => secondsSince(unavailableSince)),
+    ),
   );
   gauge(
     'last_success_timestamp_seconds',

@@ -44,7 +44,7 @@ export function stageGroups(
     withoutMessageSchema(child.item),
     items,
     (item) => ({ id: groupId(item), parentId }),
-    (_, text) => text.with({ messages: null }),
+    { reduce: (_, text) => text.with({ messages: null }) },
   );
   try {
     for (const one of staged) {
@@ -98,8 +98,7 @@ function stageMessages(
     ownFields,
     messages,
     (item) => ({ id: idOf(item), parentId: groupId }),
-    (item, one) => withoutAuthors(item, one, positions.get(item)),
-    text.elements(),
+    { reduce: (item, one) => withoutAuthors(item, one, positions.get(item)), texts: text.elements() },
   );
   for (const one of staged) stageAuthors(staging, authorsOf(one));
   const ids = messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : []));
@@ -152,7 +151,7 @@ export function stageAuthors(
   for (const { item, text } of authors) {
     const id = isObject(item) ? idOf(item) : null;
     if (id !== null && (staging.has('authors', id) || isSeen(staging, id, text))) continue;
-    staging.item('authors', author, item, { id, parentId: null }, undefined, [text]);
+    staging.item('authors', author, item, { id, parentId: null }, { texts: [text] });
   }
 }
 

@@ -67,6 +67,7 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
   const hour = Math.floor(now / 3_600_000) * 3_600_000;
   expect(jobs).toEqual([
     {
+      unavailableSince: null,
       name: 'hourly',
       run: 'push',
       last: null,
