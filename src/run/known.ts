@@ -22,13 +22,12 @@ export class Known {
   /** Ids of runs, reasons and errors repeat: each is kept once. */
   readonly #texts = new Map<string, string>();
   #changed = new Map<string, Entity>();
-
   /** By child; another list may have the same id. */
   readonly #lists: ReadonlyMap<string, string>;
 
-  constructor({ children }: ListsOfChildren, rows: KnownRows = { entities: [], coverage: [] }) {
+  constructor({ children }: ListsOfChildren, rows?: KnownRows) {
     this.#lists = new Map(children.map(({ name, list }) => [name, list.name]));
-    this.apply(rows);
+    if (rows) this.apply(rows);
     this.#changed.clear();
   }
 
@@ -52,10 +51,6 @@ export class Known {
 
   entity(list: string, id: string): Entity | undefined {
     return this.#entities.get(list)?.get(id);
-  }
-
-  count(list: string): number {
-    return this.#entities.get(list)?.size ?? 0;
   }
 
   /** What the last request for a child came to; undefined where it was never asked for, nor marked. */
