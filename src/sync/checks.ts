@@ -84,8 +84,7 @@ const nothingKnown = { checks: 0, stale: 0, share: null, low: 0, high: 1 };
 
 /**
  * Computes and stores what the checks say about how much is out of date, of all resources; returns what a reader of the run should
- * know of it. `found` is what is due of all children, `measured`
- * what the checks say about each resource.
+ * know of it. `found` is what is due of all children, `measured` what the checks say about each resource.
  */
 export async function estimateFreshness(
   { store, config, resources }: Context,
@@ -93,10 +92,8 @@ export async function estimateFreshness(
   measured: ReadonlyMap<string, Measured>,
   now: Date,
 ): Promise<string[]> {
-  const strata: ReturnType<typeof strataOf> = [];
-  if (measured.size > 0) {
-    strata.push(...strataOf(found, await store.all<Checked>(checkedSql, { now })));
-  }
+  const checked = measured.size > 0 ? await store.all<Checked>(checkedSql, { now }) : null;
+  const strata = checked ? strataOf(found, checked) : [];
   const bound = staleBoundOf(config.serve?.freshness);
   const notes: string[] = [];
   const rows = [null, ...resources.children].map((child) => {
