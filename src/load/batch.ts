@@ -33,13 +33,15 @@ export interface Removal extends DocumentKey {
   readonly answerNo: number;
 }
 
-/** All the members of (endpoint, parent): other documents of that endpoint and parent are removed. */
+/** The members of (endpoint, parent) that an answer names. */
 export interface MemberSet {
   readonly endpoint: string;
   readonly parentId: string;
   readonly ids: readonly string[];
   readonly fetchedAt: Date;
   readonly answerNo: number;
+  /** Whether they are known to be all: other documents of that endpoint and parent are removed. */
+  readonly isWhole: boolean;
 }
 
 /** An item of a list as it was returned. It says nothing of what is stored of it: its documents do. */

@@ -36,6 +36,8 @@ interface Reading {
   form: string;
   /** The list has no pages, and two answers in a row held the same items. */
   confirmed: boolean;
+  /** The list may have more than could be had. */
+  isCut: boolean;
 }
 
 /**
@@ -103,6 +105,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     size: null,
     form: 'paged',
     confirmed: false,
+    isCut: false,
   };
   const ahead = context.api.paging.settings.pagesAhead;
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
@@ -125,6 +128,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
+    reading.isCut = page.hasMore && page.last;
     await context.batcher.add(staging);
     context.observer.progress(reading.items, page.totalCount);
   }
@@ -140,7 +144,7 @@ function isVerified(reading: Reading, previous: Reading | undefined): boolean {
   if (reading.leftOut > 0) return false;
   if (reading.lastTotal !== null && (reading.otherTotal !== undefined || !isCapped(reading)))
     return reading.otherTotal === undefined && isUnchanged(reading);
-  return reading.confirmed || hasSameIds(reading.ids, previous?.ids);
+  return reading.confirmed || (!reading.isCut && hasSameIds(reading.ids, previous?.ids));
 }
 
 /** Whether more came than the list says it has, on its first page and on its last: its total says nothing. */
@@ -166,6 +170,8 @@ export function isUnchanged(
 function whyNot(reading: Reading): string {
   if (reading.leftOut > 0)
     return `${counted(reading.leftOut, 'item')} of it is too large (see ops.rejected_records), so nothing is taken for gone`;
+  if (reading.lastTotal === null && reading.isCut)
+    return `it returned exactly the ${reading.items} items that were asked for, and no other page: there may be more (api.paging.pageParameter, api.paging.limitParameter)`;
   if (reading.lastTotal === null)
     return 'it has no total, and no two readings in a row returned the same items';
   if (reading.otherTotal !== undefined) {

@@ -240,10 +240,7 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
     : text;
 }
 
-/**
- * Stages which company a person belongs to, and the employees that the company lists: all there are, so that one who left is
- * removed.
- */
+/** Stages which company a person belongs to, and the employees that the company lists. */
 function stageCompany(staging: Staging, person: Staged): void {
   const { id, company } = person.item;
   if (company === undefined) return;
@@ -264,7 +261,8 @@ function stageCompany(staging: Staging, person: Staged): void {
     key,
     { texts: named.map(({ text }) => text) },
   );
-  staging.members('company_employees', companyId, idsIn(company.employees));
+  // Nothing counts them: one who is not named stays until their own record names another company (sql/sync/stale.sql).
+  staging.members('company_employees', companyId, idsIn(company.employees), { isWhole: false });
 }
 
 function idsIn(items: readonly unknown[]): string[] {

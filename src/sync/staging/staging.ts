@@ -87,10 +87,12 @@ export function partText({ item, text }: Staged, name: string): JsonText {
 export class Staging {
   readonly documents: Document[] = [];
   readonly removed: Removal[] = [];
-  readonly sets: MemberSet[] = [];
+  sets: MemberSet[] = [];
   readonly listed: Listed[] = [];
   readonly coverage: Coverage[] = [];
   readonly rejections: Rejection[] = [];
+  /** How many messages its conversations have that are not deleted, where the parent counts them. */
+  messages = 0;
   readonly #staged = new Map<string, { partsHash: string | null }>();
   readonly #noted = new Map<string, Omit<Drift, 'seenAt'>>();
   readonly #schemaDrift: SchemaDrift;
@@ -304,16 +306,25 @@ export class Staging {
     this.removed.push(...documents.map((one) => ({ ...one, answerNo: this.arrivedAt.no })));
   }
 
-  /** Says which documents of a kind belong to a parent: any other that is stored is removed. */
-  members(kind: string, parentId: string, ids: readonly string[]): void {
-    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
+  /** Says which documents of a kind belong to a parent. Where they are known to be all, any other that is stored is removed. */
+  members(kind: string, parentId: string, ids: readonly string[], { isWhole = true } = {}): void {
+    const { fetchedAt } = this;
+    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt, answerNo: this.arrivedAt.no, isWhole });
   }
 
-  /** Removes nothing that this set does not name. Where it is the parts of a document of that kind, they are staged when they come again. */
-  dropSet(set: MemberSet, kind?: string): void {
-    this.sets.splice(this.sets.indexOf(set), 1);
-    const whole = this.#staged.get(`${kind}\n${set.parentId}`);
-    if (whole) whole.partsHash = null;
+  /** Says of these sets that they are known to be whole, or that they are not. */
+  setWhole(sets: readonly MemberSet[], isWhole: boolean): void {
+    this.sets = this.sets.map((set) => (sets.includes(set) ? { ...set, isWhole } : set));
+  }
+
+  /** Makes the parts of these documents be staged when they come again, also unchanged. */
+  forgetParts(kind: string, ids: Iterable<string>): void {
+    const names = [...ids];
+    for (const id of names) {
+      const whole = this.#staged.get(`${kind}\n${id}`);
+      if (whole) whole.partsHash = null;
+    }
+    this.seenContent.forget(names);
   }
 
   /** Rejects an answer that is too large, or the one item that it holds: nothing of it was read. */
