@@ -9,7 +9,7 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { sqlFile } from '../store/sql.js';
-import { clampTimes, readMeasured, sweepReport } from './ages.js';
+import { clampTimes, readMeasured } from './ages.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
@@ -107,8 +107,6 @@ async function syncReport(
     context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
     notes.push(clockNote);
   }
-  const sweep = sweepReport(context, selection.children, options, spentOn(tally, context.resources).lists);
-  if (sweep !== null) notes.push(sweep);
   // Whatever --only named: status, page and metrics say what is missing from the whole.
   const { children } = context.resources;
   const isWhole = selection.children.length === children.length;
