@@ -64,7 +64,7 @@ observed AS (
     if(ends_with(field, '_at'), strftime((earlier_values ->> field)::TIMESTAMPTZ AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'), earlier_values ->> field) AS old_value,
     if(ends_with(field, '_at'), strftime((row_values ->> field)::TIMESTAMPTZ AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'), row_values ->> field) AS new_value
   FROM fields
-  WHERE field NOT IN ('valid_from', 'valid_to', 'run_id', 'deleted_reason')
+  WHERE field NOT IN ('valid_from', 'valid_to', 'run_id', 'deleted_reason', 'priority_rank')
     AND (earlier_values ->> field) IS DISTINCT FROM (row_values ->> field)
     -- The tombstone says it; only versions say that it came back.
     AND (field NOT IN ('deleted_at', 'merged_into_id') OR (row_values ->> field) IS NULL)

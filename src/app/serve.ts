@@ -84,7 +84,9 @@ export async function serve(
         facts,
         schedule: scheduler,
         run: runReader(member),
-        report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
+        report: showsReport
+          ? reportSource(member, { base: organization?.base ?? '', hasSheets: access !== undefined })
+          : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         ...(access && {
           sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),

@@ -60,13 +60,13 @@ async function mergeScans(session: Session, runId: string): Promise<Merged> {
 }
 
 /** What batches may have appended. */
-const toMerge = ['documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];
+const toMerge = ['documents', 'removed', 'sets', 'members', 'listed', 'coverage', 'rejections', 'drift'];
 
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
 const dropTemporary = `
   incoming unreadable outdated sets set_members stored writes write_bodies deletes
   orphaned_parents scopes kept_documents model_input own_rows coverage_now rejections_now drift_now
-  marks_now concerned entities_now`
+  marks_now listed_now concerned entities_now`
   .trim()
   .split(/\s+/)
   .map((table) => `DROP TABLE IF EXISTS temp.${table}`)

@@ -59,13 +59,11 @@ function placeIn({ whole = [] }: Declared, [first = '', ...rest]: readonly strin
   return whole.includes(first) ? { part: first, path: rest } : { part: 'item', path: [first, ...rest] };
 }
 
-/** The places of a column's value; of several, the first that has one. */
-function placesOf(table: Declared, { path = [], document, or }: TableColumn): Place[] {
-  const own =
-    document === undefined && table.rows === undefined
-      ? placeIn(table, path)
-      : { part: document ?? 'item', path };
-  return or === undefined ? [own] : [own, { part: or.document, path: or.path.split('.') }];
+/** The place of a column's value. */
+function placeOf(table: Declared, { path = [], document }: TableColumn): Place {
+  return document === undefined && table.rows === undefined
+    ? placeIn(table, path)
+    : { part: document ?? 'item', path };
 }
 
 /** The value of a column, over `parsed` or `objects`. */
@@ -75,8 +73,8 @@ function valueIn(table: Declared, column: TableColumn): string {
   if (name === table.ids.parent_id) return 'parent_id';
   if (isStamp(column)) return name;
   if (is !== undefined) return is;
-  const places = placesOf(table, column).map(({ part, path }) => [part, ...path].map(identifier).join('.'));
-  const value = places.length === 1 ? places.join() : `coalesce(${places.join(', ')})`;
+  const { part, path } = placeOf(table, column);
+  const value = [part, ...path].map(identifier).join('.');
   if (type === 'TIMESTAMPTZ') return `raw.moment(${value})`;
   return absent === undefined ? value : `coalesce(${value}, ${absent})`;
 }
@@ -96,8 +94,8 @@ function formsOf(table: Declared): Map<string, Form> {
     if (ids.includes(column.name) || isStamp(column) || column.is !== undefined) continue;
     const [, type = '', list] = /^(\w+)(\[\])?$/.exec(column.type) ?? [];
     const read = type === 'TIMESTAMPTZ' ? 'VARCHAR' : type;
-    for (const { part, path } of placesOf(table, column))
-      forms.set(part, within(forms.get(part), path, list === undefined ? read : [read]));
+    const { part, path } = placeOf(table, column);
+    forms.set(part, within(forms.get(part), path, list === undefined ? read : [read]));
   }
   return forms;
 }
@@ -135,9 +133,9 @@ function fromJson(part: string, form: Form): string {
   return `from_json(${identifier(part)}, ${literal(JSON.stringify(form))})`;
 }
 
-/** The kinds of documents beside the items: what says whether an entity is there, and into what it was merged. */
+/** The kinds of documents beside the items: what says whether an entity is there. */
 export function besideOf({ all }: Declared): string[] {
-  return [...new Set(all.flatMap(({ document, or }) => [document ?? [], or?.document ?? []].flat()))];
+  return [...new Set(all.flatMap(({ document }) => document ?? []))];
 }
 
 function isJoined(table: Declared): boolean {
@@ -175,7 +173,9 @@ function joinedItems(table: Declared): string[] {
       .map((kind) => `WHEN ${kind}answer_no THEN ${kind}${name}`)
       .join(' ')} END`;
   const pair = [one, other]
-    .map((kind) => `${identifier(kind)}.body, ${identifier(kind)}.answer_no`)
+    .map((kind) =>
+      ['body', 'answer_no', 'fetched_at'].map((name) => `${identifier(kind)}.${name}`).join(', '),
+    )
     .join(', ');
   const joins = all.slice(1).map((kind, index) => {
     const to = identifier(kind);

@@ -83,7 +83,10 @@ function leftOf(forgotten: Forgotten, { label, json, own }: Searched, row: Value
   if (label === 'ops.schema_drift') left.example = null;
   // A short hash of a name is in there.
   if (label === 'ops.coverage' && isForgottenParent(forgotten, row.entity_id)) left.counters = null;
-  if (label === 'ops.entities' && isForgottenParent(forgotten, row.entity_id)) left.fields = null;
+  if (label === 'ops.entities' && isForgottenParent(forgotten, row.entity_id)) {
+    left.fields = null;
+    left.item_hash = null;
+  }
   return label === 'ops.changes' ? { ...left, ...changeLeft(forgotten, row, left) } : left;
 }
 

@@ -1,3 +1,4 @@
+import type { Resources } from '../contract/resources.js';
 import type { CoverageRow, EntityRow, KnownRows } from '../load/batch.js';
 
 /** An item of a list, as far as it decides what is due. */
@@ -18,7 +19,11 @@ export class Known {
   readonly #texts = new Map<string, string>();
   #changed = new Map<string, Entity>();
 
-  constructor(rows: KnownRows = { entities: [], coverage: [] }) {
+  /** Which list each child belongs to: another list may have the same id. */
+  readonly #lists: ReadonlyMap<string, string>;
+
+  constructor({ children }: Pick<Resources, 'children'>, rows: KnownRows = { entities: [], coverage: [] }) {
+    this.#lists = new Map(children.map(({ name, list }) => [name, list.name]));
     this.apply(rows);
     this.#changed.clear();
   }
@@ -80,9 +85,9 @@ export class Known {
 
   #setCovered(row: CoverageRow): void {
     const { endpoint } = row;
-    const of = [...this.#entities.values()].flatMap((entities) => entities.get(row.entityId) ?? []);
-    // The text of the entity, not another with the same id.
-    const entityId = of[0]?.entityId ?? row.entityId;
+    const of = this.entity(this.#lists.get(endpoint) ?? '', row.entityId);
+    // The text of the entity, not another one that says the same.
+    const entityId = of?.entityId ?? row.entityId;
     // Named one by one, since a copy by spread takes twice the memory.
     ofName(this.#coverage, endpoint).set(entityId, {
       fetchedAt: row.fetchedAt,
@@ -98,7 +103,7 @@ export class Known {
       isCounted: row.isCounted,
       named: row.named,
     });
-    this.#noteOf(of);
+    this.#noteOf([of]);
     // Conversations of people come with those of their company.
     if (endpoint === 'company_groups') this.#noteOf(this.peopleOf(entityId));
   }

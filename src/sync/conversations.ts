@@ -88,7 +88,7 @@ async function readOnce(
       const whole =
         leftOut === undefined &&
         (page.totalCount === null || isCapped(reading)
-          ? page.confirmed || hasSameIds(ids, previous)
+          ? page.confirmed || (!page.hasMore && hasSameIds(ids, previous))
           : isUnchanged(reading));
       if (leftOut) staging.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
       if (whole) {

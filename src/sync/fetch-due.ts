@@ -5,14 +5,13 @@ import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../load/batch.js';
-import { storedCounters } from '../load/known.js';
 import { ageBy } from '../run/lifecycle.js';
 import { literals, sqlFile, substitute } from '../store/sql.js';
 import { readMeasured } from './ages.js';
 import { idleTasks } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
 import { type DueInput, type DueSnapshot, due, dueAgain, inputOf, wasReadWithCompany } from './due.js';
-import { leaveOutExplained, waitsForTopics } from './explained.js';
+import { beforeWaiting, leaveOutExplained, withStoredCounters } from './explained.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { resolveMerges } from './merges.js';
@@ -91,10 +90,8 @@ async function fetchRounds(
       } else isResolved = true;
     }
     // Changed lists of companies and people wait for the conversations of topics that come before them.
-    const waiting = tasks.findIndex(waitsForTopics);
-    if (tasks.slice(0, Math.max(0, waiting)).some(({ child }) => child.name === 'topic_groups'))
-      tasks.length = waiting;
-    const counted = await withStoredCounters(context, tasks);
+    tasks.length = beforeWaiting(tasks);
+    const counted = await withStoredCounters(store, tasks);
     tasks.splice(0, tasks.length, ...(await leaveOutExplained(context, counted)));
     if (tasks.length === 0) continue;
     await rememberConversations(context, tasks);
@@ -125,13 +122,6 @@ async function fetchRounds(
     );
     await work.finally(() => tracker.end());
   }
-}
-
-/** The tasks with the change fields that each child was fetched with. */
-async function withStoredCounters({ store }: Context, tasks: readonly Task[]): Promise<Task[]> {
-  const again = tasks.filter(({ reason }) => reason !== 'never');
-  const counters = await storedCounters(store, again.map(keyOf));
-  return tasks.map((task) => ({ ...task, storedCounters: counters.get(keyOf(task)) ?? null }));
 }
 
 function unconfirmedIn({ doubts }: Context): OpenDoubt[] {

@@ -109,7 +109,13 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
   const { merges } = history.answer;
   const rows = await context.store.all<{ id: string; deleted_at: string | null; merged_into_id: string }>(
     mergedSql,
-    { presence, merges: merges.kind, sources: merges.sources, target: merges.target },
+    {
+      list: history.list.name,
+      presence,
+      merges: merges.kind,
+      sources: merges.sources,
+      target: merges.target,
+    },
   );
   if (rows.length === 0) return;
   const arrivedAt = arrivalNow(context.clock);

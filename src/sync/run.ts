@@ -14,12 +14,13 @@ import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
 import { type DueSnapshot, due, dueAgain, inputOf } from './due.js';
+import { foreseen } from './explained.js';
 import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
+import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
-import { leaveOutStored } from './staging/stored-items.js';
 import { cost } from './task.js';
 
 /**
@@ -44,7 +45,6 @@ export async function runSync(
       async work() {
         await clampTimes(context);
         context.known.apply(await context.store.readKnown());
-        await leaveOutStored(context);
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         last = await fetchDue(context, selection.children);
@@ -117,7 +117,7 @@ async function syncReport(
   const everything =
     isWhole && last ? dueAgain(last, input, endedAt, context.known.takeChanged()) : due(input, endedAt);
   notes.push(...(await estimateFreshness(context, everything, measured, endedAt)));
-  const left = cost(everything.tasks, children);
+  const left = cost((await foreseen(context.store, everything.tasks)).tasks, children);
   const leftDue = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {
@@ -194,6 +194,7 @@ function spentOn(
 /** Stores the organization as the API returned it. */
 export async function stageOrganization(context: Context, identity: Identity): Promise<void> {
   const staging = new Staging(identity.arrivedAt, context.schemaDrift);
-  staging.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
+  const whoami = { name: 'whoami', item: organization, key: ['id'] } as const;
+  stageList(staging, whoami, [identity.body], context.listed);
   await context.batcher.add(staging);
 }

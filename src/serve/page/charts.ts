@@ -8,7 +8,7 @@ import { outcomeTone, type RunLine, runMs } from './runs.js';
 /** The charts of the status page: each has a sentence that says the same. */
 
 /** The busiest minute of each slice against what a minute allows. */
-export function requestsChart({ spent, spending }: Facts, times: Times): Html {
+export function requestsChart({ spent, spending }: Facts, times: Times, isRunning: boolean): Html {
   const { slices, sliceMinutes } = spent;
   const limit = (spending.limit * 60_000) / spending.windowMs;
   // Room for the name of the line.
@@ -21,7 +21,7 @@ export function requestsChart({ spent, spending }: Facts, times: Times): Html {
     const title = `${times.hour(Date.parse(from))}: ${counted(requests, 'request')}, ${count(busiestMinute)} in the busiest minute${refused}`;
     return { size: busiestMinute / highest, tone: rateLimited > 0 ? 'warn' : 'busy', title };
   });
-  const label = `${counted(total, 'request')} in the last ${span}, ${limited === 0 ? 'none' : count(limited)} answered 429.`;
+  const label = `${counted(total, 'request')} in the last ${span}${isRunning ? ', without those of the run in progress' : ''}, ${limited === 0 ? 'none' : count(limited)} answered 429.`;
   const first = slices[0];
   const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
   const inUse =

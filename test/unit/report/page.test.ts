@@ -77,7 +77,7 @@ describe('the report', () => {
 
   it('links topics to the page for sheets where there is one', async () => {
     expect(html).not.toContain('/sheets');
-    const { html: served } = reportPage(someReport(), '1.2.3', true);
+    const { html: served } = reportPage(someReport(), '1.2.3', { base: '', hasSheets: true });
     expect(served).toContain('<a href="/sheets?topic=t1">');
   });
 

@@ -234,7 +234,7 @@ describe('backlog', () => {
     await stand.insert('people', [{ id: 'second-ann', merged_into_id: 'ann', deleted_at: day(1) }]);
     await stand.insert('topic_people', [{ topic_id: 't', person_id: 'second-ann', is_staff: false }]);
     await stand.run(
-      "UPDATE topics SET priority = 'high', total_group_count = 3, staff_response_group_count = 1",
+      "UPDATE topics SET priority = 'high', priority_rank = 2, total_group_count = 3, staff_response_group_count = 1",
     );
     await talk(stand, 'g', 't', [
       by('ann', 13),

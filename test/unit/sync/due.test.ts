@@ -21,7 +21,7 @@ function inputOf(
   names: readonly ChildName[],
   more: Partial<DueInput> = {},
 ): DueInput {
-  const known = new Known({ entities, coverage });
+  const known = new Known(resources, { entities, coverage });
   const settings: DueInput['settings'] = { sync: { recheck: 1, personGroups: 'without_company' } };
   return { known, resources, children: of(...names), settings, ...more };
 }
@@ -312,11 +312,11 @@ describe('ages of what was checked', () => {
   });
 
   test('are explained', () => {
-    const [young] = why(input(200), now, 'young', new Map());
+    const [young] = why(input(200), now, 'young', new Map(), new Map());
     expect(young).toMatchObject({ isDue: false, maxAgeDays: 10 / 8, measured: { checks: 400 } });
     // 200 changes in 200 times four days and 200 times two, and three in as many hundred days, as the age assumes.
     expect(young?.measured?.daysBetween).toBeCloseTo(1_500 / 203, 6);
-    expect(why(input(200, { stale: 0 }), now, 'young', new Map())[0]).toMatchObject({
+    expect(why(input(200, { stale: 0 }), now, 'young', new Map(), new Map())[0]).toMatchObject({
       maxAgeDays: 10,
       measured: null,
     });
