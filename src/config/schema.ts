@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { canonicalZone, longestTimerMs } from '../base/clock.js';
 import { passwordHash } from '../base/password.js';
@@ -389,6 +390,9 @@ const user = z.strictObject({
 
 const serve = section({
   host: text
+    .refine((host) => isIP(host) !== 0 || /^[\w-]+(\.[\w-]+)*$/.test(host), {
+      message: 'must be an IP address or a host name, such as 127.0.0.1',
+    })
     .default('127.0.0.1')
     .describe(
       'Address to listen on: 127.0.0.1 for this machine only, 0.0.0.0 for every address (in a container).',
