@@ -102,7 +102,6 @@ export const historyTables = {
       'Which topic, company or person was merged into which: from the history of either side, or the newer one where both have it.',
     key: ['entity_type', 'source_id', 'target_id'],
     derived: ['raw.documents', 'topics', 'companies', 'people'],
-    stamped: true,
     mixed: { source_id: idByType, target_id: idByType, source_name: nameByType, target_name: nameByType },
     columns: {
       entity_type: { kind: 'none', comment: 'What was merged: topic, company or person.' },

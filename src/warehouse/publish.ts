@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
+import type { Clock } from '../base/clock.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
 import { readAttributes } from './attribute-file.js';
@@ -14,6 +15,7 @@ import {
 import type { Forgotten } from './forget/forgotten.js';
 import type { Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
+import { stampOf } from './load/stamp.js';
 import { lastPublication, makeOnce, notePublication } from './made.js';
 import { type FileFacts, listFiles, writeMasked } from './privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
@@ -68,6 +70,7 @@ interface PublishParts extends PublishSettings {
   readonly viewsDir: string;
   readonly models: Models;
   readonly forgotten: Forgotten;
+  readonly clock: Clock;
 }
 
 /** What a copy takes besides. */
@@ -104,7 +107,8 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { published } = filesOf(dataDir);
   // Those of documents too: a table that was made again by another declaration has other rows.
   const texts = [...parts.models.documents, ...parts.models.derived].map(({ select }) => select);
-  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models));
+  const stamp = await stampOf(session, new Date(parts.clock.now()));
+  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models, stamp));
   await makeViews(session, parts);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {

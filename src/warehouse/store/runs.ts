@@ -130,6 +130,7 @@ const kinds = {
   attempts: Number.POSITIVE_INFINITY,
   rejected: Number.POSITIVE_INFINITY,
   drift: Number.POSITIVE_INFINITY,
+  removed: Number.POSITIVE_INFINITY,
 } as const;
 export type Trimmed = Readonly<Record<keyof typeof kinds, number>>;
 
