@@ -112,6 +112,7 @@ CREATE TABLE ops.runs (
   rows_removed BIGINT,
   rejected BIGINT,
   left_due BIGINT,
+  first_pull_left BIGINT,
   summary JSON,
   error VARCHAR,
   pid BIGINT,
@@ -131,6 +132,7 @@ COMMENT ON COLUMN ops.runs.rows_changed IS 'Rows that the run changed in the tab
 COMMENT ON COLUMN ops.runs.rows_removed IS 'Rows that the run removed from the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rejected IS 'Records that this run rejected for the first time because they do not have the documented form (ops.rejected_records).';
 COMMENT ON COLUMN ops.runs.left_due IS 'Fetches that were still due when the run ended.';
+COMMENT ON COLUMN ops.runs.first_pull_left IS 'Requests for what was never fetched that the sync left: 0 from the run on that first left none, whatever a later one leaves. NULL where it is not known, and for other commands.';
 COMMENT ON COLUMN ops.runs.summary IS 'The run''s summary, as --json prints it.';
 COMMENT ON COLUMN ops.runs.error IS 'What made the run fail. NULL when it did not.';
 COMMENT ON COLUMN ops.runs.pid IS 'Process id of the run, on the machine it ran on.';

@@ -140,6 +140,7 @@ export async function asRun<T>(
     rowsRemoved: 0,
     rejected: 0,
     leftDue: null,
+    firstPullLeft: null,
     summary: null,
     error: null,
   });

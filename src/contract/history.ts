@@ -130,6 +130,17 @@ export const historyTables = {
       },
     },
   },
+  fetched_histories: {
+    comment:
+      'Whose history was fetched at least once. What was before the first sync is known of these alone: a history that was not fetched yet says nothing, and is not guessed.',
+    key: ['entity_type', 'entity_id'],
+    derived: ['ops.coverage'],
+    mixed: { entity_id: idByType },
+    columns: {
+      entity_type: { kind: 'none', comment: 'Whose history: topic, company or person.' },
+      entity_id: { kind: 'entity_id', comment: 'Its id (topics.id, companies.id or people.id).' },
+    },
+  },
   history_requests: {
     comment:
       'Which records of the history a change made that was queued here: the API shows them as made by its key. One row per record.',
