@@ -23,7 +23,11 @@ export type DueSettings = {
  * not be swept until that time has come, and later versions would begin in the future. Nothing moves while this machine's
  * clock alone says what the future is.
  */
-export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
+export async function clampTimes({
+  store,
+  clock,
+  runId,
+}: Pick<Context, 'store' | 'clock' | 'runId'>): Promise<void> {
   const bounds = clock.bounds ? clock.bounds() : { latest: new Date(clock.now()) };
   if (bounds === null) return;
   const [any] = await store.all(futureTimesSql, { now: bounds.latest });
@@ -33,7 +37,7 @@ export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'cloc
     await forgetMade(tx, 'derived');
     await tx.run(substitute(clampTimesSql, { now }));
     for (const { versions } of readModels().documents)
-      if (versions) await tx.run(substitute(clampVersionsSql, { now, ...versions }));
+      if (versions) await tx.run(substitute(clampVersionsSql, { now, run_id: literal(runId), ...versions }));
   });
 }
 

@@ -21,7 +21,7 @@ import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
 import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
-import { cost } from './task.js';
+import { cost, type Task } from './task.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -139,7 +139,23 @@ async function syncReport(
     leftByResource: left,
     notes,
   };
-  return { report, leftDue };
+  return {
+    report,
+    leftDue,
+    firstPullLeft: await firstPullLeft(context, report.left.complete, everything.tasks),
+  };
+}
+
+/** The requests for what was never fetched, as long as no sync has left none; null where not every list was read to its end. */
+async function firstPullLeft(
+  { store }: Pick<Context, 'store'>,
+  isKnown: boolean,
+  tasks: readonly Task[],
+): Promise<number | null> {
+  const [done] = await store.all('SELECT 1 FROM ops.runs WHERE first_pull_left = 0 LIMIT 1');
+  if (done) return 0;
+  if (!isKnown) return null;
+  return tasks.reduce((sum, { reason, requests }) => (reason === 'never' ? sum + requests : sum), 0);
 }
 
 async function isEveryListRead(
