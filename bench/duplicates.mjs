@@ -139,8 +139,7 @@ async function scale() {
   const connection = await instance.connect();
   const sql = (/** @type {string} */ path) =>
     readFileSync(new URL(`../sql/${path}.sql`, import.meta.url), 'utf8');
-  const built = (/** @type {string} */ file) =>
-    import(new URL(`../dist/warehouse/load/${file}`, import.meta.url).href);
+  const built = (/** @type {string} */ file) => import(new URL(`../dist/load/${file}`, import.meta.url).href);
   const { schemaSql } = await built('ddl.js');
   const { readModels } = await built('models.js');
   for (const statement of schemaSql(readModels())) await connection.run(statement);

@@ -66,7 +66,7 @@ function signalhouse(env) {
     /** @returns {Promise<Spent>} */
     pull: () => run(['sync']),
     rows: async () => {
-      const { readModels } = await import(new URL('../dist/warehouse/load/models.js', import.meta.url).href);
+      const { readModels } = await import(new URL('../dist/load/models.js', import.meta.url).href);
       const { documents, derived } = readModels();
       const counts = [...documents, ...derived].map(
         (/** @type {{table: string, key: string[]}} */ { table, key }) =>

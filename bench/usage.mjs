@@ -27,7 +27,7 @@ function cpuSeconds() {
 /** Wraps DuckDB's connection and the warehouse's publication; what is returned fills while the program runs. */
 async function timeStatements() {
   const { DuckDBConnection } = await import('@duckdb/node-api');
-  const { Warehouse } = await import(new URL('../dist/warehouse/warehouse.js', import.meta.url).href);
+  const { Warehouse } = await import(new URL('../dist/load/warehouse.js', import.meta.url).href);
   /** @type {Record<string, Timed>} */
   const statements = {};
   const published = { seconds: 0, cpuSeconds: 0 };

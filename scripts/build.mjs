@@ -61,8 +61,8 @@ async function describeSchema() {
   const compiled = (/** @type {string} */ path) => import(pathToFileURL(join(fresh, path)).href);
   const { kinds } = await compiled('contract/privacy.js');
   const { documentFields, resources } = await compiled('contract/resources.js');
-  const { readModels } = await compiled('warehouse/load/models.js');
-  const { schemaOf } = await compiled('warehouse/views.js');
+  const { readModels } = await compiled('load/models.js');
+  const { schemaOf } = await compiled('load/views.js');
   const models = readModels();
   const schema = await readSchema(schemaOf({ models, viewsDir: join(root, 'sql/views') }));
   const columns = kindsOfColumns(schema, {

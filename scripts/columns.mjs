@@ -1,6 +1,6 @@
 /**
  * @typedef {import('../src/contract/privacy.js').Field} Field
- * @typedef {import('../src/warehouse/load/models.js').Models} Models
+ * @typedef {import('../src/load/models.js').Models} Models
  * @typedef {Awaited<ReturnType<typeof import('./read-schema.mjs').readSchema>>} Schema
  * @typedef {Record<string, Record<string, string>>} Kinds by relation and column
  *

@@ -71,7 +71,7 @@ const heading = '# Made by npm run build from the comments and keys in sql/: cha
  * The sources of the dbt project: tables and views with their descriptions from the comments in sql/, and tests from the
  * keys in sql/models. Throws when a key names a column that there is not.
  * @param {Awaited<ReturnType<typeof import('./read-schema.mjs').readSchema>>} schema
- * @param {import('../src/warehouse/load/models.js').Models} models
+ * @param {import('../src/load/models.js').Models} models
  * @returns {{ file: string, text: string }[]}
  */
 export function dbtSources({ relations, columns }, models) {

@@ -99,7 +99,7 @@ function wrapped(text) {
 
 /**
  * The tables of docs/privacy.md.
- * @param {import('../src/warehouse/privacy/policy.js').Classes} privacy
+ * @param {import('../src/privacy/policy.js').Classes} privacy
  * @param {typeof import('../src/contract/privacy.js')} contract
  */
 function partsOfPrivacy(privacy, { classOf, kinds }) {
@@ -145,10 +145,10 @@ async function main() {
   const { settings } = await built('config/schema.js');
   const { resources } = await built('contract/resources.js');
   const { sections } = await built('prove/assumptions.js');
-  const { classesFile } = await built('warehouse/privacy/policy.js');
+  const { classesFile } = await built('privacy/policy.js');
   writeFileSync(`${root}config/default.yaml`, defaultYaml(settings));
-  const { readModels } = await built('warehouse/load/models.js');
-  const { schemaOf } = await built('warehouse/views.js');
+  const { readModels } = await built('load/models.js');
+  const { schemaOf } = await built('load/views.js');
   const schema = await readSchema(schemaOf({ models: readModels(), viewsDir: `${root}sql/views` }));
   writeFileSync(`${root}docs/schema.md`, schemaPage(schema));
   const pages = {

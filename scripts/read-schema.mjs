@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 /**
  * What the comments of tables, views, macros and columns say, in the order in which the statements create them; tables that a
  * migration makes come last. Read from an empty database.
- * @param {readonly string[]} statements those of `schemaOf` (src/warehouse/views.ts)
+ * @param {readonly string[]} statements those of `schemaOf` (src/load/views.ts)
  * @returns {Promise<{ relations: Record<string, string>[], columns: Record<string, string>[] }>}
  */
 export async function readSchema(statements) {

@@ -2,7 +2,7 @@
 -- says.
 --
 --   {{list}}, {{presence}}, {{detail}}  the kinds of documents: its items, what became of them, and the answers by id
---   {{paths}}                           the JSON paths of what items are read for, as a list (src/warehouse/load/known.ts)
+--   {{paths}}                           the JSON paths of what items are read for, as a list (src/load/known.ts)
 --   {{whole}}                           the fields of which an item may have every one that its detail has, as a list
 --   {{in_scope}}                        which items, as a condition on the id of a document
 WITH items AS (

@@ -39,27 +39,34 @@ CREATE OR REPLACE MACRO raw.moment(said) AS CASE
 END;
 COMMENT ON MACRO raw.moment IS 'A date-time as the API writes it (ISO 8601, or seconds or milliseconds since 1970) as TIMESTAMPTZ; NULL when it is neither, or not of the years 1 to 9999.';
 
+-- When the service says that it last changed what a document is about; NULL where that is later than the answer itself (5 seconds for
+-- the precision of `Date`): such a time proves nothing about order.
+CREATE OR REPLACE MACRO raw.updated_at(body, fetched_at) AS CASE
+  WHEN raw.moment(body ->> '$.updatedAt') <= fetched_at + INTERVAL 5 SECOND THEN raw.moment(body ->> '$.updatedAt')
+END;
+COMMENT ON MACRO raw.updated_at IS 'When the service last updated what a document is about, by its updatedAt; NULL where it has none, or one later than its own answer.';
+
 -- Of two documents about the same entity, the one that the service updated later is the newer one, whichever arrived later: an
 -- answer may come from a server that lags behind. Where either has no time, or both have the same, the later answer is.
-CREATE OR REPLACE MACRO raw.is_younger(one, one_at, other, other_at) AS CASE
-  WHEN raw.moment(one ->> '$.updatedAt') <> raw.moment(other ->> '$.updatedAt')
-  THEN raw.moment(one ->> '$.updatedAt') > raw.moment(other ->> '$.updatedAt')
-  ELSE one_at > other_at
+CREATE OR REPLACE MACRO raw.is_younger(one, one_no, one_at, other, other_no, other_at) AS CASE
+  WHEN raw.updated_at(one, one_at) <> raw.updated_at(other, other_at)
+  THEN raw.updated_at(one, one_at) > raw.updated_at(other, other_at)
+  ELSE one_no > other_no
 END;
 COMMENT ON MACRO raw.is_younger IS 'Whether the first of two documents about the same entity is the newer one: by its updatedAt, else by the number of its answer.';
-CREATE OR REPLACE MACRO raw.younger_wins(one, one_at, other, other_at) AS CASE
+CREATE OR REPLACE MACRO raw.younger_wins(one, one_no, one_at, other, other_no, other_at) AS CASE
   WHEN one IS NULL THEN other
   WHEN other IS NULL THEN one
-  WHEN raw.is_younger(one, one_at, other, other_at) THEN json_merge_patch(other, one)
+  WHEN raw.is_younger(one, one_no, one_at, other, other_no, other_at) THEN json_merge_patch(other, one)
   ELSE json_merge_patch(one, other)
 END;
 COMMENT ON MACRO raw.younger_wins IS 'Two documents about the same entity combined: for each field, the newer document wins where it has the field at all.';
-CREATE OR REPLACE MACRO raw.younger_field(one, one_at, other, other_at, path) AS CASE
+CREATE OR REPLACE MACRO raw.younger_field(one, one_no, one_at, other, other_no, other_at, path) AS CASE
   WHEN NOT coalesce(json_exists(one, path), false) THEN json_extract(other, path)
   WHEN NOT coalesce(json_exists(other, path), false) THEN json_extract(one, path)
   WHEN json_extract_string(one, path || '.id') = json_extract_string(other, path || '.id')
-  THEN json_extract(raw.younger_wins(one, one_at, other, other_at), path)
-  WHEN raw.is_younger(one, one_at, other, other_at) THEN json_extract(one, path)
+  THEN json_extract(raw.younger_wins(one, one_no, one_at, other, other_no, other_at), path)
+  WHEN raw.is_younger(one, one_no, one_at, other, other_no, other_at) THEN json_extract(one, path)
   ELSE json_extract(other, path)
 END;
 COMMENT ON MACRO raw.younger_field IS 'One field of two documents about the same entity, taken whole from the newer document that has it; two objects with the same id are combined.';
@@ -193,10 +200,11 @@ CREATE TABLE ops.entities (
   merged_into_id VARCHAR,
   unavailable_reason VARCHAR,
   unlisted_since TIMESTAMPTZ,
-  asked_at TIMESTAMPTZ
+  asked_at TIMESTAMPTZ,
+  item_hash BIGINT
 );
 COMMENT ON TABLE ops.entities IS 'What is known of each item of a list, as far as it decides what is due: the worker reads it instead of documents. Key: list, entity_id.';
-COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics.';
+COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics; whoami and story_buckets, which every run reads as well, for their hash alone.';
 COMMENT ON COLUMN ops.entities.entity_id IS 'Id of the topic, person, company or other entity.';
 COMMENT ON COLUMN ops.entities.fields IS 'The fields of the item that decide what is due, with tabs between them: numbers, times, true and false as they are, other text as a short hash (#), lists as one with their length. Of an item that left its list, the fields of its detail. NULL where it was forgotten.';
 COMMENT ON COLUMN ops.entities.is_whole IS 'Whether the item has every field of its detail, which is then not asked for.';
@@ -209,6 +217,7 @@ COMMENT ON COLUMN ops.entities.merged_into_id IS 'Id of the entity that it was m
 COMMENT ON COLUMN ops.entities.unavailable_reason IS 'Why the API does not answer for it by id although it is listed.';
 COMMENT ON COLUMN ops.entities.unlisted_since IS 'Since when it is answered by id and not listed (UTC). NULL while it is listed.';
 COMMENT ON COLUMN ops.entities.asked_at IS 'When it was last answered so (UTC).';
+COMMENT ON COLUMN ops.entities.item_hash IS 'Hash of the item as its list returned it last, whole: one that has it again is not stored again. NULL where another answer about the entity is newer.';
 
 CREATE TABLE ops.audits (
   run_id VARCHAR,

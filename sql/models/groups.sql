@@ -26,7 +26,9 @@ named AS (
 gathered AS (
   SELECT
     ages.id,
-    raw.younger_wins(named.body, named.answer_no, listed.body, listed.answer_no) AS combined,
+    raw.younger_wins(
+      named.body, named.answer_no, named.fetched_at, listed.body, listed.answer_no, listed.fetched_at
+    ) AS combined,
     json_extract(named.body, '$.topic') AS topic,
     ages.synced_at
   FROM ages

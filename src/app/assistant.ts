@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type ExplainedKind, serveAssistant as serve } from '../assistant/server.js';
 import { UsageError } from '../base/errors.js';
 import { count } from '../base/units.js';
-import type { Snapshot } from '../warehouse/read/query.js';
+import type { Snapshot } from '../read/query.js';
 import { recordRead } from './audit.js';
 import { candidates, type Explanation, explainEntity } from './explain.js';
 import { readingLimitsOf, type Setup } from './setup.js';

@@ -6,8 +6,8 @@ import { messageOf, StorageError } from '../base/errors.js';
 import { Journal } from '../base/journal.js';
 import type { Log } from '../base/log.js';
 import { osUser } from '../base/os-user.js';
-import type { AuditRecord } from '../warehouse/forget/records.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Warehouse } from '../load/warehouse.js';
+import type { AuditRecord } from '../privacy/records.js';
 import type { Setup } from './setup.js';
 
 /**

@@ -15,28 +15,23 @@ import {
   SignalhouseError,
   UsageError,
 } from '../base/errors.js';
-import { createLog } from '../base/log.js';
+import { silentLog } from '../base/log.js';
 import { Scope } from '../base/scope.js';
 import { bytes, counted, duration, firstOf } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
+import { openWarehouse } from '../load/open.js';
+import { foreignLogs } from '../load/publish.js';
+import type { Warehouse } from '../load/warehouse.js';
 import { journalPath } from '../push/queue.js';
+import { openPublished } from '../read/query.js';
 import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
-import { foreignLogs } from '../warehouse/publish.js';
-import { openPublished } from '../warehouse/read/query.js';
-import { filesOf } from '../warehouse/store/engine.js';
-import {
-  type ExtensionUse,
-  extensionsOf,
-  howToGet,
-  inspectExtensions,
-} from '../warehouse/store/extensions.js';
-import { openWarehouse } from '../warehouse/store/open.js';
-import { refuseUnwritable } from '../warehouse/store/restore.js';
-import type { Organization } from '../warehouse/store/runs.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import { filesOf } from '../store/engine.js';
+import { type ExtensionUse, extensionsOf, howToGet, inspectExtensions } from '../store/extensions.js';
+import { refuseUnwritable } from '../store/restore.js';
+import type { Organization } from '../store/runs.js';
+import { connect } from './connect.js';
 import {
   type Access,
-  connect,
   limitsOf,
   memoryProblem,
   readingLimitsOf,
@@ -111,13 +106,10 @@ type Found = Setup & Partial<Access>;
 /** The settings and their problems. Without an address and a key, the local checks still run. */
 function settings(sources: Sources, programVersion: string): { checks: Check[]; access: Found | null } {
   // The checks report everything; log lines would repeat it.
-  const logging = (secrets: readonly string[]) => ({
-    log: createLog({ level: 'fatal', pretty: false, secrets }),
-    programVersion,
-  });
+  const parts = { log: silentLog, programVersion };
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
-    const access = { config, credentials, ...logging([credentials.apiKey]) };
+    const access = { config, credentials, ...parts };
     const files = keyFile('key file', config.api.keyFile);
     const warnings = config.warnings.map((text) =>
       warn('settings', text, 'Remove or rename it in the settings file.'),
@@ -130,7 +122,7 @@ function settings(sources: Sources, programVersion: string): { checks: Check[]; 
       fail('settings', problemText(problem), null, ExitCode.usage),
     );
     try {
-      return { checks, access: { config: loadConfig(sources), ...logging([]) } };
+      return { checks, access: { config: loadConfig(sources), ...parts } };
     } catch {
       return { checks, access: null };
     }

@@ -2,17 +2,18 @@ import { type Iso, iso, systemClock } from '../base/clock.js';
 import type { Facts } from '../base/facts.js';
 import { isObject, type Json } from '../base/json.js';
 import { type Child, resources } from '../contract/resources.js';
+import { readKnown, storedCounters } from '../load/known.js';
 import type { Change } from '../push/change.js';
 import { readQueue } from '../push/queue.js';
 import { named } from '../push/stored.js';
+import * as entity from '../read/entity.js';
+import type { Snapshot } from '../read/query.js';
+import { readFiles } from '../read/status.js';
 import { Known } from '../run/known.js';
 import { readMeasured } from '../sync/ages.js';
+import { storedActivity } from '../sync/explained.js';
 import { keyOf } from '../sync/task.js';
 import { childrenOf, type ExplainedChild, pathOf, why } from '../sync/why.js';
-import { readKnown, storedCounters } from '../warehouse/load/known.js';
-import * as entity from '../warehouse/read/entity.js';
-import type { Snapshot } from '../warehouse/read/query.js';
-import { readFiles } from '../warehouse/read/status.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 
@@ -167,11 +168,15 @@ export async function explainEntity(
   }
 
   async function explained(asked: readonly Child[], entityId: string): Promise<ExplainedChild[]> {
-    const known = new Known(await readKnown(snapshot, entityId));
+    const known = new Known(resources, await readKnown(snapshot, entityId));
     const measured = await readMeasured(snapshot);
     const names = asked.map((child) => keyOf({ child, entityId }));
+    const activity = await storedActivity(
+      snapshot,
+      asked.map((child) => ({ child, entityId })),
+    );
     const input = { known, resources, children: asked, settings: config, measured, companyGroupsCome: true };
-    return why(input, now, entityId, await storedCounters(snapshot, names));
+    return why(input, now, entityId, await storedCounters(snapshot, names), activity);
   }
 }
 

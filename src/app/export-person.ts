@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { iso, systemClock } from '../base/clock.js';
 import { ExitCode } from '../base/errors.js';
+import type { PersonData } from '../privacy/person-data.js';
 import { refuseExisting, writeSheetFile } from '../sheet/write.js';
-import type { PersonData } from '../warehouse/forget/person-data.js';
 import { recordExport, refuseUnrecorded } from './audit.js';
 import { cleanFiles } from './forget-files.js';
 import type { Setup } from './setup.js';

@@ -1,10 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Json } from '../base/json.js';
-import { cellOf, columnTypeOf } from '../sheet/cells.js';
-import type { Cell, SheetColumn } from '../sheet/grid.js';
-import { writeSheetFile } from '../sheet/write.js';
-import { type TableSheet, type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
 import {
   type CsvOptions,
   type Exported,
@@ -13,8 +9,12 @@ import {
   exportQuery,
   relationIn,
   relationsIn,
-} from '../warehouse/read/export.js';
-import type { Snapshot } from '../warehouse/read/query.js';
+} from '../read/export.js';
+import type { Snapshot } from '../read/query.js';
+import { cellOf, columnTypeOf } from '../sheet/cells.js';
+import type { Cell, SheetColumn } from '../sheet/grid.js';
+import { writeSheetFile } from '../sheet/write.js';
+import { type TableSheet, type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
 import { recordExport, refuseUnrecorded } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';

@@ -20,8 +20,8 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
 import { journalPath, readQueue } from '../push/queue.js';
-import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
-import { freeBytes } from '../warehouse/store/faults.js';
+import { readContents, readFiles, readRun } from '../read/status.js';
+import { freeBytes } from '../store/faults.js';
 import { readingLimitsOf, type Setup, spendingLogPath } from './setup.js';
 import { fileVersion, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 

@@ -7,17 +7,17 @@ import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
+import { foreignLogs } from '../load/publish.js';
+import type { Warehouse } from '../load/warehouse.js';
+import type { Found } from '../privacy/forget.js';
+import type { Forgotten } from '../privacy/forgotten.js';
+import { endedChange, withoutStrings } from '../privacy/other-rows.js';
+import type { Step } from '../privacy/records.js';
+import { stripJson } from '../privacy/strip.js';
 import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
-import type { Found } from '../warehouse/forget/forget.js';
-import type { Forgotten } from '../warehouse/forget/forgotten.js';
-import { endedChange, withoutStrings } from '../warehouse/forget/other-rows.js';
-import type { Step } from '../warehouse/forget/records.js';
-import { stripJson } from '../warehouse/forget/strip.js';
-import { foreignLogs } from '../warehouse/publish.js';
-import { filesOf, movedAsidePrefix } from '../warehouse/store/engine.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import { filesOf, movedAsidePrefix } from '../store/engine.js';
 import type { Setup } from './setup.js';
 
 /** The part of forgetting that is outside of the warehouse: the files of the data directory, and what follows. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { messageOf, UsageError } from '../base/errors.js';
+import type { ForgetPlan, Selection } from '../privacy/forget.js';
+import type { Request } from '../privacy/records.js';
 import { textOfBytes } from '../sheet/read.js';
-import type { ForgetPlan, Selection } from '../warehouse/forget/forget.js';
-import type { Request } from '../warehouse/forget/records.js';
 import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
 import { forgetInLake, type LakeAccess } from './lake.js';
 import type { Setup } from './setup.js';

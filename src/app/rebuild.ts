@@ -1,6 +1,6 @@
 import { ExitCode } from '../base/errors.js';
 import type { ProgressDisplay } from '../base/observer.js';
-import { checkRebuild, type RebuildCheck } from '../warehouse/rebuild-check.js';
+import { checkRebuild, type RebuildCheck } from '../read/rebuild-check.js';
 import { limitsOf, type Setup } from './setup.js';
 import { asRun, type WorkerOptions, withWarehouse } from './worker.js';
 

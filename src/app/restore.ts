@@ -20,19 +20,13 @@ import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
 import type { Log } from '../base/log.js';
 import { counted } from '../base/units.js';
+import { appendForgotten, openForgotten } from '../privacy/records.js';
 import type { Change, Status } from '../push/change.js';
 import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
 import { type Store, storedEntitiesOf } from '../push/stored.js';
-import { appendForgotten, openForgotten } from '../warehouse/forget/records.js';
-import {
-  createDataDir,
-  filesOf,
-  type Limits,
-  movedAsidePrefix,
-  unfinished,
-} from '../warehouse/store/engine.js';
-import { refuseWithoutRoom } from '../warehouse/store/faults.js';
-import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../warehouse/store/restore.js';
+import { createDataDir, filesOf, type Limits, movedAsidePrefix, unfinished } from '../store/engine.js';
+import { refuseWithoutRoom } from '../store/faults.js';
+import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../store/restore.js';
 import { filesUnder } from './forget-files.js';
 import { limitsOf, type Setup } from './setup.js';
 import { withWarehouse } from './worker.js';

@@ -22,7 +22,8 @@ import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/re
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
-import { createDataDir } from '../warehouse/store/engine.js';
+import { createDataDir } from '../store/engine.js';
+import { holdServed } from '../store/lock.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
@@ -74,7 +75,7 @@ export async function serve(
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
-    const all = assembleAll(members, signals, service);
+    const all = await assembleAll(scope, members, signals, service);
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
@@ -83,7 +84,9 @@ export async function serve(
         facts,
         schedule: scheduler,
         run: runReader(member),
-        report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
+        report: showsReport
+          ? reportSource(member, { base: organization?.base ?? '', hasSheets: access !== undefined })
+          : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         ...(access && {
           sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
@@ -130,7 +133,7 @@ export async function serveOnce(
   signals: RunSignals,
 ): Promise<{ runs: OnceRecord[]; exitCode: ExitCode }> {
   return Scope.run(async (scope) => {
-    const all = assembleAll(members, signals, isList ? new ServiceMetrics() : undefined);
+    const all = await assembleAll(scope, members, signals, isList ? new ServiceMetrics() : undefined);
     const stop = () => {
       for (const { scheduler } of all) void scheduler.stop();
     };
@@ -154,7 +157,12 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-function assembleAll(members: Members, signals: RunSignals, service: ServiceMetrics | undefined) {
+async function assembleAll(
+  scope: Scope,
+  members: Members,
+  signals: RunSignals,
+  service: ServiceMetrics | undefined,
+) {
   const [first] = members;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = {
@@ -162,7 +170,7 @@ function assembleAll(members: Members, signals: RunSignals, service: ServiceMetr
     inTurn: oneAtATime(),
     service,
   };
-  return members.map((member) => {
+  const all = members.map((member) => {
     try {
       createDataDir(member.config.dataDir);
     } catch (error) {
@@ -172,6 +180,8 @@ function assembleAll(members: Members, signals: RunSignals, service: ServiceMetr
     }
     return assemble(member, signals, shared);
   });
+  scope.defer(await holdServed(members.map(({ config }) => config.dataDir)));
+  return all;
 }
 
 function assemble(

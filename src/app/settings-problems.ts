@@ -1,6 +1,6 @@
 import type { Problem } from '../base/errors.js';
 import type { Settings } from '../config/schema.js';
-import { privacyProblems } from '../warehouse/privacy/policy.js';
+import { privacyProblems } from '../privacy/policy.js';
 
 /** What is wrong in a settings file and no schema can find: for every command, so it loads nothing else. */
 

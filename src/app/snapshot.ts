@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { openFull, openPublished, type ReadingLimits, type Snapshot } from '../warehouse/read/query.js';
-import { filesOf } from '../warehouse/store/engine.js';
+import { openFull, openPublished, type ReadingLimits, type Snapshot } from '../read/query.js';
+import { filesOf } from '../store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
 /** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */

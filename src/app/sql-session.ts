@@ -8,9 +8,9 @@ import {
   type RelationColumn,
   relationCalled,
   relationsOf,
-} from '../warehouse/read/catalog.js';
-import { openPublished, type Snapshot } from '../warehouse/read/query.js';
-import { filesOf } from '../warehouse/store/engine.js';
+} from '../read/catalog.js';
+import { openPublished, type Snapshot } from '../read/query.js';
+import { filesOf } from '../store/engine.js';
 import { recordRead } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 import { snapshotVersion } from './snapshot.js';

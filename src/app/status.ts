@@ -29,7 +29,7 @@ export interface StatusReport extends Facts {
 /** The last runs that `status` reports; the status page lists more. */
 const shownRuns = 5;
 
-type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'last'>;
+type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'unavailableSince' | 'last'>;
 
 /** The file in which `serve` remembers its runs. */
 export function scheduleFile(dataDir: string): string {
@@ -109,12 +109,14 @@ function scheduleOf({ config, log }: Setup): Promise<ScheduleMemory | null> {
 
 function nextRun(job: Job, { jobs, history }: ScheduleMemory, now: number): NextRun {
   const agenda = new Agenda();
-  const missed = agenda.begin(job, millis(jobs[job.name]?.handledDue), now);
+  const { handledDue, retryAt, unavailable } = jobs[job.name] ?? {};
+  const missed = agenda.begin(job, millis(handledDue), now);
   return {
     name: job.name,
     run: job.run,
-    nextAt: iso(agenda.nextStart(job, now)),
+    nextAt: iso(agenda.nextStart(job, now, millis(retryAt))),
     overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
+    unavailableSince: unavailable?.since ?? null,
     last: history.find((record) => record.job === job.name) ?? null,
   };
 }

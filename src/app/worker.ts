@@ -5,25 +5,18 @@ import { ExitCode, RefusedError, StorageError } from '../base/errors.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
+import { type OpenOptions, openWarehouse } from '../load/open.js';
+import type { Warehouse } from '../load/warehouse.js';
 import { Queue } from '../push/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
-import { createDataDir, filesOf } from '../warehouse/store/engine.js';
-import { storageFault } from '../warehouse/store/faults.js';
-import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import { createDataDir, filesOf } from '../store/engine.js';
+import { storageFault } from '../store/faults.js';
 import { moveRecords } from './audit.js';
+import { connect, type OutageLimits } from './connect.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import {
-  type Access,
-  connect,
-  limitsOf,
-  memoryProblem,
-  type Setup,
-  type Signals,
-  spendingLogPath,
-} from './setup.js';
+import { type Access, limitsOf, memoryProblem, type Setup, type Signals, spendingLogPath } from './setup.js';
 
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every
@@ -31,11 +24,9 @@ import {
  */
 
 /** `stop` also ends waiting for the warehouse and for the API. */
-export interface WorkerOptions extends Signals {
+export interface WorkerOptions extends Signals, OutageLimits {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** No outage is waited out for longer than the run may take. */
-  readonly maxMinutes?: number | undefined;
 }
 
 /** The same for a command that makes requests. */

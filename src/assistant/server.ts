@@ -6,15 +6,9 @@ import type { Json } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { count, counted } from '../base/units.js';
-import {
-  columnsOf,
-  firstSentence,
-  type Relation,
-  relationCalled,
-  relationsOf,
-} from '../warehouse/read/catalog.js';
-import type { Answer, Snapshot } from '../warehouse/read/query.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { columnsOf, firstSentence, type Relation, relationCalled, relationsOf } from '../read/catalog.js';
+import type { Answer, Snapshot } from '../read/query.js';
+import { sqlFile } from '../store/sql.js';
 
 const explainedKinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type ExplainedKind = (typeof explainedKinds)[number];

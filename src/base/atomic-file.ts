@@ -19,7 +19,7 @@ import { StorageError } from './errors.js';
  * and the directory is synced, because a rename is only on the disk when its directory is. After a kill or a power cut
  * the path holds the old content or the new one.
  *
- * Never for the live DuckDB file: closing any handle on it frees the lock (see warehouse/store/lock.ts).
+ * Never for the live DuckDB file: closing any handle on it frees the lock (see store/lock.ts).
  */
 
 export interface AtomicWriteOptions {

@@ -261,7 +261,7 @@ export const peopleTables = {
     versions: { table: 'people_versions', key: 'person_id' },
     fields: [person],
     columns: presenceColumns(
-      { presence: 'person_presence', merges: 'person_merges', target: 'targetPerson', kind: 'person_id' },
+      { presence: 'person_presence', kind: 'person_id' },
       {
         deletedAt:
           'When the sync found that the API no longer has the person (UTC). NULL while the person exists.',

@@ -30,8 +30,6 @@ export interface OwnColumn {
   readonly path?: string;
   /** The kind of documents beside those of the table, about the same entity, that has it. */
   readonly document?: string;
-  /** Where it is if it is not there. */
-  readonly or?: { readonly document: string; readonly path: string };
   /** What it is where the document does not say it. */
   readonly absent?: number;
   /** What it is instead of a member, as SQL: `position` (the place in the list of `rows`), `document` (all of it), or over `item`. */
@@ -93,12 +91,12 @@ export type TableEntry = DocumentTable | DerivedTable;
 
 /** What became of an entity: the columns of the tables whose lists have documents of its presence, and of merges. */
 export function presenceColumns(
-  from: { readonly presence: string; readonly merges: string; readonly target: string; readonly kind: Kind },
+  from: { readonly presence: string; readonly kind: Kind },
   comments: Readonly<
     Record<'deletedAt' | 'deletedReason' | 'mergedIntoId' | 'detailUnavailableReason', string>
   >,
 ): Readonly<Record<string, OwnColumn>> {
-  const { presence: document, merges, target, kind } = from;
+  const { presence: document, kind } = from;
   return {
     deleted_at: {
       document,
@@ -111,7 +109,6 @@ export function presenceColumns(
     merged_into_id: {
       document,
       path: 'mergedIntoId',
-      or: { document: merges, path: `mergedInto.${target}.id` },
       kind,
       comment: comments.mergedIntoId,
     },

@@ -260,6 +260,7 @@ export const topicResources = {
     item: topicGroup,
     answer: { form: 'conversations', names: ['data', 'groups'] },
     counts: '$.totalGroupCount',
+    countsMessages: '$.messageCount',
     weight: 20,
     maxAgeDays: 14,
     changeFields: topicActivity,
@@ -344,7 +345,7 @@ export const topicTables = {
         comment: 'Ids of the authors that the topics list names (authors.id).',
       },
       ...presenceColumns(
-        { presence: 'topic_presence', merges: 'topic_merges', target: 'targetTopic', kind: 'topic_id' },
+        { presence: 'topic_presence', kind: 'topic_id' },
         {
           deletedAt: 'When the sync found that the API no longer has it (UTC). NULL while it exists.',
           deletedReason:

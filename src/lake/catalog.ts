@@ -1,6 +1,6 @@
 import type { LakeSecrets } from '../config/secrets.js';
-import type { RelationColumn } from '../warehouse/read/catalog.js';
-import { identifier, literal } from '../warehouse/sql.js';
+import type { RelationColumn } from '../read/catalog.js';
+import { identifier, literal } from '../store/sql.js';
 import { type LakePlace, tokenServer } from './settings.js';
 
 /** The name by which the lake is attached. */

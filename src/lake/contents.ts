@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { publishedAttributes } from '../warehouse/attributes.js';
-import { writeMasked } from '../warehouse/privacy/masked-file.js';
-import { kindsOfColumns, type Policy, policyOf } from '../warehouse/privacy/policy.js';
-import type { RelationColumn } from '../warehouse/read/catalog.js';
-import { identifier, literal, sqlDir } from '../warehouse/sql.js';
-import { inDatabase } from '../warehouse/store/copy.js';
-import { attaching } from '../warehouse/store/engine.js';
-import { problemOf } from '../warehouse/user-views.js';
+import { publishedAttributes } from '../load/attributes.js';
+import { problemOf } from '../load/user-views.js';
+import { writeMasked } from '../privacy/masked-file.js';
+import { kindsOfColumns, type Policy, policyOf } from '../privacy/policy.js';
+import type { RelationColumn } from '../read/catalog.js';
+import { inDatabase } from '../store/copy.js';
+import { attaching } from '../store/engine.js';
+import { identifier, literal, sqlDir } from '../store/sql.js';
 import { type LakeParts, type OpenLake, snapshotName } from './open.js';
 
 const maskedName = 'masked';

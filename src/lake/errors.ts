@@ -1,5 +1,5 @@
 import { firstLine, LakeError, messageOf, SignalhouseError, StorageError } from '../base/errors.js';
-import { outOfMemory } from '../warehouse/store/faults.js';
+import { outOfMemory } from '../store/faults.js';
 import type { LakePlace } from './settings.js';
 
 /**

@@ -1,6 +1,6 @@
 import { LakeError } from '../base/errors.js';
-import { identifier, literal } from '../warehouse/sql.js';
-import type { Statements } from '../warehouse/store/session.js';
+import type { Statements } from '../store/session.js';
+import { identifier, literal } from '../store/sql.js';
 import { type LakeTable, named } from './catalog.js';
 import { namesOfAll, policyOfLake } from './contents.js';
 import {

@@ -1,8 +1,8 @@
 import { timeId } from '../base/clock.js';
 import { LakeError } from '../base/errors.js';
-import type { RelationColumn } from '../warehouse/read/catalog.js';
-import { identifier } from '../warehouse/sql.js';
-import type { Statements } from '../warehouse/store/session.js';
+import type { RelationColumn } from '../read/catalog.js';
+import type { Statements } from '../store/session.js';
+import { identifier } from '../store/sql.js';
 import { named } from './catalog.js';
 import { contentsOf, namesOfAll, type Relation, rowsSql } from './contents.js';
 import {

@@ -1,4 +1,4 @@
-import { identifier } from '../warehouse/sql.js';
+import { identifier } from '../store/sql.js';
 import { lake, named } from './catalog.js';
 import { namesOfAll } from './contents.js';
 import { type LakeAbout, type LakeParts, withLake } from './open.js';

@@ -1,7 +1,7 @@
 import { LakeError } from '../base/errors.js';
-import type { RelationColumn } from '../warehouse/read/catalog.js';
-import { identifier } from '../warehouse/sql.js';
-import type { Session } from '../warehouse/store/session.js';
+import type { RelationColumn } from '../read/catalog.js';
+import type { Session } from '../store/session.js';
+import { identifier } from '../store/sql.js';
 import { creating, icebergType, type LakeTable, lake, named } from './catalog.js';
 import type { Relation } from './contents.js';
 import { type OpenLake, throwWhenStopped } from './open.js';

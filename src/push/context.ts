@@ -3,7 +3,7 @@ import { isAboutOneRequest, RejectedError } from '../base/errors.js';
 import type { Settings } from '../config/schema.js';
 import { millisecondsOf } from '../contract/fields.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../store/sql.js';
 import { entityKey, type Reference } from './change.js';
 import type { OnConflict } from './compare.js';
 import { type EntityType, kinds } from './fields.js';

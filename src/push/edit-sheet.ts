@@ -1,9 +1,9 @@
 import { UsageError } from '../base/errors.js';
+import type { Snapshot } from '../read/query.js';
 import { cellOf, columnTypeOf } from '../sheet/cells.js';
 import type { Cell, SheetColumn } from '../sheet/grid.js';
 import { writeSheet } from '../sheet/write.js';
-import type { Snapshot } from '../warehouse/read/query.js';
-import { identifier, sqlFile } from '../warehouse/sql.js';
+import { identifier, sqlFile } from '../store/sql.js';
 import { archivedReason, type EntityType, type Field, fieldOf, kinds } from './fields.js';
 
 /** What a sheet can be about. */

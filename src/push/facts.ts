@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { sqlFile } from '../store/sql.js';
 import { type Change, entityKey, type Reference, type Status } from './change.js';
 import { isAlike } from './compare.js';
 import { type EntityType, updatedAt, type Value, type Values, valuesIn } from './fields.js';

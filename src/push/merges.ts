@@ -1,6 +1,6 @@
 import { UsageError } from '../base/errors.js';
-import type { Snapshot } from '../warehouse/read/query.js';
-import { sqlFile } from '../warehouse/sql.js';
+import type { Snapshot } from '../read/query.js';
+import { sqlFile } from '../store/sql.js';
 import { mergedInto } from './fields.js';
 import type { NewChange } from './queue.js';
 

@@ -8,10 +8,10 @@ import { portions } from '../base/group-by.js';
 import { Journal } from '../base/journal.js';
 import { isObject } from '../base/json.js';
 import { type Log, silentLog } from '../base/log.js';
-import { storable } from '../warehouse/load/batch.js';
-import { forgetMade } from '../warehouse/made.js';
-import { sqlFile } from '../warehouse/sql.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Warehouse } from '../load/warehouse.js';
+import { forgetMade } from '../store/made.js';
+import { sqlFile } from '../store/sql.js';
+import { storable } from '../store/storable.js';
 import {
   type Change,
   changeSchema,

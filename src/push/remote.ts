@@ -7,7 +7,8 @@ import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../b
 import { isObject } from '../base/json.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
-import { type Document, storable } from '../warehouse/load/batch.js';
+import type { Document } from '../load/batch.js';
+import { storable } from '../store/storable.js';
 import { idText } from './answer.js';
 import type { Change, Reference } from './change.js';
 import type { NotFound, Remote } from './compare.js';

@@ -4,8 +4,8 @@ import { iso } from '../base/clock.js';
 import { OutageError, RefusedError, StoppedError } from '../base/errors.js';
 import { groupBy, portions } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
-import { sqlFile } from '../warehouse/sql.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Warehouse } from '../load/warehouse.js';
+import { sqlFile } from '../store/sql.js';
 import { type Change, entityKey, isOpen } from './change.js';
 import {
   beforeSending,

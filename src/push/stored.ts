@@ -1,6 +1,6 @@
 import { groupBy, portions } from '../base/group-by.js';
-import { sqlFile } from '../warehouse/sql.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Warehouse } from '../load/warehouse.js';
+import { sqlFile } from '../store/sql.js';
 import { entityKey, type Reference } from './change.js';
 import type { EntityType, Value, Values } from './fields.js';
 

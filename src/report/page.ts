@@ -10,23 +10,21 @@ import { type Section, sectionsOf } from './sections.js';
  * The report as one HTML file: it has no script and loads nothing. What it may do is in its policy as well, so that no
  * text from outside can change that. The generator tells it from other files (see app/report.ts).
  */
-export async function reportPage(
+export function reportPage(
   data: ReportData,
   version: string,
-  /** Whether there is a page for sheets on the same server. */
-  hasSheets = false,
-  /** Where its pages are. */
-  base = '',
-): Promise<Page> {
+  /** The server that shows it: where its pages are, and whether it has one for sheets. */
+  site: { readonly base: string; readonly hasSheets: boolean } | null = null,
+): Page {
   const { header } = data;
-  const sections = await sectionsOf(data, (topic, id) =>
-    hasSheets ? html`<a href="${base}/sheets?topic=${id}">${topic}</a>` : topic,
+  const sections = sectionsOf(data, (topic, id) =>
+    site?.hasSheets ? html`<a href="${site.base}/sheets?topic=${id}">${topic}</a>` : topic,
   );
   return documentPage({
     title: `${header.organization ?? 'Signalhouse'}: report`,
     kind: 'Signalhouse report',
     heading: header.organization ?? 'Signalhouse',
-    intro: dates(data),
+    intro: site === null ? dates(data) : html`<a href="${site.base}/">Status</a> · ${dates(data)}`,
     sections,
     footer: html`Made by Signalhouse ${version} from the published file. Dates and weeks are UTC; a week starts on Monday. Every
 number comes from a view that you can query: see docs/schema.md.${data.freshness && html` Checked at random: ${estimateText(data.freshness)}.`}`,

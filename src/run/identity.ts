@@ -3,7 +3,7 @@ import { type Api, Priority } from '../api/client.js';
 import type { Arrival } from '../base/clock.js';
 import { ContractError, RefusedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import type { Organization } from '../warehouse/store/runs.js';
+import type { Organization } from '../store/runs.js';
 
 /** The answer of whoami, which is asked before the warehouse is opened. */
 export interface Identity {

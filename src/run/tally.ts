@@ -1,11 +1,5 @@
 import { type Attempt, clockAheadMs } from '../api/attempt.js';
-import {
-  type Counts,
-  type Drift,
-  type Merged,
-  plusCounts,
-  type RequestRecord,
-} from '../warehouse/load/batch.js';
+import { type Counts, type Drift, type Merged, plusCounts, type RequestRecord } from '../load/batch.js';
 
 /** The requests of a run, every attempt counted. */
 export interface RequestCounts {

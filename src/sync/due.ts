@@ -3,8 +3,8 @@ import { groupBy } from '../base/group-by.js';
 import { millisecondsOf } from '../contract/fields.js';
 import type { Child, Resources } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
+import { fieldsOf } from '../load/known.js';
 import type { Covered, Entity, Known } from '../run/known.js';
-import { fieldsOf } from '../warehouse/load/known.js';
 import { ageOf, type DueSettings } from './ages.js';
 import { type Context, maxAgeSeconds } from './context.js';
 import type { Current, Measured } from './freshness.js';
@@ -270,7 +270,6 @@ export function assessor(
         entityId,
         stratum: stratumOf(ageDays, nowMs - millisecondsOf(lastActivity) < 14 * dayMs),
         ageDays,
-        requests,
       }),
     };
 

@@ -7,8 +7,8 @@ import {
 } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import type { List } from '../contract/resources.js';
+import type { Scan } from '../load/batch.js';
 import type { Failure } from '../run/tally.js';
-import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
 import { OrderedPhases } from './phases.js';
@@ -169,7 +169,7 @@ async function noteNotOffered(
   error: SignalhouseError,
 ): Promise<void> {
   await context.batcher.flush();
-  const stored = context.known.count(list.name);
+  const stored = [...context.known.entities(list.name)].length;
   if (stored === 0) {
     const scan = failedScan(list.name, startedAt, context, error.message);
     // Nothing is missing from it, so that its freshness is no matter.

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { columnsByName } from '../../src/warehouse/privacy/policy.js';
+import { columnsByName } from '../../src/privacy/policy.js';
 import type { Row } from '../support/expected/row.js';
 import { killedAt } from '../support/killed-at.js';
 import { textsOf } from '../support/published.js';
@@ -11,7 +11,7 @@ import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/recovery.js'));
-void (() => import('../../src/warehouse/privacy/masked-file.js'));
+void (() => import('../../src/privacy/masked-file.js'));
 
 const { pulling } = await townOfFile();
 

@@ -10,7 +10,7 @@ import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/recovery.js'));
-void (() => import('../../src/warehouse/rebuild-check.js'));
+void (() => import('../../src/read/rebuild-check.js'));
 
 const { sandbox, pulling } = await townOfFile();
 

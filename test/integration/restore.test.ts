@@ -10,14 +10,14 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { batchOf } from '../../src/warehouse/load/batch.js';
+import { batchOf } from '../../src/load/batch.js';
 import { loadBatch } from '../support/load-batch.js';
 import { putWarehouse } from '../support/migrated.js';
+import { doc, emptyDir, open, ready, runId } from '../support/open-warehouse.js';
 import { read } from '../support/published.js';
 import { runOn } from '../support/pulling.js';
 import { signalhouse } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
-import { doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
 const broken = (dir: string) => readdirSync(dir).filter((name) => name.includes('.broken-'));

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { tryUserViews, type UserView } from '../../src/warehouse/user-views.js';
+import { tryUserViews, type UserView } from '../../src/load/user-views.js';
 import { read } from '../support/published.js';
 import { townOfFile } from '../support/pulling.js';
 import { schemaStatements } from '../support/schema.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/warehouse/user-views-process.js'));
+void (() => import('../../src/load/user-views-process.js'));
 
 const { pulling } = await townOfFile();
 const views = join(pulling.dataDir, 'views');

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { namespaceOf } from '../../src/lake/settings.js';
-import { extensionsOf, extensionVersion } from '../../src/warehouse/store/extensions.js';
+import { extensionsOf, extensionVersion } from '../../src/store/extensions.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';
 import { obstacle, TestLake } from './support/lake.js';

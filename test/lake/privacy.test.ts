@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { namesOfAll } from '../../src/lake/contents.js';
 import { namespaceOf } from '../../src/lake/settings.js';
 import type { World } from '../../src/sandbox/world/types.js';
-import { identifier, literal } from '../../src/warehouse/sql.js';
+import { identifier, literal } from '../../src/store/sql.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { obstacle, type Rows, TestLake } from './support/lake.js';

@@ -1,8 +1,8 @@
 import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openWarehouse } from '../../src/load/open.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { killedAt, type Moment } from '../support/killed-at.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';

@@ -1,5 +1,5 @@
-import type { Batch, Merged } from '../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import type { Batch, Merged } from '../../src/load/batch.js';
+import type { Warehouse } from '../../src/load/warehouse.js';
 
 const nothing = { new: 0, changed: 0, removed: 0 };
 const noneKnown = { entities: [], coverage: [] };

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { openWarehouse } from '../../src/warehouse/store/open.js';
+import { openWarehouse } from '../../src/load/open.js';
 
 let template: Promise<string> | undefined;
 

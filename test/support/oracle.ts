@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.js';
+import { readModels } from '../../src/load/models.js';
 import { hasHandler } from '../../src/sandbox/handlers/index.js';
 import { Renderer } from '../../src/sandbox/handlers/renderer.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { readModels } from '../../src/warehouse/load/models.js';
 import { conversationTables } from './expected/conversations.js';
 import { historyTables, organizationTables } from './expected/organization.js';
 import { companyTables, peopleTables } from './expected/people.js';

@@ -4,7 +4,7 @@ import type { ExportedSheet } from '../../app/export.js';
 import type { PersonReport } from '../../app/export-person.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count, counted } from '../../base/units.js';
-import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
+import type { Exported, ExportFormat } from '../../read/export.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';

@@ -7,7 +7,7 @@ import { statementsIn } from '../../base/sql-text.js';
 import { count } from '../../base/units.js';
 import { type Context, command, text, whole } from '../command.js';
 import { answer, canAsk, print, tableWidth } from '../output.js';
-import type { PromptOptions } from '../prompt/prompt.js';
+import type { Prompt, PromptOptions } from '../prompt/prompt.js';
 import { setUp } from '../setup.js';
 import { onDeath } from '../signals.js';
 import { answerFormats, isForPeople, printAnswer } from '../text/answer.js';
@@ -109,12 +109,12 @@ async function describe(context: Context, name: string | undefined): Promise<Exi
 }
 
 async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCode> {
-  const [{ SqlSession }, { Prompt }] = await Promise.all([
+  const [{ SqlSession }, prompts] = await Promise.all([
     import('../../app/sql-session.js'),
     import('../prompt/prompt.js'),
   ]);
   const session = await SqlSession.open(setup);
-  let prompt: InstanceType<typeof Prompt> | undefined;
+  let prompt: Prompt | undefined;
   // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP. Whoever sees the prompt may do so at once.
   const release = onDeath((signal) => {
     if (signal === 'SIGINT') return false;
@@ -127,7 +127,7 @@ async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCod
     return true;
   });
   try {
-    prompt = new Prompt(session, options);
+    prompt = new prompts.Prompt(session, options);
     await prompt.run();
   } finally {
     release();

@@ -1,7 +1,7 @@
 import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { isNumeric } from '../../base/sql-text.js';
-import type { Answer } from '../../warehouse/read/query.js';
+import type { Answer } from '../../read/query.js';
 import { leastWidth, printable, record, table } from './layout.js';
 
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;

@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { firstOf } from '../../base/units.js';
 import { type Grid, noResult } from '../../sheet/grid.js';
-import { sqlFile } from '../../warehouse/sql.js';
+import { sqlFile } from '../../store/sql.js';
 import { kinds } from '../fields.js';
 import type { ImportProblem } from '../plan.js';
 import { rowsAbout, type Store, type StoredEntity, type StoredOf, storedEntitiesOf } from '../stored.js';

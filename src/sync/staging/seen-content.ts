@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Arrival } from '../../base/clock.js';
-import type { Document } from '../../warehouse/load/batch.js';
+import type { Document } from '../../load/batch.js';
 
 /** The most that is remembered, in some 80 MB: the conversations and authors of 2,000,000 messages. */
 const mostEntries = 786_432;

@@ -7,8 +7,8 @@ import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';
 import { fileStore } from '../../../src/serve/store.js';
+import { open, ready } from '../../support/open-warehouse.js';
 import { testFolder } from '../../support/test-folders.js';
-import { open, ready } from '../warehouse/support.js';
 import { setupOf } from './support.js';
 
 /** In the middle of a slice of ten minutes. */
@@ -70,6 +70,7 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
   const hour = Math.floor(now / 3_600_000) * 3_600_000;
   expect(jobs).toEqual([
     {
+      unavailableSince: null,
       name: 'hourly',
       run: 'push',
       last: null,

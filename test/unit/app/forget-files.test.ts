@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it, test } from 'vitest';
 import { cleanFiles } from '../../../src/app/forget-files.js';
 import { silentLog } from '../../../src/base/log.js';
-import { Forgotten, Texts } from '../../../src/warehouse/forget/forgotten.js';
+import { Forgotten, Texts } from '../../../src/privacy/forgotten.js';
 import { testFolder } from '../../support/test-folders.js';
 
 const forgotten = new Forgotten('salt', [], new Texts(['José Castellanos']));

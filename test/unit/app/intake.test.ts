@@ -3,8 +3,8 @@ import { intakeOf } from '../../../src/app/changes.js';
 import { UsageError } from '../../../src/base/errors.js';
 import { readQueue } from '../../../src/push/queue.js';
 import type { Intake } from '../../../src/serve/http/writes.js';
+import { ready } from '../../support/open-warehouse.js';
 import { town } from '../push/import/support.js';
-import { ready } from '../warehouse/support.js';
 import { setupOf } from './support.js';
 
 let dataDir: string;

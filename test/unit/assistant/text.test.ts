@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { said, tableText } from '../../../src/assistant/server.js';
 import { UsageError } from '../../../src/base/errors.js';
 import type { Json } from '../../../src/base/json.js';
-import type { Answer } from '../../../src/warehouse/read/query.js';
+import type { Answer } from '../../../src/read/query.js';
 
 function answer(rows: readonly (readonly Json[])[], names = ['a', 'b']): Answer & { read: number } {
   const counted = {

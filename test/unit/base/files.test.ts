@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeFolder, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
 import { Journal } from '../../../src/base/journal.js';
-import { storageFault } from '../../../src/warehouse/store/faults.js';
+import { storageFault } from '../../../src/store/faults.js';
 import { testFolder } from '../../support/test-folders.js';
 
 let folder: string;

@@ -9,8 +9,8 @@ import {
   resources,
   resourcesOf,
 } from '../../../src/contract/resources.js';
-import { type Models, readModels } from '../../../src/warehouse/load/models.js';
-import { sqlDir } from '../../../src/warehouse/sql.js';
+import { type Models, readModels } from '../../../src/load/models.js';
+import { sqlDir } from '../../../src/store/sql.js';
 import { votes } from '../../integration/votes/topic-votes.js';
 
 const childNamed = (name: string) => resources.children.find((child) => child.name === name)!;

@@ -10,8 +10,8 @@ import { CircuitBreaker, LatestTimes, type PushContext } from '../../../src/push
 import { Queue } from '../../../src/push/queue.js';
 import { queueChanges } from '../../../src/push/queueing.js';
 import { AttemptLog, Sender } from '../../../src/push/send.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { newChange } from '../../support/pushing.js';
-import { emptyDir } from '../warehouse/support.js';
 
 /**
  * Pushes to an API that lags behind, makes writes late, loses answers and stores texts in another form, while colleagues work

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
 import { type EditSheetOptions, writeEditSheet } from '../../../src/push/edit-sheet.js';
 import { prepareImport } from '../../../src/push/import/import.js';
 import { fromSheet } from '../../../src/push/import/source.js';
+import { openPublished, type Snapshot } from '../../../src/read/query.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import { openPublished, type Snapshot } from '../../../src/warehouse/read/query.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { emptyDir, limits, ready } from '../warehouse/support.js';
+import { emptyDir, limits, ready } from '../../support/open-warehouse.js';
 import { settings, syncedAt, town } from './import/support.js';
 
 let dir: string;

@@ -6,7 +6,7 @@ import { writeResults } from '../../../src/push/result.js';
 import type { Cell } from '../../../src/sheet/grid.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import { writeGrid } from '../../../src/sheet/write.js';
-import { emptyDir } from '../warehouse/support.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { importingOfFile } from './import/support.js';
 
 const folder = join(import.meta.dirname, '../../corpus/sheets/edited');

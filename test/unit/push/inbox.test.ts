@@ -16,7 +16,7 @@ import type { Clock } from '../../../src/base/clock.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { createLog } from '../../../src/base/log.js';
 import { Inbox, type InboxFile } from '../../../src/push/inbox.js';
-import { emptyDir } from '../warehouse/support.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { importingOfFile, settings } from './import/support.js';
 
 const importing = importingOfFile();
@@ -29,7 +29,7 @@ beforeEach(() => {
 /** What happens while the folder is watched. */
 let watched: () => void = () => undefined;
 const clock: Clock = { ...systemClock, sleep: async () => watched() };
-const log = createLog({ level: 'silent', pretty: false });
+const log = await createLog({ level: 'silent', pretty: false });
 const inbox = (...names: string[]) => join(dataDir, 'inbox', ...names);
 const drop = (name: string, text = 'topic_id,priority\nt1,default\n') => writeFileSync(inbox(name), text);
 const names = (...folder: string[]) =>

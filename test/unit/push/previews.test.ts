@@ -4,7 +4,7 @@ import { prepareImport } from '../../../src/push/import/import.js';
 import type { Preview } from '../../../src/push/previews.js';
 import { Previews } from '../../../src/push/previews.js';
 import { prepareUndo } from '../../../src/push/undo.js';
-import { emptyDir } from '../warehouse/support.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { csv, importingOfFile, settings } from './import/support.js';
 
 const importing = importingOfFile();

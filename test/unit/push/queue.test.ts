@@ -2,11 +2,11 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
 import type { Change } from '../../../src/push/change.js';
 import { journalPath, Queue, readQueue } from '../../../src/push/queue.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { emptyDir, open as openTemplate } from '../../support/open-warehouse.js';
 import { newChange } from '../../support/pushing.js';
-import { emptyDir, open as openTemplate } from '../warehouse/support.js';
 
 let dataDir: string;
 let warehouse: Warehouse;

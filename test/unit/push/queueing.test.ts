@@ -6,8 +6,8 @@ import type { Change } from '../../../src/push/change.js';
 import { cancel, retry } from '../../../src/push/decide.js';
 import { journalPath, Queue } from '../../../src/push/queue.js';
 import { isSamePerson, queueChanges } from '../../../src/push/queueing.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { newChange } from '../../support/pushing.js';
-import { emptyDir } from '../warehouse/support.js';
 import { csv, importingOfFile } from './import/support.js';
 
 const importing = importingOfFile();

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { fromRecords, fromSheet } from '../../../src/push/import/source.js';
 import { plainSheets, writeResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import { emptyDir } from '../warehouse/support.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { csv, importingOfFile } from './import/support.js';
 
 const importing = importingOfFile();

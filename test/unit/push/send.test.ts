@@ -8,8 +8,8 @@ import type { Values } from '../../../src/push/fields.js';
 import { Queue } from '../../../src/push/queue.js';
 import { readEntity } from '../../../src/push/remote.js';
 import { AttemptLog, queuedById, Sender } from '../../../src/push/send.js';
+import { emptyDir } from '../../support/open-warehouse.js';
 import { newChange } from '../../support/pushing.js';
-import { emptyDir } from '../warehouse/support.js';
 
 /** The queue of a directory without a warehouse. */
 const store = { all: async () => [], transaction: async () => undefined as never };

@@ -9,6 +9,7 @@ import {
   UnavailableError,
 } from '../../../src/base/errors.js';
 import type { RunObserver } from '../../../src/base/observer.js';
+import type { Batch, Merged } from '../../../src/load/batch.js';
 import {
   ageBy,
   type EndedRun,
@@ -20,8 +21,7 @@ import {
   type RunSteps,
   runLifecycle,
 } from '../../../src/run/lifecycle.js';
-import type { Batch, Merged } from '../../../src/warehouse/load/batch.js';
-import type { RunEnd } from '../../../src/warehouse/store/runs.js';
+import type { RunEnd } from '../../../src/store/runs.js';
 
 const attempt = (path: string): Attempt => ({
   endpoint: 'topics',

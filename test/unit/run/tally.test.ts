@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/attempt.js';
+import type { Merged } from '../../../src/load/batch.js';
 import { RunTally } from '../../../src/run/tally.js';
-import type { Merged } from '../../../src/warehouse/load/batch.js';
 
 const attempt = (more: Partial<Attempt> = {}): Attempt => ({
   endpoint: 'topics',

@@ -159,6 +159,7 @@ export const someSchedule: ScheduleView = {
       last: someRun,
       lastSuccessAt: someRun.endedAt,
       overdueSince: null,
+      unavailableSince: null,
     },
     {
       name: 'hourly-push',
@@ -169,6 +170,7 @@ export const someSchedule: ScheduleView = {
       last: null,
       lastSuccessAt: null,
       overdueSince: '2026-11-20T09:10:00.000Z',
+      unavailableSince: null,
     },
   ],
   history: [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { open } from '../warehouse/support.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
+import { open } from '../../support/open-warehouse.js';
 
 let warehouse: Warehouse;
 beforeAll(async () => {

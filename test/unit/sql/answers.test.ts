@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sqlFile } from '../../../src/warehouse/sql.js';
-import { type Analysis, ofSettings } from '../../../src/warehouse/views.js';
+import { type Analysis, ofSettings } from '../../../src/load/views.js';
+import { sqlFile } from '../../../src/store/sql.js';
 import { openStand, type Row, type Stand } from './stand.js';
 import { by, day, lines, present, settle, talk, topic } from './town.js';
 

@@ -6,8 +6,8 @@ import { sandboxFlags } from '../../../scripts/docs-cookbook.mjs';
 import { partsOfAssumptions, partsOfResources, withParts } from '../../../scripts/generate.mjs';
 import { readSchema } from '../../../scripts/read-schema.mjs';
 import { entries, resourcesOf } from '../../../src/contract/resources.js';
+import { readModels } from '../../../src/load/models.js';
 import { sections } from '../../../src/prove/assumptions.js';
-import { readModels } from '../../../src/warehouse/load/models.js';
 import { votes } from '../../integration/votes/topic-votes.js';
 import { schemaStatements } from '../../support/schema.js';
 

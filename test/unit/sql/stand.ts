@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
-import { projection, readModels, storedDocuments } from '../../../src/warehouse/load/models.js';
+import { projection, readModels, storedDocuments } from '../../../src/load/models.js';
 import { schemaStatements } from '../../support/schema.js';
 
 /**

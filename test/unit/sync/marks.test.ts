@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { person } from '../../../src/contract/people.js';
 import type { ChildName } from '../../../src/contract/resources.js';
+import { batchOf, type Coverage, type Document } from '../../../src/load/batch.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
 import { clampTimes } from '../../../src/sync/ages.js';
 import type { Context, SyncSettings } from '../../../src/sync/context.js';
 import { taskOf } from '../../../src/sync/due.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
 import { SeenContent } from '../../../src/sync/staging/seen-content.js';
 import type { Task } from '../../../src/sync/task.js';
-import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
+import { oneWarehouse, runId } from '../../support/open-warehouse.js';
 import { plainTopic } from '../../support/plain-api.js';
-import { oneWarehouse, runId } from '../warehouse/support.js';
 import { children, daysAgo, dueIn, inputFrom, item, now } from './due-support.js';
 
 const settings: SyncSettings = {

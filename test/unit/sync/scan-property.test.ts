@@ -9,19 +9,20 @@ import { silentLog } from '../../../src/base/log.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { resources } from '../../../src/contract/resources.js';
 import { migratedReason } from '../../../src/contract/topics.js';
+import type { Batch } from '../../../src/load/batch.js';
+import { Batcher } from '../../../src/load/batcher.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
 import { Known } from '../../../src/run/known.js';
 import type { Context } from '../../../src/sync/context.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
 import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
+import { ListedItems } from '../../../src/sync/staging/listed.js';
 import { SeenContent } from '../../../src/sync/staging/seen-content.js';
 import type { Task } from '../../../src/sync/task.js';
-import type { Batch } from '../../../src/warehouse/load/batch.js';
-import { Batcher } from '../../../src/warehouse/load/batcher.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { empty, oneWarehouse } from '../../support/open-warehouse.js';
 import { propertyRuns } from '../../support/runs.js';
-import { empty, oneWarehouse } from '../warehouse/support.js';
 
 type Kind = 'insert' | 'remove' | 'hide' | 'show' | 'move';
 /** One change of a list: where from and where to, as shares of its length. */
@@ -139,7 +140,7 @@ function contextOf(
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
     return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0 };
   };
-  const known = new Known();
+  const known = new Known(resources);
   const append = async (batch: Batch) => warehouse?.append(batch);
   const merge = async () => {
     const merged = await warehouse?.merge();
@@ -165,6 +166,7 @@ function contextOf(
     stop: new AbortController().signal,
     acceptDeletes: true,
     failures: [],
+    listed: new ListedItems(known),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { resources } from '../../../src/contract/resources.js';
+import { batchOf, type Document } from '../../../src/load/batch.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
+import { sqlFile } from '../../../src/store/sql.js';
 import type { Context } from '../../../src/sync/context.js';
 import type { Staging } from '../../../src/sync/staging/staging.js';
 import { tombstone, tripsFuse } from '../../../src/sync/tombstones.js';
-import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
-import { sqlFile } from '../../../src/warehouse/sql.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
-import { at, doc, oneWarehouse, runId } from '../warehouse/support.js';
+import { at, doc, oneWarehouse, runId } from '../../support/open-warehouse.js';
 
 let warehouse: Warehouse;
 oneWarehouse((made) => {
@@ -64,6 +64,12 @@ test('what was merged twice is merged into what its last merge names, whatever t
   ];
   await loadBatch(warehouse, batchOf(runId, { documents }));
   const sources = '$.sourceCompanies[*].id';
-  const of = { presence: 'company_presence', merges: 'company_merges', sources, target: '$.mergedInto.x' };
+  const of = {
+    list: 'companies',
+    presence: 'company_presence',
+    merges: 'company_merges',
+    sources,
+    target: '$.mergedInto.x',
+  };
   expect(await warehouse.all(sqlFile('sync/merged'), of)).toMatchObject([{ merged_into_id: '3' }]);
 });

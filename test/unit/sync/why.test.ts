@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { childText } from '../../../src/cli/text/explanation.js';
 import type { ChildName } from '../../../src/contract/resources.js';
+import { batchOf, type Coverage, type Document } from '../../../src/load/batch.js';
+import type { Warehouse } from '../../../src/load/warehouse.js';
 import type { DueSettings } from '../../../src/sync/ages.js';
 import { type DueCode, type ExplainedChild, pathOf } from '../../../src/sync/why.js';
-import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
-import { open, runId } from '../warehouse/support.js';
+import { open, runId } from '../../support/open-warehouse.js';
 import { children, daysAgo, dueIn, item, now, whyIn } from './due-support.js';
 
 const due = async (...asked: Parameters<typeof dueIn>) => (await dueIn(...asked)).tasks;

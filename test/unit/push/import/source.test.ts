@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fromSheet } from '../../../../src/push/import/source.js';
 import { maxFileBytes } from '../../../../src/sheet/grid.js';
-import { emptyDir } from '../../warehouse/support.js';
+import { emptyDir } from '../../../support/open-warehouse.js';
 
 describe('a file', () => {
   it('is known by its name and content, also from a stream', async () => {

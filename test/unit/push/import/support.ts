@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.js';
+import type { Warehouse } from '../../../../src/load/warehouse.js';
 import type { Change } from '../../../../src/push/change.js';
 import { type ImportOptions, prepareImport } from '../../../../src/push/import/import.js';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
 import { confirmPlan, type Plan, type PlanReport } from '../../../../src/push/plan.js';
 import { Queue } from '../../../../src/push/queue.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { emptyDir, open } from '../../warehouse/support.js';
+import { emptyDir, open } from '../../../support/open-warehouse.js';
 
 export const syncedAt = '2026-03-01T00:00:00.000Z';
 
