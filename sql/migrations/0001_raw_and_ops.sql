@@ -119,6 +119,7 @@ CREATE TABLE ops.runs (
   rows_removed BIGINT,
   rejected BIGINT,
   left_due BIGINT,
+  first_pull_left BIGINT,
   summary JSON,
   error VARCHAR,
   pid BIGINT,
@@ -138,10 +139,23 @@ COMMENT ON COLUMN ops.runs.rows_changed IS 'Rows that the run changed in the tab
 COMMENT ON COLUMN ops.runs.rows_removed IS 'Rows that the run removed from the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rejected IS 'Records that this run rejected for the first time because they do not have the documented form (ops.rejected_records).';
 COMMENT ON COLUMN ops.runs.left_due IS 'Fetches that were still due when the run ended.';
+COMMENT ON COLUMN ops.runs.first_pull_left IS 'Requests for what was never fetched that the sync left: 0 from the run on that first left none, whatever a later one leaves. NULL where it is not known, and for other commands.';
 COMMENT ON COLUMN ops.runs.summary IS 'The run''s summary, as --json prints it.';
 COMMENT ON COLUMN ops.runs.error IS 'What made the run fail. NULL when it did not.';
 COMMENT ON COLUMN ops.runs.pid IS 'Process id of the run, on the machine it ran on.';
 COMMENT ON COLUMN ops.runs.program_version IS 'Version of the program that ran.';
+
+CREATE TABLE ops.removed_rows (
+  table_name VARCHAR,
+  "key" VARCHAR[],
+  run_id VARCHAR,
+  "at" TIMESTAMPTZ
+);
+COMMENT ON TABLE ops.removed_rows IS 'Which rows went from the tables of schema main, for those who copy what changed (run_id of each table): docs/other-tools.md says how. Rows are only added, and go after retention.recordsDays.';
+COMMENT ON COLUMN ops.removed_rows.table_name IS 'The table that had the row.';
+COMMENT ON COLUMN ops.removed_rows."key" IS 'The key of the row as text, in the order of the table''s comment, times in UTC; without accounts (platform_id): all rows that begin so went, and those of them that stay are changed in the same run.';
+COMMENT ON COLUMN ops.removed_rows.run_id IS 'Run that removed it (ops.runs).';
+COMMENT ON COLUMN ops.removed_rows."at" IS 'When it went (UTC).';
 
 CREATE TABLE ops.coverage (
   endpoint VARCHAR,
@@ -531,7 +545,7 @@ COMMENT ON COLUMN topic_versions.deleted_at IS 'When the sync found that the API
 COMMENT ON COLUMN topic_versions.deleted_reason IS 'Why it was deleted. NULL when it existed, or when no reason was known.';
 COMMENT ON COLUMN topic_versions.merged_into_id IS 'Id of the topic that it had been merged into. NULL when it was not merged.';
 COMMENT ON COLUMN topic_versions.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could.';
-COMMENT ON COLUMN topic_versions.run_id IS 'Run that recorded this version (ops.runs).';
+COMMENT ON COLUMN topic_versions.run_id IS 'Run that last changed this row (ops.runs): that began the version, ended it, or removed what was forgotten.';
 
 CREATE TABLE company_versions (
   company_id VARCHAR,
@@ -563,7 +577,7 @@ COMMENT ON COLUMN company_versions.deleted_at IS 'When the sync found that the A
 COMMENT ON COLUMN company_versions.deleted_reason IS 'Why it was deleted. NULL when it existed, or when no reason was known.';
 COMMENT ON COLUMN company_versions.merged_into_id IS 'Id of the company that it had been merged into. NULL when it was not merged.';
 COMMENT ON COLUMN company_versions.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could.';
-COMMENT ON COLUMN company_versions.run_id IS 'Run that recorded this version (ops.runs).';
+COMMENT ON COLUMN company_versions.run_id IS 'Run that last changed this row (ops.runs): that began the version, ended it, or removed what was forgotten.';
 
 CREATE TABLE people_versions (
   person_id VARCHAR,
@@ -595,7 +609,7 @@ COMMENT ON COLUMN people_versions.deleted_at IS 'When the sync found that the AP
 COMMENT ON COLUMN people_versions.deleted_reason IS 'Why the person was deleted. NULL when the person existed, or when no reason was known.';
 COMMENT ON COLUMN people_versions.merged_into_id IS 'Id of the person that this one had been merged into. NULL when not merged.';
 COMMENT ON COLUMN people_versions.detail_unavailable_reason IS 'Why the person''s detail could not be fetched although the person was listed. NULL when it could.';
-COMMENT ON COLUMN people_versions.run_id IS 'Run that recorded this version (ops.runs).';
+COMMENT ON COLUMN people_versions.run_id IS 'Run that last changed this row (ops.runs): that began the version, ended it, or removed what was forgotten.';
 
 CREATE TABLE topic_group_versions (
   topic_id VARCHAR,
@@ -603,7 +617,9 @@ CREATE TABLE topic_group_versions (
   first_seen_at TIMESTAMPTZ,
   last_seen_at TIMESTAMPTZ,
   previous_topic_id VARCHAR,
-  reason VARCHAR
+  reason VARCHAR,
+  synced_at TIMESTAMPTZ,
+  run_id VARCHAR
 );
 COMMENT ON TABLE topic_group_versions IS 'Since when which conversation is in which topic, and until when it was, as this warehouse has seen it. Key: topic_id, group_id, first_seen_at.';
 COMMENT ON COLUMN topic_group_versions.topic_id IS 'The topic (topics.id).';
@@ -612,3 +628,5 @@ COMMENT ON COLUMN topic_group_versions.first_seen_at IS 'When an answer first ha
 COMMENT ON COLUMN topic_group_versions.last_seen_at IS 'When an answer first showed that it was no longer there (UTC). NULL while it is there.';
 COMMENT ON COLUMN topic_group_versions.previous_topic_id IS 'The topic in which it was before (topics.id). NULL when it was in none that is known.';
 COMMENT ON COLUMN topic_group_versions.reason IS 'Why it came: or_earlier (it was there when the warehouse first looked), new, moved (from another topic) or merged (its topic was merged).';
+COMMENT ON COLUMN topic_group_versions.synced_at IS 'When one of its values last changed (UTC).';
+COMMENT ON COLUMN topic_group_versions.run_id IS 'Run that last changed one of its values (ops.runs).';

@@ -38,8 +38,8 @@ export function scheduleFile(dataDir: string): string {
 
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
- * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever
- * published, unless a run is at work that will: a mistyped folder or a lost volume must not look well.
+ * when a resource is older than its objective, or more of it is out of date than that allows; until the first pull was
+ * complete once; where nothing was ever published, unless a run is at work that will: a mistyped folder or a lost volume must not look well.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
@@ -51,6 +51,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
     contents === null
       ? facts.holder === null
       : freshness.some(({ state }) => state === 'stale' || state === 'never') ||
+        contents.left?.is_pulled !== true ||
         contents.estimates.some(isOverBound);
   return {
     ...facts,

@@ -92,14 +92,6 @@ const sync = section({
       .default(20)
       .describe('and more than this many rows deletes nothing (--accept-deletes allows it).'),
   }),
-  idle: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0.3)
-    .describe(
-      'The share of the requests left by --max-minutes that is spent on the likeliest to be out of date when nothing is due. None for a day after a 429: somebody else uses the key.',
-    ),
 });
 
 const profile = z

@@ -278,7 +278,6 @@ export const peopleTables = {
       "The accounts of a person in source systems: from the person's list of identities, and from lists of a topic's people that were fetched later.",
     key: ['person_id', 'platform', 'platform_id'],
     derived: ['raw.documents', 'ops.coverage'],
-    stamped: true,
     fields: [identity],
     columns: { person_id: { kind: 'person_id', comment: 'The person (people.id).' } },
   },

@@ -48,7 +48,7 @@ interface Entry {
 }
 
 /**
- * A table of what documents say. Each row has `synced_at` and `run_id` of the newest document behind it. Where the file of its
+ * A table of what documents say. Where the file of its
  * name in sql/models joins documents in another way, that is what its rows are; `rows`, `whole` and the rest are left out then.
  */
 export interface DocumentTable extends Entry {
@@ -67,6 +67,8 @@ export interface DocumentTable extends Entry {
   readonly whole?: readonly string[];
   /** The same item may come with several parents until each is read again: that of the latest answer counts. */
   readonly moves?: true;
+  /** Columns with copies of other rows, each with the column of their id: NULL where these are stored, or in ops.removed_rows. */
+  readonly copies?: Readonly<Record<string, string>>;
   /** The table whose entity is the documents' parent, and with which they are removed. */
   readonly cascade?: string;
   /** Documents of its kinds with the same id are not about the same entity. */
@@ -83,8 +85,6 @@ export interface DerivedTable extends Omit<Entry, 'comment'> {
   readonly comment?: string;
   /** What it is computed from. */
   readonly derived: readonly [string, ...string[]];
-  /** Whether its rows have `synced_at` and `run_id`: the latest of what is behind them. */
-  readonly stamped?: true;
 }
 
 export type TableEntry = DocumentTable | DerivedTable;

@@ -15,9 +15,14 @@ import { project } from './project.js';
  *
  * Each typed table has transactions of its own, so that the memory that one takes is free for the next. What was appended
  * goes with the last transaction, which stores the documents: a merge that ends before is done again from its beginning,
- * and finds the rows that it has replaced already as they should be.
+ * and finds the rows that it has replaced already as they should be. What changes has the time `at`.
  */
-export async function merge(session: Session, models: Models, resources: Resources): Promise<Merged | null> {
+export async function merge(
+  session: Session,
+  models: Models,
+  resources: Resources,
+  at: Date,
+): Promise<Merged | null> {
   const [last] = await session.all<{ run_id: string | null; empty: boolean }>(
     `SELECT max(run_id) AS run_id, ${toMerge.map((table) => `NOT EXISTS (FROM appended.${table})`).join(' AND ')} AS empty
        FROM appended.batches`,
@@ -28,7 +33,7 @@ export async function merge(session: Session, models: Models, resources: Resourc
   const rows: Record<string, Counts> = {};
   await stage(session, models.families);
   const found = await diff(session, models.families, runId);
-  await project(session, models, found, (table, counts) => {
+  await project(session, models, found, { runId, at }, (table, counts) => {
     const sum = plusCounts(rows[table], counts);
     if (sum.new + sum.changed + sum.removed > 0) rows[table] = sum;
   });

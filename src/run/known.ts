@@ -1,10 +1,14 @@
-import type { Resources } from '../contract/resources.js';
 import type { CoverageRow, EntityRow, KnownRows } from '../load/batch.js';
 
 /** An item of a list, as far as it decides what is due. */
 export type Entity = EntityRow;
 /** What the last request for a child came to. */
 export type Covered = Omit<CoverageRow, 'endpoint' | 'entityId'>;
+
+/** Which list each child belongs to (contract/resources.ts). */
+interface ListsOfChildren {
+  readonly children: readonly { readonly name: string; readonly list: { readonly name: string } }[];
+}
 
 /**
  * What is known of each item of the lists and of each of its children, as a value in memory: the rows of ops.entities and
@@ -18,13 +22,12 @@ export class Known {
   /** Ids of runs, reasons and errors repeat: each is kept once. */
   readonly #texts = new Map<string, string>();
   #changed = new Map<string, Entity>();
-
-  /** Which list each child belongs to: another list may have the same id. */
+  /** By child; another list may have the same id. */
   readonly #lists: ReadonlyMap<string, string>;
 
-  constructor({ children }: Pick<Resources, 'children'>, rows: KnownRows = { entities: [], coverage: [] }) {
+  constructor({ children }: ListsOfChildren, rows?: KnownRows) {
     this.#lists = new Map(children.map(({ name, list }) => [name, list.name]));
-    this.apply(rows);
+    if (rows) this.apply(rows);
     this.#changed.clear();
   }
 
@@ -48,10 +51,6 @@ export class Known {
 
   entity(list: string, id: string): Entity | undefined {
     return this.#entities.get(list)?.get(id);
-  }
-
-  count(list: string): number {
-    return this.#entities.get(list)?.size ?? 0;
   }
 
   /** What the last request for a child came to; undefined where it was never asked for, nor marked. */

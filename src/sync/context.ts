@@ -18,8 +18,6 @@ export interface SyncSettings {
     readonly recheck: number;
     readonly personGroups: 'without_company' | 'all' | 'never';
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
-    /** The share of the free budget that may be spent on what is not due. */
-    readonly idle?: number;
   };
   readonly retention: Retention;
   /** As in the configuration; `stale` bounds the share that may be out of date. */

@@ -150,7 +150,11 @@ async function contradictionOf(context: Context, task: Task, set: MemberSet): Pr
   return named.size === 0 && child.counts !== undefined ? { kind: 'short', message } : null;
 }
 
-async function storedMembers({ store }: Context, { endpoint, parentId }: MemberSet): Promise<string[]> {
+/** The members of a set that are stored. */
+export async function storedMembers(
+  { store }: Context,
+  { endpoint, parentId }: Pick<MemberSet, 'endpoint' | 'parentId'>,
+): Promise<string[]> {
   const rows = await store.all<{ id: string }>(memberIdsSql, { child: endpoint, parent_id: parentId });
   return rows.map(({ id }) => id);
 }

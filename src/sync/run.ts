@@ -9,7 +9,7 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { sqlFile } from '../store/sql.js';
-import { clampTimes, readMeasured, sweepReport } from './ages.js';
+import { clampTimes, readMeasured } from './ages.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
@@ -21,7 +21,7 @@ import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
 import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
-import { cost } from './task.js';
+import { cost, type Task } from './task.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -107,8 +107,6 @@ async function syncReport(
     context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
     notes.push(clockNote);
   }
-  const sweep = sweepReport(context, selection.children, options, spentOn(tally, context.resources).lists);
-  if (sweep !== null) notes.push(sweep);
   // Whatever --only named: status, page and metrics say what is missing from the whole.
   const { children } = context.resources;
   const isWhole = selection.children.length === children.length;
@@ -141,7 +139,23 @@ async function syncReport(
     leftByResource: left,
     notes,
   };
-  return { report, leftDue };
+  return {
+    report,
+    leftDue,
+    firstPullLeft: await firstPullLeft(context, report.left.complete, everything.tasks),
+  };
+}
+
+/** The requests for what was never fetched, as long as no sync has left none; null where not every list was read to its end. */
+async function firstPullLeft(
+  { store }: Pick<Context, 'store'>,
+  isKnown: boolean,
+  tasks: readonly Task[],
+): Promise<number | null> {
+  const [done] = await store.all('SELECT 1 FROM ops.runs WHERE first_pull_left = 0 LIMIT 1');
+  if (done) return 0;
+  if (!isKnown) return null;
+  return tasks.reduce((sum, { reason, requests }) => (reason === 'never' ? sum + requests : sum), 0);
 }
 
 async function isEveryListRead(

@@ -240,7 +240,10 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
     : text;
 }
 
-/** Stages which company a person belongs to, and the employees that the company lists. */
+/**
+ * Stages which company a person belongs to, and the employees that the company lists. Nothing counts these: one who is not named
+ * stays until their own record names another company (sql/sync/stale.sql).
+ */
 function stageCompany(staging: Staging, person: Staged): void {
   const { id, company } = person.item;
   if (company === undefined) return;
@@ -261,8 +264,6 @@ function stageCompany(staging: Staging, person: Staged): void {
     key,
     { texts: named.map(({ text }) => text) },
   );
-  // Nothing counts them: one who is not named stays until their own record names another company (sql/sync/stale.sql).
-  staging.members('company_employees', companyId, idsIn(company.employees), { isWhole: false });
 }
 
 function idsIn(items: readonly unknown[]): string[] {

@@ -245,7 +245,7 @@ describe('a problem of a file', () => {
   });
 
   it('has the line of the value that is wrong', () => {
-    expect(located('sync:\n  idle: 0\n\n  recheck: often\n')).toEqual([
+    expect(located('sync:\n  personGroups: all\n\n  recheck: often\n')).toEqual([
       expect.stringMatching(/^sync\.recheck \(line 4\): /),
     ]);
   });

@@ -74,8 +74,13 @@ async function makeStand() {
     },
     /** The rows of a model from all stored documents, in the order of their keys. */
     project: (name: string) => all(connection, projected(name)),
-    /** Inserts rows into a table, a priority with its rank; columns that are left out are NULL. */
+    /** Inserts rows into a table, a priority with its rank, a topic as one whose history was fetched; columns that are left out are NULL. */
     async insert(table: string, rows: readonly Row[]): Promise<void> {
+      if (table === 'topics')
+        await this.insert(
+          'fetched_histories',
+          rows.map(({ id }) => ({ entity_type: 'topic', entity_id: id })),
+        );
       const byColumns = new Map<string, string[]>();
       for (const given of rows) {
         const row = 'priority' in given ? { ...given, priority_rank: rankOf(given.priority) } : given;

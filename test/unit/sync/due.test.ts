@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
 import type { CoverageRow, EntityRow } from '../../../src/load/batch.js';
 import { Known } from '../../../src/run/known.js';
-import { allowedPerDay, sweepNote, sweepPerDay } from '../../../src/sync/ages.js';
 import { type DueInput, due, dueAgain } from '../../../src/sync/due.js';
 import { byUrgency, cost, keyOf, type Task, wholeChild } from '../../../src/sync/task.js';
 import { why } from '../../../src/sync/why.js';
@@ -260,30 +258,6 @@ describe('a second look', () => {
       ),
       { numRuns: propertyRuns(300, 5_000) },
     );
-  });
-});
-
-describe('the sweep', () => {
-  const defaults = loadConfig({ env: {} });
-
-  test('costs per day, for each child, its items divided by three quarters of its age', () => {
-    const topic = children.filter(({ name }) => name === 'topic');
-    expect(sweepPerDay({ topics: 2_100 }, topic, defaults)).toBeCloseTo(2_100 / (10 * 0.75));
-    const both = children.filter(({ name }) => name === 'topic' || name === 'company');
-    expect(sweepPerDay({ topics: 2_100 }, both, defaults)).toBeCloseTo(2_100 / (10 * 0.75));
-    expect(sweepPerDay({}, children, defaults)).toBe(0);
-  });
-
-  test('one run a day may make as many requests as its caps and its rate allow', () => {
-    expect(allowedPerDay({}, defaults)).toBe(120 * 1_440);
-    expect(allowedPerDay({ maxMinutes: 50 }, defaults)).toBe(6_000);
-    expect(allowedPerDay({ maxMinutes: 50, maxRequests: 100 }, defaults)).toBe(100);
-  });
-
-  test('says which ages it can keep when it cannot keep those in the settings', () => {
-    expect(sweepNote(100, 100)).toBeNull();
-    expect(sweepNote(250, 100)).toContain('a sync.recheck 2.5 times as large');
-    expect(sweepNote(250, 0)).toContain('no requests remain after the lists');
   });
 });
 

@@ -155,7 +155,16 @@ describe('what is', () => {
         ...someFacts,
         contents: contents && {
           ...contents,
-          left: { run_id: 'r', due: 0, requests: 0, minutes: 0, complete: false, ...left },
+          left: {
+            run_id: 'r',
+            due: 0,
+            requests: 0,
+            minutes: 0,
+            complete: false,
+            is_pulled: true,
+            first_requests: 0,
+            ...left,
+          },
         },
       });
     expect(await due({})).toEqual([]);
