@@ -34,6 +34,7 @@ import { sendNow } from './send-now.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { type SendNow, sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
+import { topicsOf } from './topics.js';
 import { refuseTooLittleMemory } from './worker.js';
 
 export { needsLogin } from '../serve/http/login.js';
@@ -67,14 +68,19 @@ export async function serve(
   const port = given ?? config.serve.port;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
-  // It has titles of conversations and names of companies and users.
-  const showsReport = access !== undefined || isLoopback(host);
-  if (!showsReport)
-    log.warn({ host }, '/report is not shown: serve listens beyond this machine, without serve.users');
+  // The report and the topics have titles of conversations and names of companies and users.
+  const showsNames = access !== undefined || isLoopback(host);
+  if (!showsNames)
+    log.warn(
+      { host },
+      'serve listens beyond this machine, without serve.users: only its status, health and metrics are served, and no report, topics or sheets',
+    );
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
     const all = assembleAll(members, signals, service);
+    // One board is read at a time: each takes the memory of a query.
+    const inTurn = oneAtATime();
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       return {
@@ -83,8 +89,9 @@ export async function serve(
         facts,
         schedule: scheduler,
         run: runReader(member),
-        report: showsReport ? reportSource(member, access !== undefined, organization?.base) : undefined,
+        report: showsNames ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
+        topics: showsNames ? topicsOf(member, inTurn, signals.stop) : undefined,
         ...(access && {
           sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
         }),

@@ -12,6 +12,7 @@ import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure, sen
 import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
 import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
+import { type Topics, topicRoutes } from './topics.js';
 import { type Intake, writes } from './writes.js';
 
 /** Limits on what a client sends, and on how long it takes. */
@@ -63,6 +64,8 @@ export interface Site {
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
+  /** Without them, there are no pages about topics: whoever reaches them would see names. */
+  readonly topics?: Topics | undefined;
   readonly facts: FactsCache;
   /** Without it, /report answers 404 and says why. */
   readonly report?: ReportSource | undefined;
@@ -167,6 +170,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         async (site) => {
           const content = pages(site, { ...options, ...one });
           if (access && one.sheets) sheetRoutes(site, one.sheets, content, logFault);
+          const { topics } = one;
+          if (topics)
+            void site.register(async (scope) => {
+              topicRoutes(scope, topics, content, logFault);
+            });
         },
         { prefix: one.organization?.base ?? '' },
       );
@@ -293,6 +301,7 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
       now: clock.now(),
       refreshMs,
       hasReport: report !== undefined,
+      hasTopics: options.topics !== undefined,
       organization: options.organization,
       visitor: visitorOf(request, reply),
       zone: typeof zone === 'string' ? zone : undefined,

@@ -109,7 +109,7 @@ export function sheetRoutes(
     logFault(error, request);
     return sendPage(
       reply.code(answerTo(error).status),
-      problemPage(await content(request, reply), problemOf(error)),
+      problemPage(await content(request, reply), problemOf(error), '/sheets'),
     );
   });
 }
@@ -140,7 +140,8 @@ function writerOf(request: FastifyRequest): Person {
   );
 }
 
-function problemOf(error: unknown): Problem {
+/** What went wrong, for the person who asked. */
+export function problemOf(error: unknown): Problem {
   const { body } = answerTo(error);
   if (!(error instanceof SignalhouseError) || error instanceof LockedError)
     return { message: body.message, details: [] };

@@ -102,12 +102,15 @@ export interface Problem {
   readonly details: readonly string[];
 }
 
-export function problemPage(content: PageContent, problem: Problem): string {
-  const main = html`${problemBox(problem)}<p><a href="${placeOf(content)}">Back to the sheets</a></p>`;
-  return plainPage(frameOf(content, '/sheets'), main);
+/** Why a request failed, with the way back to where it was made. */
+export function problemPage(content: PageContent, problem: Problem, path: '/sheets' | '/topics'): string {
+  const frame = frameOf(content, path);
+  const [name, back] = path === '/sheets' ? ['Sheets', 'sheets'] : ['Topics', 'topics'];
+  const main = html`${problemBox(problem)}<p><a href="${frame.link(path)}">Back to the ${back}</a></p>`;
+  return page(frame, { title: name, heading: html`${name}`, isLive: false, main });
 }
 
-function problemBox({ message, details }: Problem): Html {
+export function problemBox({ message, details }: Problem): Html {
   return html`<div id="problem" class="problem" role="alert"><p>${message}</p>${details.map((one) => html`<p>${one}</p>`)}</div>\n`;
 }
 
