@@ -2,13 +2,21 @@ import type { Iso } from '../base/clock.js';
 import { folded } from '../base/closest.js';
 import type { Change } from '../push/change.js';
 import type { Snapshot } from '../read/query.js';
-import { priorities, type TopicFilter, type TopicLine, vipsOf } from '../serve/page/topics.js';
+import {
+  type CompanyName,
+  priorities,
+  type TopicFilter,
+  type TopicLine,
+  vipsOf,
+} from '../serve/page/topics.js';
 import { sqlFile } from '../store/sql.js';
 
 /** Every topic of a published file in memory: a page of the list, sorted and filtered in any way, takes milliseconds. */
 export interface Board {
   readonly topics: readonly TopicLine[];
   readonly byId: ReadonlyMap<string, TopicLine>;
+  /** The companies that take part in any. */
+  readonly companies: ReadonlyMap<string, CompanyName>;
   /** The columns of numbers in attributes/companies.csv. */
   readonly attributes: readonly string[];
   readonly sources: readonly string[];
@@ -27,8 +35,8 @@ export async function readBoard(snapshot: Snapshot): Promise<Board> {
   const rows = await snapshot.rows<Row>(sqlFile('topics/list'));
   const attributes = attributesIn(rows);
   // Thousands of topics name the same companies.
-  const companies = new Map<string, TopicLine['companies'][number]>();
-  const shared = (one: TopicLine['companies'][number]) => {
+  const companies = new Map<string, CompanyName>();
+  const shared = (one: CompanyName) => {
     const known = companies.get(one.id) ?? one;
     companies.set(one.id, known);
     return known;
@@ -47,6 +55,7 @@ export async function readBoard(snapshot: Snapshot): Promise<Board> {
   return {
     topics,
     byId: new Map(topics.map((topic) => [topic.id, topic])),
+    companies,
     attributes,
     sources: [...new Set(topics.flatMap(({ sources }) => sources))].sort(),
     applied: new Set(applied.map(({ id }) => id)),
@@ -66,13 +75,22 @@ function numberOf(value: unknown): number | null {
 /** A board with the values of changes that were applied since its file was published: people see what they have done. */
 export function withApplied(board: Board, changes: readonly Change[]): Board {
   const news = changes.filter(
-    ({ id, entityType, status }) =>
-      entityType === 'topic' && (status === 'applied' || status === 'unchanged') && !board.applied.has(id),
+    ({ id, status }) => (status === 'applied' || status === 'unchanged') && !board.applied.has(id),
   );
   if (news.length === 0) return board;
   const byId = new Map(board.byId);
-  for (const { entityId, wanted } of news) {
-    const topic = byId.get(entityId);
+  const companies = new Map(board.companies);
+  for (const { entityType, entityId, wanted } of news) {
+    const company = entityType === 'company' && companies.get(entityId);
+    if (company) {
+      const { name = company.name, is_vip: isVip = company.isVip } = wanted;
+      companies.set(entityId, {
+        ...company,
+        name: name === null ? null : String(name),
+        isVip: isVip === true,
+      });
+    }
+    const topic = entityType === 'topic' && byId.get(entityId);
     if (!topic) continue;
     const { priority = topic.priority, lifecycle_state: state = topic.lifecycleState } = wanted;
     const isArchived = typeof wanted.archived === 'boolean' ? wanted.archived : topic.isArchived;
@@ -88,7 +106,7 @@ export function withApplied(board: Board, changes: readonly Change[]): Board {
       isDecided,
     });
   }
-  return { ...board, byId, topics: board.topics.map((topic) => byId.get(topic.id) ?? topic) };
+  return { ...board, byId, companies, topics: board.topics.map((topic) => byId.get(topic.id) ?? topic) };
 }
 
 /** How well the messages of topics fit a search, by topic; null where messages are not searched. */
@@ -98,8 +116,7 @@ export type Found = ReadonlyMap<string, number> | null;
 export function selected(board: Board, filter: TopicFilter, found: Found): TopicLine[] {
   const words = folded(filter.q);
   const company = folded(filter.company);
-  const isOf = ({ id, name }: TopicLine['companies'][number]) =>
-    id === filter.company || folded(name ?? '').includes(company);
+  const isOf = ({ id, name }: CompanyName) => id === filter.company || folded(name ?? '').includes(company);
   const topics = board.topics.filter(
     (topic) =>
       isInState(topic, filter.state) &&

@@ -83,6 +83,8 @@ export async function serve(
     const inTurn = oneAtATime();
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
+      const sheets =
+        access && sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop));
       return {
         organization,
         metrics,
@@ -91,10 +93,8 @@ export async function serve(
         run: runReader(member),
         report: showsNames ? reportSource(member, access !== undefined, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-        topics: showsNames ? topicsOf(member, inTurn, signals.stop) : undefined,
-        ...(access && {
-          sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
-        }),
+        topics: showsNames ? topicsOf(member, inTurn, signals.stop, sheets ?? null) : undefined,
+        sheets,
       };
     });
     const about = { host, port, allowedHosts, token, version, log };

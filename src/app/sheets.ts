@@ -13,7 +13,6 @@ import { prepareImport } from '../push/import/import.js';
 import { fromSheet } from '../push/import/source.js';
 import type { PlannedChange } from '../push/plan.js';
 import type { Preview } from '../push/previews.js';
-import { readQueue } from '../push/queue.js';
 import { plainSheets, writeResults } from '../push/result.js';
 import { prepareUndo, undoneBy } from '../push/undo.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
@@ -22,7 +21,7 @@ import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../store/sql.js';
 import { cancelChanges, confirmPreview, makeSheet, planned, previewsOf, retryChanges } from './changes.js';
 import type { Setup } from './setup.js';
-import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
+import { queueReader, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
 /**
  * The page for sheets: previews that are made and shown without the lock, and what is confirmed and decided there, which is
@@ -112,7 +111,7 @@ export function sheetsOf(
     return { leftOut: refused, leftOutCount: refused.length };
   }
 
-  const queue = () => withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
+  const queue = queueReader(setup);
 
   /** Raises UsageError before the first sync: there is nothing to compare a sheet with. */
   function refuseWithoutData(): void {

@@ -83,7 +83,8 @@ export async function requireLogin(
     getUserInfo: ({ person }) => ownerOf(person),
     getToken: (request) => field(request, 'token'),
   });
-  const limits = { files: 1, fields: 20, fieldSize: 2_000, fileSize: maxUploadBytes };
+  // A page of topics has four fields a row, and a column that is pasted is one.
+  const limits = { files: 1, fields: 1_000, fieldSize: 100_000, fileSize: maxUploadBytes };
   await app.register(multipart.default, { limits });
   await app.register(rateLimit.default, {
     global: false,
@@ -197,18 +198,26 @@ export function field({ form }: FastifyRequest, name: string): string {
   return form?.fields.get(name) ?? '';
 }
 
+/** The fields of the form that was sent, in their order. */
+export function formOf({ form }: FastifyRequest): ReadonlyMap<string, string> {
+  return form?.fields ?? new Map();
+}
+
 /** The values of a field that may be sent several times. */
 export function fields(request: FastifyRequest, name: string): string[] {
   return field(request, name).split('\n').filter(Boolean);
 }
 
-/** Reads a form into memory. A stranger sends no file. */
+/** A stranger sends a login, and no file. */
+const forStrangers = { limits: { files: 0, fields: 20, fieldSize: 2_000 } };
+
+/** Reads a form into memory. */
 async function readForm(request: FastifyRequest): Promise<Form> {
   const fields = new Map<string, string>();
   let file: Form['file'] = null;
   if (!request.isMultipart()) return { fields, file };
   try {
-    for await (const part of request.parts(request.person === null ? { limits: { files: 0 } } : {})) {
+    for await (const part of request.parts(request.person === null ? forStrangers : {})) {
       if (part.type === 'field') {
         // A line for each value of a field that is sent several times.
         const before = fields.get(part.fieldname);

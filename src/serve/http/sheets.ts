@@ -130,7 +130,8 @@ function personOf({ person }: FastifyRequest): Person {
   return person;
 }
 
-function writerOf(request: FastifyRequest): Person {
+/** Who may change something. Throws HttpError for those who only read. */
+export function writerOf(request: FastifyRequest): Person {
   const person = personOf(request);
   if (person.role === 'write') return person;
   throw new HttpError(

@@ -1,14 +1,48 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { UsageError } from '../../base/errors.js';
 import type { PageContent, Person } from '../page/page.js';
 import { problemPage } from '../page/sheets.js';
-import { type TopicFilter, type TopicList, topicFilterOf, topicsPage } from '../page/topics.js';
-import { answerTo, sendPage } from './guard.js';
-import { problemOf } from './sheets.js';
+import {
+  type TopicFilter,
+  type TopicLine,
+  type TopicList,
+  topicFilterOf,
+  topicsPage,
+} from '../page/topics.js';
+import { answerTo, HttpError, sendPage } from './guard.js';
+import { field, fields, formOf } from './login.js';
+import { problemOf, writerOf } from './sheets.js';
 
-/** What the pages about topics show, and what can be done there. */
+/** A field as somebody edited it, in the text of a form. */
+export interface PageEdit {
+  readonly entityType: 'topic' | 'company';
+  readonly entityId: string;
+  readonly field: string;
+  /** What the page showed; empty for nothing. */
+  readonly seen: string;
+  readonly wanted: string;
+}
+
+/** What the pages about topics show, and what can be done there. What is edited is on the disk when the call returns. */
 export interface Topics {
-  /** A page of the list. Rejects with StorageError before the first publication. */
-  list(filter: TopicFilter, reader: Person | null): Promise<TopicList>;
+  /** A page of the list; `isPart` leaves out what was sent. Rejects with StorageError before the first publication. */
+  list(filter: TopicFilter, reader: Person | null, isPart?: boolean): Promise<TopicList>;
+  /** Every topic that a filter leaves. */
+  matching(filter: TopicFilter): Promise<readonly TopicLine[]>;
+  /** Puts edits into the draft of a person. Rejects with UsageError where a value is not one, and then edits nothing. */
+  edit(edits: readonly PageEdit[], by: Person): Promise<void>;
+  /** The edits that a column of a spreadsheet asks for, of the topics that a page shows. Rejects with UsageError. */
+  pasted(column: string, text: string, shown: readonly Shown[]): Promise<PageEdit[]>;
+  /** Discards edits of a draft, or has them replace what is there now. */
+  settle(keys: readonly string[] | 'all', decision: 'overwrite' | 'discard', by: Person): Promise<void>;
+  /** Makes the preview of a draft, and returns its id. */
+  review(reason: string, by: Person): Promise<string>;
+}
+
+/** A topic as a page showed it, in the texts of its form. */
+export interface Shown {
+  readonly id: string;
+  readonly values: Readonly<Record<string, string>>;
 }
 
 /** The routes of the pages about topics and companies, in a scope of their own: people read their errors. */
@@ -20,13 +54,122 @@ export function topicRoutes(
 ): void {
   app.get('/topics', async (request, reply) => {
     const filter = topicFilterOf(request.query as Record<string, unknown>);
-    const list = await topics.list(filter, request.person ?? null);
+    const list = await topics.list(filter, request.person ?? null, 'x-part' in request.headers);
     return sendPage(reply, topicsPage(await content(request, reply), list));
+  });
+
+  app.post<{ Querystring: { next?: unknown } }>('/topics/draft', async (request, reply) => {
+    const by = writerOf(request);
+    const next = nextOf(request.query.next);
+    const action = field(request, 'action');
+    const chosen = fields(request, 'edit');
+    if (action === 'overwrite' || action === 'discard') await topics.settle(chosen, action, by);
+    else if (action === 'clear') await topics.settle('all', 'discard', by);
+    else if (action === 'review')
+      return reply.redirect(`${app.prefix}/sheets/${await topics.review(field(request, 'reason'), by)}`, 303);
+    else await topics.edit(await editsOf(request, action, topics, next), by);
+    return reply.redirect(app.prefix + next, 303);
   });
 
   app.setErrorHandler(async (error, request, reply) => {
     logFault(error, request);
     const page = problemPage(await content(request, reply), problemOf(error), '/topics');
     return sendPage(reply.code(answerTo(error).status), page);
+  });
+}
+
+/** The page that follows; only one of these. */
+function nextOf(next: unknown): string {
+  return typeof next === 'string' && /^\/(topics|companies)([/?][^\s\\]*)?$/.test(next) ? next : '/topics';
+}
+
+/** What the forms of a list, of a topic and of a company ask for: the menus that were changed, and what the button says. */
+async function editsOf(
+  request: FastifyRequest,
+  action: string,
+  topics: Topics,
+  next: string,
+): Promise<PageEdit[]> {
+  const shown = shownIn(request);
+  const changed = shown.flatMap(({ id, values }) => menusOf(request, id, values));
+  const edit = (id: string, values: Shown['values'], name: string, wanted: string): PageEdit => {
+    return { entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted };
+  };
+  const selectedTopics = async (): Promise<readonly Shown[]> => {
+    if (field(request, 'all') === '') {
+      const ids = new Set(fields(request, 'topic'));
+      const some = shown.filter(({ id }) => ids.has(id));
+      if (some.length === 0) throw new UsageError('No topic is selected.');
+      return some;
+    }
+    const filter = topicFilterOf(Object.fromEntries(new URLSearchParams(next.split('?')[1] ?? '')));
+    return (await topics.matching(filter)).map(shownOf);
+  };
+  switch (action) {
+    case 'save':
+      return changed;
+    case 'apply': {
+      const wanted = [
+        ['priority', field(request, 'bulk_priority')],
+        ['lifecycle_state', field(request, 'bulk_state')],
+      ] as const;
+      const set = wanted.filter(([, value]) => value !== '');
+      if (set.length === 0) throw new UsageError('Choose a priority or a lifecycle state.');
+      const some = await selectedTopics();
+      return [
+        ...changed,
+        ...some.flatMap(({ id, values }) => set.map(([name, to]) => edit(id, values, name, to))),
+      ];
+    }
+    case 'archive':
+    case 'bring_back': {
+      const reason = action === 'archive' ? field(request, 'archive_reason').trim() : '';
+      const archived = String(action === 'archive');
+      const some = await selectedTopics();
+      return [
+        ...changed,
+        ...some.flatMap(({ id, values }) => [
+          edit(id, values, 'archived', archived),
+          ...(reason === '' ? [] : [edit(id, values, 'archived_reason', reason)]),
+        ]),
+      ];
+    }
+    case 'paste': {
+      const from = shown.findIndex(({ id }) => id === field(request, 'from'));
+      const rows = shown.slice(Math.max(0, from));
+      return [...changed, ...(await topics.pasted(field(request, 'column'), field(request, 'values'), rows))];
+    }
+    default:
+      throw new HttpError(400, 'bad_request', 'The page has no such button.');
+  }
+}
+
+const seenFields = ['priority', 'lifecycle_state', 'archived'] as const;
+
+/** The rows of the form that was sent, in their order, with what the page showed of them. */
+function shownIn(request: FastifyRequest): Shown[] {
+  return [...formOf(request)].flatMap(([name, text]): Shown[] => {
+    if (!name.startsWith('seen/')) return [];
+    const parts = text.split('/');
+    const values = Object.fromEntries(seenFields.map((one, at) => [one, parts[at] ?? '']));
+    return [{ id: name.slice('seen/'.length), values }];
+  });
+}
+
+function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown {
+  const values = {
+    priority: priority ?? '',
+    lifecycle_state: lifecycleState ?? '',
+    archived: String(isArchived),
+  };
+  return { id, values };
+}
+
+/** The menus of a row. Those that were not changed ask for what was seen, which is no edit. */
+function menusOf(request: FastifyRequest, id: string, values: Shown['values']): PageEdit[] {
+  return (['priority', 'lifecycle_state'] as const).flatMap((name): PageEdit[] => {
+    const wanted = formOf(request).get(`${name}/${id}`);
+    if (wanted === undefined) return [];
+    return [{ entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted }];
   });
 }

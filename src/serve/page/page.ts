@@ -357,6 +357,7 @@ function sizes({ files, rows }: Pick<Facts, 'files'> & { rows: Contents['rows'] 
 const assets = {
   'page.css': 'text/css; charset=utf-8',
   'live.js': 'text/javascript; charset=utf-8',
+  'topics.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 };
 

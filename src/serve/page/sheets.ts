@@ -238,6 +238,21 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
   );
 }
 
+/** What became of the changes that a person sent last, with what is left to decide; null where there are none. */
+export function sentSection(sheet: SheetDetails | null, content: PageContent): Html | null {
+  if (sheet === null) return null;
+  const { times, link } = frameOf(content, '/topics');
+  const open = sheet.changes.filter(isUndecided);
+  return section(
+    'sent',
+    'Your last changes',
+    html`<p>${stateOf(sheet)} <a href="${link(`/sheets/${sheet.id}`)}">${times.since(sheet.at)}</a></p>`,
+    whenSent(sheet, content, times),
+    open.length === 0 ? null : changesSection({ ...sheet, changes: open }, content),
+    actions({ ...sheet, hasResult: false }, content),
+  );
+}
+
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
   const { id, by, state, changes, conflicts, leftOutCount, isUndo, hasResult } = sheet;

@@ -1,8 +1,9 @@
 import type { Iso } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
-import { section, table } from './html.js';
+import { badge, type Row, section, table } from './html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
+import { type SheetDetails, sentSection } from './sheets.js';
 
 /** The list of topics: what product people search, filter and sort. Everything that it shows is in its address. */
 
@@ -58,8 +59,36 @@ export interface TopicFilter {
   readonly page: number;
 }
 
+/** One edit of somebody's draft. */
+export interface DraftLine {
+  /** As a form names it. */
+  readonly key: string;
+  readonly entityType: 'topic' | 'company' | 'person';
+  readonly entityId: string;
+  readonly title: string;
+  readonly field: string;
+  /** What was shown when it was edited, and what it should become. */
+  readonly from: string;
+  readonly to: string;
+  /** What is there now, where that is something else; otherwise null. */
+  readonly now: string | null;
+}
+
+/** What people have edited and not sent yet. */
+export interface Drafts {
+  readonly own: readonly DraftLine[];
+  /** Why, for all of the reader's edits. */
+  readonly reason: string;
+  readonly others: readonly (DraftLine & { readonly by: string })[];
+}
+
 export interface TopicList {
   readonly filter: TopicFilter;
+  readonly drafts: Drafts;
+  /** Changes that wait to be sent, in words, by topic. */
+  readonly waiting: ReadonlyMap<string, readonly string[]>;
+  /** The changes that the reader sent last; null where that is long ago. */
+  readonly sent: SheetDetails | null;
   /** Those of the page. */
   readonly topics: readonly TopicLine[];
   readonly total: number;
@@ -113,14 +142,29 @@ export function plainWord(value: string | null): string {
   return value === null ? 'none' : value.replaceAll('_', ' ');
 }
 
+/** What a page needs to show topics that can be edited. */
+interface Editing {
+  readonly frame: Frame;
+  /** The token of its forms; null for those who only read. */
+  readonly token: string | null;
+  readonly list: Pick<TopicList, 'drafts' | 'waiting'>;
+}
+
+export function editingOf(frame: Frame, list: Editing['list']): Editing {
+  const { visitor } = frame.content;
+  return { frame, list, token: visitor?.role === 'write' ? visitor.token : null };
+}
+
 /** The page of the list. */
 export function topicsPage(content: PageContent, list: TopicList): string {
   const frame = frameOf(content, '/topics');
+  const editing = editingOf(frame, list);
   return page(frame, {
     title: 'Topics',
     heading: html`Topics`,
     isLive: false,
-    main: html`${filterSection(list, frame)}${listSection(list, frame)}`,
+    script: 'topics.js',
+    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath('', list.filter))}${editing.token && helpDialog}`,
   });
 }
 
@@ -154,15 +198,15 @@ ${filter.sort === '' ? null : html`<input type="hidden" name="sort" value="${fil
 interface Column {
   readonly key: string;
   readonly name: string;
-  readonly cell: (topic: TopicLine, frame: Frame) => Piece;
+  readonly cell: (topic: TopicLine, editing: Editing) => Piece;
 }
 
 /** The columns of the list; a name that ends in # is that of numbers. */
 function columnsOf(attributes: readonly string[]): Column[] {
   return [
     { key: 'title', name: 'Topic', cell: titleCell },
-    { key: 'priority', name: 'Priority', cell: ({ priority }) => plainWord(priority) },
-    { key: 'state', name: 'Lifecycle', cell: (topic) => stateText(topic) },
+    { key: 'priority', name: 'Priority', cell: priorityMenu },
+    { key: 'state', name: 'Lifecycle', cell: stateMenu },
     { key: 'companies', name: 'Companies', cell: companiesCell },
     { key: 'vips', name: 'VIPs#', cell: (topic) => vipsOf(topic) || quietZero },
     { key: 'conversations', name: 'Conversations#', cell: ({ conversations }) => conversations },
@@ -176,8 +220,59 @@ function columnsOf(attributes: readonly string[]): Column[] {
 
 const quietZero = html`<span class="none"></span>`;
 
-function titleCell({ id, title }: TopicLine, frame: Frame): Html {
-  return html`<a href="${frame.link(`/topics/${encodeURIComponent(id)}`)}">${title ?? id}</a>`;
+/** The link to a topic, a box to select it, and what people are about to change. */
+function titleCell(topic: TopicLine, editing: Editing): Html {
+  const { id, title } = topic;
+  const link = html`<a class="topic" href="${editing.frame.link(`/topics/${encodeURIComponent(id)}`)}">${title ?? id}</a>`;
+  if (editing.token === null) return html`${link}${marksOf(id, editing)}`;
+  return html`<span class="select"><input type="checkbox" name="topic" value="${id}" aria-label="Select ${title ?? id}">${link}</span>${marksOf(id, editing)}${seenField(topic)}`;
+}
+
+/** What the page shows of a topic: its edits rest on that. */
+export function seenField({ id, priority, lifecycleState, isArchived }: TopicLine): Html {
+  return html`<input type="hidden" name="seen/${id}" value="${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}">`;
+}
+
+/** What is about to happen to a topic or a company: edits of others, an archiving of one's own, what waits to be sent. */
+export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Html | null {
+  const mine = drafts.own.filter(({ entityId, field }) => entityId === id && field === 'archived');
+  const others = drafts.others.filter(({ entityId }) => entityId === id);
+  const marks = [
+    ...mine.map(({ to }) => badge('warn', to === 'TRUE' ? 'will be archived' : 'will be brought back')),
+    ...others.map(({ by, field, to }) => badge('quiet', `${by} drafts ${plainWord(field)} ${plainWord(to)}`)),
+    ...(waiting.get(id) ?? []).map((text) => badge('busy', text)),
+  ];
+  return marks.length === 0 ? null : html`<span class="marks">${marks}</span>`;
+}
+
+function priorityMenu(topic: TopicLine, editing: Editing): Piece {
+  return menu(topic, 'priority', topic.priority, priorities, editing);
+}
+
+function stateMenu(topic: TopicLine, editing: Editing): Piece {
+  if (topic.isArchived) return 'archived';
+  return menu(topic, 'lifecycle_state', topic.lifecycleState, settableStates, editing);
+}
+
+/** A field as a menu, with the value of the reader's draft; as text for those who only read. */
+export function menu(
+  { id, title }: Pick<TopicLine, 'id' | 'title'>,
+  field: 'priority' | 'lifecycle_state',
+  value: string | null,
+  settable: readonly string[],
+  { token, list }: Editing,
+): Piece {
+  const word = (one: string) => plainWord(one || (field === 'priority' ? 'none' : 'unknown'));
+  if (token === null) return word(value ?? '');
+  const edit = list.drafts.own.find((one) => one.entityId === id && one.field === field);
+  const chosen = edit?.to ?? value ?? '';
+  const all = settable.includes(value ?? '') ? settable : [value ?? '', ...settable];
+  const label = `${field === 'priority' ? 'Priority' : 'Lifecycle'} of ${title ?? id}`;
+  const options = all.map(
+    (one) => html`<option value="${one}"${one === chosen ? html` selected` : null}>${word(one)}</option>`,
+  );
+  const was = edit === undefined ? null : html`<span class="was">was ${word(edit.from)}</span>`;
+  return html`<select name="${field}/${id}" aria-label="${label}"${edit === undefined ? null : html` class="drafted"`}>${options}</select>${was}`;
 }
 
 export function stateText({
@@ -192,18 +287,19 @@ export function vipsOf({ vipPeople, companies }: Pick<TopicLine, 'vipPeople' | '
   return vipPeople + companies.filter(({ isVip }) => isVip).length;
 }
 
-function companiesCell({ companies }: TopicLine, frame: Frame): Piece {
+function companiesCell({ companies }: TopicLine, { frame }: Editing): Piece {
   if (companies.length === 0) return quietZero;
-  const shown = companies.slice(0, 2).map(({ id, name, isVip }, at) => {
-    const link = frame.link(`/companies/${encodeURIComponent(id)}`);
-    return html`${at > 0 ? ', ' : null}<a href="${link}">${name ?? id}</a>${isVip ? html` <abbr title="VIP">★</abbr>` : null}`;
-  });
-  const more = companies.length - shown.length;
-  return html`${shown}${more > 0 ? html` <span class="quiet">and ${count(more)} more</span>` : null}`;
+  const [first] = companies;
+  const more = companies.length - 1;
+  return html`${first === undefined ? null : companyLink(first, frame)}${more > 0 ? html` <span class="quiet">and ${count(more)} more</span>` : null}`;
 }
 
-function waitingCell({ waitingSince }: TopicLine, { times }: Frame): Piece {
-  return waitingSince === null ? quietZero : times.age(waitingSince);
+export function companyLink({ id, name, isVip }: CompanyName, { link }: Frame): Html {
+  return html`<a href="${link(`/companies/${encodeURIComponent(id)}`)}">${name ?? id}</a>${isVip ? html` <abbr title="VIP">★</abbr>` : null}`;
+}
+
+function waitingCell({ waitingSince }: TopicLine, { frame }: Editing): Piece {
+  return waitingSince === null ? quietZero : frame.times.age(waitingSince);
 }
 
 /** Bars of weeks; the newest is the last. */
@@ -218,22 +314,89 @@ export function sparkline(weeks: readonly number[]): Html {
   return html`<svg class="spark" viewBox="0 0 ${weeks.length * 7} 20" role="img" aria-label="${label}"><line x1="0" y1="20" x2="${weeks.length * 7}" y2="20"/>${bars}</svg>`;
 }
 
-function listSection(list: TopicList, frame: Frame): Html {
+function listSection(list: TopicList, editing: Editing): Html {
   const { filter, topics, total, note } = list;
+  const { frame, token } = editing;
   const columns = columnsOf(list.attributes);
-  const rows = topics.map((topic) => columns.map(({ cell }) => cell(topic, frame)));
+  const rows = topics.map((topic) => columns.map(({ cell }) => cell(topic, editing)));
   const names = columns.map(({ name }) => name);
   const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
+  const found =
+    total === 0
+      ? html`<p>No topic matches. <a href="${baseOf(frame)}/topics">Show the backlog</a></p>`
+      : table('topics-table', 'Topics', names, rows, head);
   return section(
     'list',
     counted(total, 'topic'),
     note === null ? null : html`<p class="quiet">${note}</p>`,
-    total === 0
-      ? html`<p>No topic matches. <a href="${baseOf(frame)}/topics">Show the backlog</a></p>`
-      : table('topics-table', 'Topics', names, rows, head),
+    token === null || total === 0 ? found : editForm(list, token, found, frame),
     pagesLinks(list, frame),
   );
 }
+
+/** The form around the rows: their menus, and what is done to all that are selected. */
+function editForm({ filter, total }: TopicList, token: string, rows: Html, frame: Frame): Html {
+  const keep = (name: string, label: string, values: readonly string[]) =>
+    html`<label>${label} <select name="${name}"><option value="">keep</option>${values.map((one) => html`<option value="${one}">${plainWord(one)}</option>`)}</select></label>`;
+  return html`<form id="edit" method="post" action="${draftPath(frame, topicsPath('', filter))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
+<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
+<label class="check"><input type="checkbox" name="all" value="1"> all ${count(total)} topics, not only the selected ones</label>
+${keep('bulk_priority', 'Priority', priorities)}${keep('bulk_state', 'Lifecycle', settableStates)}<button name="action" value="apply">Set</button>
+<label>Reason to archive <input name="archive_reason" maxlength="500"></label><button name="action" value="archive">Archive</button></div>
+${rows}
+<details><summary>Paste a column of values</summary><p class="quiet">One value a line, for the topics of this page in their order; or two columns from a spreadsheet: the title or id, and the value.</p>
+<input type="hidden" name="from" value=""><p class="fields"><label>Column <select name="column"><option value="priority">Priority</option><option value="lifecycle_state">Lifecycle</option></select></label>
+<label class="wide">Values <textarea name="values" rows="6"></textarea></label><button name="action" value="paste">Paste into the draft</button></p></details></form>`;
+}
+
+/** Where the forms of drafts are sent; `next` is the page that is shown then. */
+function draftPath(frame: Frame, next: string): string {
+  return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(next)}`;
+}
+
+/** The most edits that a page lists; a preview shows all. */
+const maxListed = 100;
+
+/** The reader's draft, at the bottom of the window: what it has, what changed since, and the way on. */
+export function draftSection({ frame, token, list }: Editing, next: string): Html | null {
+  const { own, reason } = list.drafts;
+  if (token === null || own.length === 0) return null;
+  const stale = own.filter(({ now }) => now !== null);
+  const listed = [...stale, ...own.filter(({ now }) => now === null)].slice(0, maxListed);
+  const rows = listed.map(({ key, title, entityId, entityType, field, from, to, now }): Row => {
+    const path = `/${entityType === 'topic' ? 'topics' : 'companies'}/${encodeURIComponent(entityId)}`;
+    return [
+      html`<label class="check"><input type="checkbox" name="edit" value="${key}"${now !== null ? html` checked` : null}> <a href="${frame.link(path)}">${title}</a></label>`,
+      html`${plainWord(field)}: <s>${plainWord(from)}</s> → <strong>${plainWord(to)}</strong>`,
+      now === null
+        ? null
+        : html`${badge('warn', `now ${plainWord(now)}`)} was ${plainWord(from)} when you edited it`,
+    ];
+  });
+  const more = own.length - listed.length;
+  const decide =
+    stale.length === 0
+      ? null
+      : html`<button name="action" value="overwrite">Overwrite the chosen ones</button>`;
+  return html`<section id="draft" aria-label="Your draft"><form method="post" action="${draftPath(frame, next)}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
+<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
+<label class="wide">Reason <input name="reason" value="${reason}" maxlength="500" placeholder="why, for everybody who asks later"></label>
+<button name="action" value="review" class="primary">Review ${counted(own.length, 'change')}</button></div>
+<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? html`<p class="quiet">and ${count(more)} more: the review shows all</p>` : null}
+<div class="actions">${decide}<button name="action" value="discard">Discard the chosen ones</button><button name="action" value="clear">Discard all</button></div></details></form></section>\n`;
+}
+
+const keys: readonly (readonly [string, string])[] = [
+  ['j k', 'the next topic, the one before'],
+  ['1 to 5', 'priority of the topic, or of all that are selected: 1 is very high'],
+  ['x', 'select the topic; with shift and a click, all up to it'],
+  ['e', 'archive: type the reason, and Enter'],
+  ['Enter', 'open the topic'],
+  ['/', 'search'],
+  ['?', 'these keys'],
+];
+
+const helpDialog = html`<dialog id="keys" aria-labelledby="keys-heading"><h2 id="keys-heading">Keys</h2><dl>${keys.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl><form method="dialog"><button>Close</button></form></dialog>`;
 
 function sortLink(name: string, key: string, filter: TopicFilter, frame: Frame): Html {
   const isUp = filter.sort === key;

@@ -36,6 +36,7 @@ const topics: TopicLine[] = [
 const board: Board = {
   topics,
   byId: new Map(topics.map((topic) => [topic.id, topic])),
+  companies: new Map(),
   attributes: ['arr'],
   sources: ['email', 'slack'],
   applied: new Set(['change-1']),
