@@ -117,11 +117,11 @@ function notWritten(problem: string, path: string): UsageError {
 
 type Report = Awaited<ReturnType<typeof makeReport>>;
 
-async function makeReport(setup: Setup, since: Iso | null, hasSheets = false, base = '') {
+async function makeReport(setup: Setup, since: Iso | null, hasTopics = false, base = '') {
   // The chart library takes 200 ms to load: only for a report.
   const { reportPage } = await import('../report/page.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
-  const page = await reportPage(data, setup.programVersion, hasSheets, base);
+  const page = await reportPage(data, setup.programVersion, hasTopics, base);
   return { ...page, asOf: data.header.as_of, since: data.header.since };
 }
 
@@ -149,11 +149,10 @@ const remembered = 8;
 
 /**
  * The report for a web server: made once for each snapshot and date, and one at a time, because each takes the memory
- * and the threads of a query. Topics are links to the page for sheets where there is one. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
+ * and the threads of a query. Topics and companies are links to their pages. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
  */
 export function reportSource(
   setup: Setup,
-  hasSheets: boolean,
   base = '',
 ): (since: string | null, reader: string | null) => Promise<Report | null> {
   let version = '';
@@ -168,7 +167,7 @@ export function reportSource(
     const key = since ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const fresh = await makeReport(setup, since, hasSheets, base);
+    const fresh = await makeReport(setup, since, true, base);
     if (made.size >= remembered) made.delete(made.keys().next().value ?? '');
     made.set(key, fresh);
     return fresh;

@@ -91,7 +91,7 @@ export async function serve(
         facts,
         schedule: scheduler,
         run: runReader(member),
-        report: showsNames ? reportSource(member, access !== undefined, organization?.base) : undefined,
+        report: showsNames ? reportSource(member, organization?.base) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         topics: showsNames ? topicsOf(member, inTurn, signals.stop, sheets ?? null) : undefined,
         sheets,

@@ -327,11 +327,10 @@ function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
 }
 
 /** The rows of a download, as a condition on topics or companies. */
-function conditionOf({ about, topic, priority, state, company, text }: SheetFilter): string {
+function conditionOf({ about, priority, state, company, text }: SheetFilter): string {
   const has = (expression: string, part: string) => `contains(lower(${expression}), lower(${literal(part)}))`;
   if (about === 'companies')
     return ['true', ...[company, text].filter(Boolean).map((part) => has('name', part))].join(' AND ');
-  if (topic !== '') return `id = ${literal(topic)}`;
   return [
     'id IN (SELECT topic_id FROM open_topics)',
     ...(priority ? [`priority = ${literal(priority)}`] : []),
@@ -352,7 +351,7 @@ function removeLeftovers(dataDir: string): void {
 }
 
 /** A file that is written for one download, in a folder of its own that is gone afterwards. */
-async function written(
+export async function written(
   dataDir: string,
   name: string,
   write: (path: string) => Promise<unknown>,

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.js';
+import { type Clock, iso, systemClock } from '../base/clock.js';
 import { folded } from '../base/closest.js';
 import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
@@ -13,13 +13,16 @@ import type { Snapshot } from '../read/query.js';
 import type { Sheets } from '../serve/http/sheets.js';
 import type { PageEdit, Topics } from '../serve/http/topics.js';
 import type { Person } from '../serve/page/page.js';
+import type { Told } from '../serve/page/topic.js';
 import type { DraftLine, TopicFilter, TopicLine } from '../serve/page/topics.js';
 import { sqlFile } from '../store/sql.js';
-import { recordRead } from './audit.js';
+import { recordExport, recordRead, refuseUnrecorded } from './audit.js';
 import { type Board, type Found, readBoard, selected, withApplied } from './board.js';
 import { planned, previewsOf } from './changes.js';
 import type { Setup } from './setup.js';
+import { written } from './sheets.js';
 import { queueReader, snapshotVersion, withSnapshot } from './snapshot.js';
+import { readCompany, readTold, readTopic, Ticks, writeTold } from './topic-pages.js';
 
 /** The pages about topics and companies. They read the published file that people may see, and never the one with everything. */
 
@@ -98,6 +101,7 @@ export function topicsOf(
   const { clock = systemClock, config } = setup;
   const previews = previewsOf(setup);
   const drafts = new Drafts(config.dataDir, previews, clock);
+  const ticks = new Ticks(config.dataDir);
   // Two reviews of one person must not show the same edits twice.
   const reviewing = oneAtATime();
   const boards = new Boards(setup, inTurn);
@@ -171,6 +175,17 @@ export function topicsOf(
         clock.now() - Date.parse(at) < sentMs,
     );
     return own ? sheets.look(own.id) : null;
+  }
+
+  /** What the page of a topic or a company has beside what is read of it. */
+  async function edited(board: Board, reader: Person | null) {
+    return { drafts: draftsFor(board, reader), waiting: await waiting(), sent: await sent(reader) };
+  }
+
+  /** Who of those who asked for a topic was told. */
+  async function toldOf(id: string): Promise<Told | null> {
+    const { board } = await currentBoard();
+    return withSnapshot(setup, (snapshot) => readTold(snapshot, board, ticks, id));
   }
 
   return {
@@ -266,6 +281,44 @@ export function topicsOf(
         drafts.reviewed(draft, id);
         return id;
       }),
+
+    async topic(id, reader) {
+      const { board } = await currentBoard();
+      const changes = await queue();
+      const found = await withSnapshot(setup, (snapshot) => readTopic(snapshot, board, changes, id));
+      if (!found) return null;
+      recorded('topic', null, reader);
+      return { ...found, ...(await edited(board, reader)) };
+    },
+
+    async company(id, reader) {
+      const { board } = await currentBoard();
+      const found = await withSnapshot(setup, (snapshot) => readCompany(snapshot, board, id));
+      if (!found) return null;
+      recorded('company', null, reader);
+      return { ...found, ...(await edited(board, reader)) };
+    },
+
+    async told(id, reader) {
+      const told = await toldOf(id);
+      if (told) recorded('told', told.people.length, reader);
+      return told;
+    },
+
+    async toldFile(id, by) {
+      refuseUnrecorded(setup);
+      const told = await toldOf(id);
+      if (!told) return null;
+      const name = `told-${id.replaceAll(/[^\w-]/g, '_').slice(0, 60)}.csv`;
+      const file = await written(config.dataDir, name, (out) => writeTold(out, told));
+      recordExport(setup, { tables: ['told'], format: 'csv', rows: told.people.length, file: name }, by.name);
+      return file;
+    },
+
+    async tell(topicId, listed, told, { name: by }) {
+      const at = iso(clock.now());
+      for (const personId of listed) ticks.set({ topicId, personId, by, at }, told.includes(personId));
+    },
   };
 }
 

@@ -13,14 +13,14 @@ import { type Section, sectionsOf } from './sections.js';
 export async function reportPage(
   data: ReportData,
   version: string,
-  /** Whether there is a page for sheets on the same server. */
-  hasSheets = false,
+  /** Whether there are pages about topics on the same server. */
+  hasTopics = false,
   /** Where its pages are. */
   base = '',
 ): Promise<Page> {
   const { header } = data;
-  const sections = await sectionsOf(data, (topic, id) =>
-    hasSheets ? html`<a href="${base}/sheets?topic=${id}">${topic}</a>` : topic,
+  const sections = await sectionsOf(data, (text, path) =>
+    hasTopics ? html`<a href="${base}${path}">${text}</a>` : text,
   );
   return documentPage({
     title: `${header.organization ?? 'Signalhouse'}: report`,

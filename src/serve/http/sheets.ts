@@ -114,7 +114,8 @@ export function sheetRoutes(
   });
 }
 
-function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply {
+/** Sends a file for the disk of the reader. */
+export function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply {
   const plain = name.replaceAll(/[^\w. -]/g, '_');
   return reply
     .header(
@@ -125,8 +126,9 @@ function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply
     .send(bytes);
 }
 
-function personOf({ person }: FastifyRequest): Person {
-  if (person === null) throw new Error('a route for sheets without a login');
+/** Who asks. Throws HttpError where nobody has logged in. */
+export function personOf({ person }: FastifyRequest): Person {
+  if (!person) throw new HttpError(403, 'forbidden', 'This needs a login: add serve.users.');
   return person;
 }
 
@@ -154,7 +156,6 @@ function filterOf({ query }: FastifyRequest): SheetFilter {
   const text = (name: string) => (typeof given[name] === 'string' ? given[name].trim().slice(0, 200) : '');
   return {
     about: text('about') === 'companies' ? 'companies' : 'topics',
-    topic: text('topic'),
     priority: text('priority'),
     state: text('state'),
     company: text('company'),

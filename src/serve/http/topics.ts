@@ -3,6 +3,14 @@ import { UsageError } from '../../base/errors.js';
 import type { PageContent, Person } from '../page/page.js';
 import { problemPage } from '../page/sheets.js';
 import {
+  type CompanyDetails,
+  companyPage,
+  type Told,
+  type TopicDetails,
+  toldPage,
+  topicPage,
+} from '../page/topic.js';
+import {
   type TopicFilter,
   type TopicLine,
   type TopicList,
@@ -11,7 +19,7 @@ import {
 } from '../page/topics.js';
 import { answerTo, HttpError, sendPage } from './guard.js';
 import { field, fields, formOf } from './login.js';
-import { problemOf, writerOf } from './sheets.js';
+import { personOf, problemOf, type SheetFile, sendFile, writerOf } from './sheets.js';
 
 /** A field as somebody edited it, in the text of a form. */
 export interface PageEdit {
@@ -37,10 +45,19 @@ export interface Topics {
   settle(keys: readonly string[] | 'all', decision: 'overwrite' | 'discard', by: Person): Promise<void>;
   /** Makes the preview of a draft, and returns its id. */
   review(reason: string, by: Person): Promise<string>;
+  /** Null when there is no topic with this id, as of the others. */
+  topic(id: string, reader: Person | null): Promise<TopicDetails | null>;
+  company(id: string, reader: Person | null): Promise<CompanyDetails | null>;
+  /** Who asked for a topic, and who was told. */
+  told(id: string, reader: Person | null): Promise<Told | null>;
+  /** The same as a CSV file. */
+  toldFile(id: string, by: Person): Promise<SheetFile | null>;
+  /** Keeps who of the people that a page listed was told. */
+  tell(id: string, listed: readonly string[], told: readonly string[], by: Person): Promise<void>;
 }
 
 /** A topic as a page showed it, in the texts of its form. */
-export interface Shown {
+interface Shown {
   readonly id: string;
   readonly values: Readonly<Record<string, string>>;
 }
@@ -56,6 +73,32 @@ export function topicRoutes(
     const filter = topicFilterOf(request.query as Record<string, unknown>);
     const list = await topics.list(filter, request.person ?? null, 'x-part' in request.headers);
     return sendPage(reply, topicsPage(await content(request, reply), list));
+  });
+
+  app.get<{ Params: { id: string } }>('/topics/:id', async (request, reply) => {
+    const found = await topics.topic(request.params.id, request.person ?? null);
+    return sendPage(reply, topicPage(await content(request, reply), there(found)));
+  });
+
+  app.get<{ Params: { id: string } }>('/companies/:id', async (request, reply) => {
+    const found = await topics.company(request.params.id, request.person ?? null);
+    return sendPage(reply, companyPage(await content(request, reply), there(found)));
+  });
+
+  app.get<{ Params: { id: string } }>('/topics/:id/told', async (request, reply) => {
+    const found = await topics.told(request.params.id, request.person ?? null);
+    return sendPage(reply, toldPage(await content(request, reply), there(found)));
+  });
+
+  app.get<{ Params: { id: string } }>('/topics/:id/told.csv', async (request, reply) =>
+    sendFile(reply, there(await topics.toldFile(request.params.id, personOf(request)))),
+  );
+
+  app.post<{ Params: { id: string } }>('/topics/:id/told', async (request, reply) => {
+    const by = writerOf(request);
+    const { id } = request.params;
+    await topics.tell(id, fields(request, 'listed'), fields(request, 'told'), by);
+    return reply.redirect(`${app.prefix}/topics/${encodeURIComponent(id)}/told`, 303);
   });
 
   app.post<{ Querystring: { next?: unknown } }>('/topics/draft', async (request, reply) => {
@@ -78,6 +121,11 @@ export function topicRoutes(
   });
 }
 
+function there<T>(found: T | null): T {
+  if (found === null) throw new HttpError(404, 'not_found', 'There is nothing with this address.');
+  return found;
+}
+
 /** The page that follows; only one of these. */
 function nextOf(next: unknown): string {
   return typeof next === 'string' && /^\/(topics|companies)([/?][^\s\\]*)?$/.test(next) ? next : '/topics';
@@ -91,7 +139,10 @@ async function editsOf(
   next: string,
 ): Promise<PageEdit[]> {
   const shown = shownIn(request);
-  const changed = shown.flatMap(({ id, values }) => menusOf(request, id, values));
+  const changed = [
+    ...shown.flatMap(({ id, values }) => menusOf(request, id, values)),
+    ...companyEdits(request),
+  ];
   const edit = (id: string, values: Shown['values'], name: string, wanted: string): PageEdit => {
     return { entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted };
   };
@@ -171,5 +222,15 @@ function menusOf(request: FastifyRequest, id: string, values: Shown['values']): 
     const wanted = formOf(request).get(`${name}/${id}`);
     if (wanted === undefined) return [];
     return [{ entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted }];
+  });
+}
+
+/** The form of a company. */
+function companyEdits(request: FastifyRequest): PageEdit[] {
+  const entityId = field(request, 'company');
+  if (entityId === '') return [];
+  return ['name', 'is_vip'].map((name) => {
+    const [seen, wanted] = [field(request, `seen_${name}`), field(request, name)];
+    return { entityType: 'company', entityId, field: name, seen, wanted: wanted.trim() };
   });
 }

@@ -9,8 +9,6 @@ import { type Frame, frameOf, type PageContent, page, queueTones } from './page.
 /** What the download may be limited to; each is empty when it limits nothing. */
 export interface SheetFilter {
   readonly about: 'topics' | 'companies';
-  /** One topic, whatever the other fields say. */
-  readonly topic: string;
   readonly priority: string;
   readonly state: string;
   readonly company: string;
@@ -110,18 +108,11 @@ export function problemPage(content: PageContent, problem: Problem, path: '/shee
   return page(frame, { title: name, heading: html`${name}`, isLive: false, main });
 }
 
-export function problemBox({ message, details }: Problem): Html {
+function problemBox({ message, details }: Problem): Html {
   return html`<div id="problem" class="problem" role="alert"><p>${message}</p>${details.map((one) => html`<p>${one}</p>`)}</div>\n`;
 }
 
-function downloadSection({ about, topic, priority, state, company, text }: SheetFilter, place: string): Html {
-  if (topic !== '')
-    return section(
-      'download',
-      'Download to edit',
-      html`<p>A sheet with one topic: <code>${topic}</code></p>
-<p class="actions"><a class="button" href="${place}/download?topic=${encodeURIComponent(topic)}">Download the sheet</a> <a href="${place}">All topics</a></p>`,
-    );
+function downloadSection({ about, priority, state, company, text }: SheetFilter, place: string): Html {
   const option = (value: string, chosen: string, label: string) =>
     html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
   const choice = (name: string, label: string, values: readonly string[], chosen: string) =>

@@ -75,7 +75,7 @@ export interface DraftLine {
 }
 
 /** What people have edited and not sent yet. */
-export interface Drafts {
+interface Drafts {
   readonly own: readonly DraftLine[];
   /** Why, for all of the reader's edits. */
   readonly reason: string;
@@ -127,7 +127,7 @@ export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFi
 }
 
 /** The address of a list, with the parts that are not as usual. */
-export function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
+function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
   const all = { ...filter, ...more };
   const isUsual: Partial<Record<string, unknown>> = { state: 'backlog', page: 1, in: 'titles' };
   const parts = Object.entries(all).flatMap(([name, value]) =>
@@ -143,7 +143,7 @@ export function plainWord(value: string | null): string {
 }
 
 /** What a page needs to show topics that can be edited. */
-interface Editing {
+export interface Editing {
   readonly frame: Frame;
   /** The token of its forms; null for those who only read. */
   readonly token: string | null;
@@ -350,7 +350,7 @@ ${rows}
 }
 
 /** Where the forms of drafts are sent; `next` is the page that is shown then. */
-function draftPath(frame: Frame, next: string): string {
+export function draftPath(frame: Frame, next: string): string {
   return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(next)}`;
 }
 

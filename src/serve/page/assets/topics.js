@@ -1,7 +1,7 @@
 // Makes the pages about topics quicker: what is edited goes into the draft at once, titles are searched while they are
 // typed, and everything can be done by keyboard. The pages work without it, by the same forms.
 document.documentElement.classList.add('has-script');
-const parts = ['sent', 'list', 'draft'];
+const parts = ['sent', 'list', 'state', 'draft'];
 const waitMs = 120;
 const followMs = 2_000;
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
@@ -25,7 +25,7 @@ function show(text, only = parts) {
   const focused = document.activeElement;
   const [name, value] = [focused?.getAttribute('name'), focused?.value];
   const isOpen = document.querySelector('#draft details')?.open ?? false;
-  const isInPart = focused?.closest('#list, #draft, #sent') !== null;
+  const isInPart = focused?.closest('#list, #state, #draft, #sent') !== null;
   const main = document.getElementById('main');
   for (const id of only) {
     const [part, next] = [document.getElementById(id), fresh.getElementById(id)];
@@ -78,6 +78,7 @@ function send(form, values) {
   sending = sending.then(() =>
     load(form.getAttribute('action'), { method: 'POST', body, headers: { 'x-part': 'edit' } }, [
       'list',
+      'state',
       'draft',
     ]),
   );
@@ -139,7 +140,9 @@ const selectedRows = () => {
 
 function setPriority(priority) {
   const form = document.getElementById('edit');
-  const ids = selectedRows().map((row) => boxOf(row).value);
+  // The page of one topic has no rows.
+  const own = [...document.querySelectorAll('#state input[name="topic"]')].map(({ value }) => value);
+  const ids = [...selectedRows().map((row) => boxOf(row).value), ...own];
   if (ids.length === 0) return;
   const values = ids.flatMap((id) => [seenOf(id), ['topic', id]]);
   send(form, [['action', 'apply'], ['bulk_priority', priority], ...values]);

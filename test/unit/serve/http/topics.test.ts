@@ -70,6 +70,11 @@ function noted() {
     },
     async settle() {},
     review: async () => 'p1',
+    topic: async () => null,
+    company: async () => null,
+    told: async () => null,
+    toldFile: async () => null,
+    async tell() {},
   };
   return { topics, edits, filters };
 }
