@@ -10,7 +10,7 @@ import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
-import { needsLogin } from '../serve/http/login.js';
+import { type LoginAttempt, needsLogin } from '../serve/http/login.js';
 import { Metrics, ServiceMetrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { DeliveryError, testMessage } from '../serve/notify/deliver.js';
@@ -23,6 +23,7 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../store/engine.js';
+import { recordLogin } from './audit.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
@@ -98,7 +99,10 @@ export async function serve(
       };
     });
     const about = { host, port, allowedHosts, token, version, log };
-    const server = await startServer({ ...about, access, sites, service });
+    const loggedIn = (login: LoginAttempt) => {
+      for (const member of members) recordLogin(member, login);
+    };
+    const server = await startServer({ ...about, access, loggedIn, sites, service });
     scope.defer(() => server.close());
     const notifiers = all.flatMap((one) => one.notifiers);
     for (const notifier of notifiers) scope.defer(() => notifier.stop());

@@ -78,7 +78,7 @@ const bytesOf = async (answer: Response) => new Uint8Array(await answer.arrayBuf
 it('lets only those in who log in, and programs where they always went', async () => {
   const { url, running } = await served();
   const stranger = new Visitor(url);
-  for (const path of ['/', '/runs', '/report', '/sheets', '/sheets/download']) {
+  for (const path of ['/', '/runs', '/report', '/topics', '/topics/t1', '/sheets', '/sheets/download']) {
     const { status, headers } = await stranger.ask(path);
     const login = `/login?next=${encodeURIComponent(path)}`;
     expect([status, headers.get('location')]).toEqual([303, login]);
@@ -104,7 +104,7 @@ it('lets only those in who log in, and programs where they always went', async (
   const elsewhere = ['https://evil.example/', '//evil.example', '/.//evil.example', '/\\evil.example'];
   for (const next of [...elsewhere, '/\t/evil.example']) {
     const page = await stranger.get(`/login?next=${encodeURIComponent(next)}`);
-    expect(page).toContain('name="next" value="/sheets"');
+    expect(page).toContain('name="next" value="/topics"');
   }
 
   // A session that somebody else chose is worth nothing, and that of a login has a cookie that no script reads.

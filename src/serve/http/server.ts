@@ -9,7 +9,7 @@ import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure, sendPage } from './guard.js';
-import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
+import { type AccessSettings, type LoginAttempt, proxyCheck, requireLogin, visitorOf } from './login.js';
 import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
 import { type Topics, topicRoutes } from './topics.js';
@@ -47,6 +47,8 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   /** Who may look at the pages; without it, they need no login, and the page for sheets does not exist. */
   readonly access?: AccessSettings | undefined;
+  /** Called for each login that was checked, right or wrong. */
+  readonly loggedIn?: ((login: LoginAttempt) => void) | undefined;
   readonly version: string;
   readonly log: Log;
   readonly clock?: Clock | undefined;
@@ -163,7 +165,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   health(app, options);
   void app.register(async (all) => {
     const { access, clock = systemClock } = options;
-    if (access) await requireLogin(all, access, clock, service ? '/' : '/sheets');
+    const tried = (login: LoginAttempt) => {
+      if (login.outcome === 'done') log.info(login, 'somebody logged in');
+      else log.warn(login, 'a login failed');
+      options.loggedIn?.(login);
+    };
+    if (access) await requireLogin(all, access, clock, service ? '/' : '/topics', tried);
     if (service) overview(all, options);
     for (const one of sites)
       void all.register(
