@@ -12,6 +12,7 @@ import {
   type Editing,
   editingOf,
   marksOf,
+  maxListed,
   menu,
   plainWord,
   priorities,
@@ -138,6 +139,10 @@ export interface Told {
 
 const leftOut = html`<p class="quiet">The published file leaves this out.</p>`;
 
+function notListed(more: number): Html | null {
+  return more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null;
+}
+
 /** A section of something that the published file may leave out. */
 function part<T>(
   id: string,
@@ -249,15 +254,18 @@ function quote({ text, source, url, at }: Said, { times }: Frame): Html {
 const star = html` <abbr title="VIP">★</abbr>`;
 
 function askersTable(people: readonly Asker[], frame: Frame): Html {
-  const rows = people.map(
-    (one): Row => [
-      html`${one.name ?? one.id}${one.isVip ? star : null}`,
-      one.company === null ? null : companyLink(one.company, frame),
-      one.messages,
-      one.last.at === null ? null : quote(one.last, frame),
-    ],
-  );
-  return table('asking-table', 'Who asked', ['Person', 'Company', 'Messages#', 'Said last'], rows);
+  const rows = people
+    .slice(0, maxListed)
+    .map(
+      (one): Row => [
+        html`${one.name ?? one.id}${one.isVip ? star : null}`,
+        one.company === null ? null : companyLink(one.company, frame),
+        one.messages,
+        one.last.at === null ? null : quote(one.last, frame),
+      ],
+    );
+  const found = table('asking-table', 'Who asked', ['Person', 'Company', 'Messages#', 'Said last'], rows);
+  return html`${found}${notListed(people.length - rows.length)}`;
 }
 
 function messageList(all: NonNullable<TopicDetails['messages']>, frame: Frame): Html {
@@ -286,7 +294,7 @@ function relatedTable(all: NonNullable<TopicDetails['related']>, { link }: Frame
 
 function timelineTable(all: readonly TopicEvent[], { times }: Frame): Html {
   const rows = all
-    .slice(0, 100)
+    .slice(0, maxListed)
     .map(
       ({ at, by, from, text, fields }): Row => [
         times.at(at),
@@ -298,7 +306,8 @@ function timelineTable(all: readonly TopicEvent[], { times }: Frame): Html {
         from,
       ],
     );
-  return table('timeline-table', 'Timeline, newest first', ['When', 'What', 'By', 'Known from'], rows);
+  const found = table('timeline-table', 'Timeline, newest first', ['When', 'What', 'By', 'Known from'], rows);
+  return html`${found}${notListed(all.length - rows.length)}`;
 }
 
 export function companyPage(content: PageContent, details: CompanyDetails): string {
@@ -359,22 +368,20 @@ function partOf(
   frame: Frame,
 ): Html {
   return part(id, heading, found, nothing, (all) => {
-    const rows = all.map(
-      (one): Row => [
-        html`<a href="${frame.link(pathOf(one.id))}">${one.title ?? one.id}</a>`,
-        plainWord(one.priority),
-        stateText(one),
-        one.people,
-        one.messages,
-        frame.times.age(one.lastAt),
-      ],
-    );
-    return table(
-      `${id}-table`,
-      heading,
-      ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'],
-      rows,
-    );
+    const rows = all
+      .slice(0, maxListed)
+      .map(
+        (one): Row => [
+          html`<a href="${frame.link(pathOf(one.id))}">${one.title ?? one.id}</a>`,
+          plainWord(one.priority),
+          stateText(one),
+          one.people,
+          one.messages,
+          frame.times.age(one.lastAt),
+        ],
+      );
+    const columns = ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'];
+    return html`${table(`${id}-table`, heading, columns, rows)}${notListed(all.length - rows.length)}`;
   });
 }
 

@@ -354,8 +354,8 @@ export function draftPath(frame: Frame, next: string): string {
   return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(next)}`;
 }
 
-/** The most edits that a page lists; a preview shows all. */
-const maxListed = 100;
+/** The most rows of a table about one topic or company, and the most edits of a draft: a preview shows all. */
+export const maxListed = 100;
 
 /** The reader's draft, at the bottom of the window: what it has, what changed since, and the way on. */
 export function draftSection({ frame, token, list }: Editing, next: string): Html | null {
