@@ -40,6 +40,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    reporters: ['default', './test/support/name-skipped.ts'],
     // Some tests wait for programs that they start: two more than the cores of the smallest machine that runs them.
     maxWorkers: 4,
     // Only what hangs fails by these, on a busy machine as well.

@@ -46,6 +46,8 @@ async function worker() {
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
     const line = await outcomeOf(name);
     if (line.startsWith('found')) found += 1;
+    // A patch that does not fit any more proves nothing.
+    if (line.startsWith('COULD NOT')) process.exitCode = 1;
     process.stdout.write(`${name.replace('.patch', '')}: ${line}\n`);
   }
 }

@@ -1,7 +1,4 @@
 #!/usr/bin/env node
-import { shapeHeap } from './base/heap.js';
-
-shapeHeap();
 // Whatever is written has data of people in it: only this user may read it, also what DuckDB writes and spills.
 process.umask(0o077);
 

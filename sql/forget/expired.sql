@@ -10,13 +10,16 @@ FROM messages
 WHERE id IN (FROM expired)
   AND (content IS NOT NULL OR title IS NOT NULL OR metadata IS NOT NULL)
 UNION
+-- Only the documents have copies of messages that are stored.
 SELECT 'message', reply_to_id
 FROM messages
-WHERE reply_to_id IN (FROM expired) AND (reply_to ->> '$.content') IS NOT NULL
+JOIN raw.documents AS documents ON documents.endpoint = 'messages' AND documents.id = messages.id
+WHERE reply_to_id IN (FROM expired) AND (documents.body ->> '$.replyTo.content') IS NOT NULL
 UNION
 SELECT 'message', thread_id
 FROM messages
-WHERE thread_id IN (FROM expired) AND (thread ->> '$.content') IS NOT NULL
+JOIN raw.documents AS documents ON documents.endpoint = 'messages' AND documents.id = messages.id
+WHERE thread_id IN (FROM expired) AND (documents.body ->> '$.thread.content') IS NOT NULL
 UNION
 SELECT 'message', message_id
 FROM message_quotes

@@ -24,6 +24,9 @@ CREATE TABLE IF NOT EXISTS appended.sets (
 -- The ids that a set names.
 CREATE TABLE IF NOT EXISTS appended.members (set_no BIGINT, id VARCHAR);
 
+-- Items of lists as they were returned, whole, for ops.entities; item_hash: NULL where a part of it could not be stored.
+CREATE TABLE IF NOT EXISTS appended.listed (list VARCHAR, entity_id VARCHAR, item_hash BIGINT, answer_no BIGINT);
+
 -- Requests for children (endpoint) of their parents (entity_id), and their results, in their order; most columns as in
 -- ops.coverage. A NULL answer_no leaves the stored one. settled: whether date and fingerprint move, not where it stays due; good and
 -- bad: whether it ends the count of attempts, and whether it is one; stratum: as in ops.audits, NULL where it is no check; asked_no:

@@ -39,27 +39,34 @@ CREATE OR REPLACE MACRO raw.moment(said) AS CASE
 END;
 COMMENT ON MACRO raw.moment IS 'A date-time as the API writes it (ISO 8601, or seconds or milliseconds since 1970) as TIMESTAMPTZ; NULL when it is neither, or not of the years 1 to 9999.';
 
+-- When the service says that it last changed what a document is about; NULL where that is later than the answer itself (5 seconds for
+-- the precision of `Date`): such a time proves nothing about order.
+CREATE OR REPLACE MACRO raw.updated_at(body, fetched_at) AS CASE
+  WHEN raw.moment(body ->> '$.updatedAt') <= fetched_at + INTERVAL 5 SECOND THEN raw.moment(body ->> '$.updatedAt')
+END;
+COMMENT ON MACRO raw.updated_at IS 'When the service last updated what a document is about, by its updatedAt; NULL where it has none, or one later than its own answer.';
+
 -- Of two documents about the same entity, the one that the service updated later is the newer one, whichever arrived later: an
 -- answer may come from a server that lags behind. Where either has no time, or both have the same, the later answer is.
-CREATE OR REPLACE MACRO raw.is_younger(one, one_at, other, other_at) AS CASE
-  WHEN raw.moment(one ->> '$.updatedAt') <> raw.moment(other ->> '$.updatedAt')
-  THEN raw.moment(one ->> '$.updatedAt') > raw.moment(other ->> '$.updatedAt')
-  ELSE one_at > other_at
+CREATE OR REPLACE MACRO raw.is_younger(one, one_no, one_at, other, other_no, other_at) AS CASE
+  WHEN raw.updated_at(one, one_at) <> raw.updated_at(other, other_at)
+  THEN raw.updated_at(one, one_at) > raw.updated_at(other, other_at)
+  ELSE one_no > other_no
 END;
 COMMENT ON MACRO raw.is_younger IS 'Whether the first of two documents about the same entity is the newer one: by its updatedAt, else by the number of its answer.';
-CREATE OR REPLACE MACRO raw.younger_wins(one, one_at, other, other_at) AS CASE
+CREATE OR REPLACE MACRO raw.younger_wins(one, one_no, one_at, other, other_no, other_at) AS CASE
   WHEN one IS NULL THEN other
   WHEN other IS NULL THEN one
-  WHEN raw.is_younger(one, one_at, other, other_at) THEN json_merge_patch(other, one)
+  WHEN raw.is_younger(one, one_no, one_at, other, other_no, other_at) THEN json_merge_patch(other, one)
   ELSE json_merge_patch(one, other)
 END;
 COMMENT ON MACRO raw.younger_wins IS 'Two documents about the same entity combined: for each field, the newer document wins where it has the field at all.';
-CREATE OR REPLACE MACRO raw.younger_field(one, one_at, other, other_at, path) AS CASE
+CREATE OR REPLACE MACRO raw.younger_field(one, one_no, one_at, other, other_no, other_at, path) AS CASE
   WHEN NOT coalesce(json_exists(one, path), false) THEN json_extract(other, path)
   WHEN NOT coalesce(json_exists(other, path), false) THEN json_extract(one, path)
   WHEN json_extract_string(one, path || '.id') = json_extract_string(other, path || '.id')
-  THEN json_extract(raw.younger_wins(one, one_at, other, other_at), path)
-  WHEN raw.is_younger(one, one_at, other, other_at) THEN json_extract(one, path)
+  THEN json_extract(raw.younger_wins(one, one_no, one_at, other, other_no, other_at), path)
+  WHEN raw.is_younger(one, one_no, one_at, other, other_no, other_at) THEN json_extract(one, path)
   ELSE json_extract(other, path)
 END;
 COMMENT ON MACRO raw.younger_field IS 'One field of two documents about the same entity, taken whole from the newer document that has it; two objects with the same id are combined.';
@@ -112,6 +119,7 @@ CREATE TABLE ops.runs (
   rows_removed BIGINT,
   rejected BIGINT,
   left_due BIGINT,
+  first_pull_left BIGINT,
   summary JSON,
   error VARCHAR,
   pid BIGINT,
@@ -131,10 +139,23 @@ COMMENT ON COLUMN ops.runs.rows_changed IS 'Rows that the run changed in the tab
 COMMENT ON COLUMN ops.runs.rows_removed IS 'Rows that the run removed from the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rejected IS 'Records that this run rejected for the first time because they do not have the documented form (ops.rejected_records).';
 COMMENT ON COLUMN ops.runs.left_due IS 'Fetches that were still due when the run ended.';
+COMMENT ON COLUMN ops.runs.first_pull_left IS 'Requests for what was never fetched that the sync left: 0 from the run on that first left none, whatever a later one leaves. NULL where it is not known, and for other commands.';
 COMMENT ON COLUMN ops.runs.summary IS 'The run''s summary, as --json prints it.';
 COMMENT ON COLUMN ops.runs.error IS 'What made the run fail. NULL when it did not.';
 COMMENT ON COLUMN ops.runs.pid IS 'Process id of the run, on the machine it ran on.';
 COMMENT ON COLUMN ops.runs.program_version IS 'Version of the program that ran.';
+
+CREATE TABLE ops.removed_rows (
+  table_name VARCHAR,
+  "key" VARCHAR[],
+  run_id VARCHAR,
+  "at" TIMESTAMPTZ
+);
+COMMENT ON TABLE ops.removed_rows IS 'Which rows went from the tables of schema main, for those who copy what changed (run_id of each table): docs/other-tools.md says how. Rows are only added, and go after retention.recordsDays.';
+COMMENT ON COLUMN ops.removed_rows.table_name IS 'The table that had the row.';
+COMMENT ON COLUMN ops.removed_rows."key" IS 'The key of the row as text, in the order of the table''s comment, times in UTC; without accounts (platform_id): all rows that begin so went, and those of them that stay are changed in the same run.';
+COMMENT ON COLUMN ops.removed_rows.run_id IS 'Run that removed it (ops.runs).';
+COMMENT ON COLUMN ops.removed_rows."at" IS 'When it went (UTC).';
 
 CREATE TABLE ops.coverage (
   endpoint VARCHAR,
@@ -179,10 +200,11 @@ CREATE TABLE ops.entities (
   merged_into_id VARCHAR,
   unavailable_reason VARCHAR,
   unlisted_since TIMESTAMPTZ,
-  asked_at TIMESTAMPTZ
+  asked_at TIMESTAMPTZ,
+  item_hash BIGINT
 );
 COMMENT ON TABLE ops.entities IS 'What is known of each item of a list, as far as it decides what is due: the worker reads it instead of documents. Key: list, entity_id.';
-COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics.';
+COMMENT ON COLUMN ops.entities.list IS 'The list, e.g. topics; whoami and story_buckets, which every run reads as well, for their hash alone.';
 COMMENT ON COLUMN ops.entities.entity_id IS 'Id of the topic, person, company or other entity.';
 COMMENT ON COLUMN ops.entities.fields IS 'The fields of the item that decide what is due, with tabs between them: numbers, times, true and false as they are, other text as a short hash (#), lists as one with their length. Of an item that left its list, the fields of its detail. NULL where it was forgotten.';
 COMMENT ON COLUMN ops.entities.is_whole IS 'Whether the item has every field of its detail, which is then not asked for.';
@@ -195,6 +217,7 @@ COMMENT ON COLUMN ops.entities.merged_into_id IS 'Id of the entity that it was m
 COMMENT ON COLUMN ops.entities.unavailable_reason IS 'Why the API does not answer for it by id although it is listed.';
 COMMENT ON COLUMN ops.entities.unlisted_since IS 'Since when it is answered by id and not listed (UTC). NULL while it is listed.';
 COMMENT ON COLUMN ops.entities.asked_at IS 'When it was last answered so (UTC).';
+COMMENT ON COLUMN ops.entities.item_hash IS 'Hash of the item as its list returned it last, whole: one that has it again is not stored again. NULL where another answer about the entity is newer.';
 
 CREATE TABLE ops.audits (
   run_id VARCHAR,
@@ -489,6 +512,7 @@ CREATE TABLE topic_versions (
   title VARCHAR,
   issue_type VARCHAR,
   priority VARCHAR,
+  priority_rank INTEGER,
   lifecycle_state VARCHAR,
   graph_status VARCHAR,
   event_count BIGINT,
@@ -509,6 +533,7 @@ COMMENT ON COLUMN topic_versions.valid_to IS 'When the answer arrived that showe
 COMMENT ON COLUMN topic_versions.title IS 'Short title.';
 COMMENT ON COLUMN topic_versions.issue_type IS 'Kind of issue as the service derives it. NULL when it had none.';
 COMMENT ON COLUMN topic_versions.priority IS 'very_low, low, default, high or very_high.';
+COMMENT ON COLUMN topic_versions.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN topic_versions.lifecycle_state IS 'open, in_progress, completed, dismissed or unknown. NULL when it was not assessed.';
 COMMENT ON COLUMN topic_versions.graph_status IS 'active, superseded or archived. NULL until the topic''s detail was fetched, or when the service did not say.';
 COMMENT ON COLUMN topic_versions.event_count IS 'Number of events, as the service counted them.';
@@ -520,7 +545,7 @@ COMMENT ON COLUMN topic_versions.deleted_at IS 'When the sync found that the API
 COMMENT ON COLUMN topic_versions.deleted_reason IS 'Why it was deleted. NULL when it existed, or when no reason was known.';
 COMMENT ON COLUMN topic_versions.merged_into_id IS 'Id of the topic that it had been merged into. NULL when it was not merged.';
 COMMENT ON COLUMN topic_versions.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could.';
-COMMENT ON COLUMN topic_versions.run_id IS 'Run that recorded this version (ops.runs).';
+COMMENT ON COLUMN topic_versions.run_id IS 'Run that last changed this row (ops.runs): that began the version, ended it, or removed what was forgotten.';
 
 CREATE TABLE company_versions (
   company_id VARCHAR,
@@ -552,7 +577,7 @@ COMMENT ON COLUMN company_versions.deleted_at IS 'When the sync found that the A
 COMMENT ON COLUMN company_versions.deleted_reason IS 'Why it was deleted. NULL when it existed, or when no reason was known.';
 COMMENT ON COLUMN company_versions.merged_into_id IS 'Id of the company that it had been merged into. NULL when it was not merged.';
 COMMENT ON COLUMN company_versions.detail_unavailable_reason IS 'Why its detail could not be fetched although it was listed. NULL when it could.';
-COMMENT ON COLUMN company_versions.run_id IS 'Run that recorded this version (ops.runs).';
+COMMENT ON COLUMN company_versions.run_id IS 'Run that last changed this row (ops.runs): that began the version, ended it, or removed what was forgotten.';
 
 CREATE TABLE people_versions (
   person_id VARCHAR,
@@ -584,7 +609,7 @@ COMMENT ON COLUMN people_versions.deleted_at IS 'When the sync found that the AP
 COMMENT ON COLUMN people_versions.deleted_reason IS 'Why the person was deleted. NULL when the person existed, or when no reason was known.';
 COMMENT ON COLUMN people_versions.merged_into_id IS 'Id of the person that this one had been merged into. NULL when not merged.';
 COMMENT ON COLUMN people_versions.detail_unavailable_reason IS 'Why the person''s detail could not be fetched although the person was listed. NULL when it could.';
-COMMENT ON COLUMN people_versions.run_id IS 'Run that recorded this version (ops.runs).';
+COMMENT ON COLUMN people_versions.run_id IS 'Run that last changed this row (ops.runs): that began the version, ended it, or removed what was forgotten.';
 
 CREATE TABLE topic_group_versions (
   topic_id VARCHAR,
@@ -592,7 +617,9 @@ CREATE TABLE topic_group_versions (
   first_seen_at TIMESTAMPTZ,
   last_seen_at TIMESTAMPTZ,
   previous_topic_id VARCHAR,
-  reason VARCHAR
+  reason VARCHAR,
+  synced_at TIMESTAMPTZ,
+  run_id VARCHAR
 );
 COMMENT ON TABLE topic_group_versions IS 'Since when which conversation is in which topic, and until when it was, as this warehouse has seen it. Key: topic_id, group_id, first_seen_at.';
 COMMENT ON COLUMN topic_group_versions.topic_id IS 'The topic (topics.id).';
@@ -601,3 +628,5 @@ COMMENT ON COLUMN topic_group_versions.first_seen_at IS 'When an answer first ha
 COMMENT ON COLUMN topic_group_versions.last_seen_at IS 'When an answer first showed that it was no longer there (UTC). NULL while it is there.';
 COMMENT ON COLUMN topic_group_versions.previous_topic_id IS 'The topic in which it was before (topics.id). NULL when it was in none that is known.';
 COMMENT ON COLUMN topic_group_versions.reason IS 'Why it came: or_earlier (it was there when the warehouse first looked), new, moved (from another topic) or merged (its topic was merged).';
+COMMENT ON COLUMN topic_group_versions.synced_at IS 'When one of its values last changed (UTC).';
+COMMENT ON COLUMN topic_group_versions.run_id IS 'Run that last changed one of its values (ops.runs).';

@@ -7,7 +7,7 @@ WITH latest AS (
   QUALIFY row_number() OVER (PARTITION BY id, is_listing ORDER BY answer_no DESC, endpoint, parent_id) = 1
 ),
 ages AS (
-  SELECT id, arg_max(fetched_at, answer_no) AS synced_at, arg_max(run_id, answer_no) AS run_id
+  SELECT id, arg_max(fetched_at, answer_no) AS synced_at
   FROM documents
   GROUP BY id
 ),
@@ -26,10 +26,11 @@ named AS (
 gathered AS (
   SELECT
     ages.id,
-    raw.younger_wins(named.body, named.answer_no, listed.body, listed.answer_no) AS combined,
+    raw.younger_wins(
+      named.body, named.answer_no, named.fetched_at, listed.body, listed.answer_no, listed.fetched_at
+    ) AS combined,
     json_extract(named.body, '$.topic') AS topic,
-    ages.synced_at,
-    ages.run_id
+    ages.synced_at
   FROM ages
   LEFT JOIN listed ON listed.id = ages.id
   LEFT JOIN named ON named.id = ages.id
@@ -45,8 +46,7 @@ parsed AS (
       "topicId": "VARCHAR", "topicTitle": "VARCHAR", "topicType": "VARCHAR", "isV2": "BOOLEAN",
       "keywords": ["VARCHAR"], "sources": ["VARCHAR"], "linkedIssueKey": "VARCHAR"
     }') AS t,
-    synced_at,
-    run_id
+    synced_at
   FROM gathered
 )
 SELECT
@@ -63,6 +63,5 @@ SELECT
   t.keywords AS topic_keywords,
   t.sources AS topic_sources,
   t.linkedIssueKey AS topic_linked_issue_key,
-  synced_at,
-  run_id
+  synced_at
 FROM parsed

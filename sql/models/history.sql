@@ -16,8 +16,7 @@ parsed AS (
       "changedAt": "VARCHAR", "changedBy": "VARCHAR", "operation": "VARCHAR", "changes": "JSON",
       "previousValues": "JSON", "user": {"id": "VARCHAR", "name": "VARCHAR", "image": "VARCHAR"}
     }') AS d,
-    fetched_at,
-    run_id
+    fetched_at
   FROM documents
   LEFT JOIN again USING (id)
   WHERE latest IS NULL OR (answer_no, endpoint, parent_id) = latest
@@ -34,6 +33,5 @@ SELECT
   d.user.id AS user_id,
   d.user.name AS user_name,
   d.user.image AS user_image,
-  fetched_at AS synced_at,
-  run_id
+  fetched_at AS synced_at
 FROM parsed

@@ -19,9 +19,7 @@ WITH parsed AS (
         "sourcePersons": [{"id": "VARCHAR", "name": "VARCHAR"}]
       }]
     }') AS d,
-    fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM raw.documents
   WHERE endpoint IN ('topic_merges', 'company_merges', 'person_merges')
 ),
@@ -43,13 +41,11 @@ from_source AS (
     d.mergedInto.id AS merge_id,
     d.mergedInto.mergedAt AS merged_at,
     d.mergedInto.user AS by_user,
-    fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM parsed
 ),
 listed AS (
-  SELECT entity_type, id, unnest(d.merges) AS m, fetched_at, answer_no, run_id
+  SELECT entity_type, id, unnest(d.merges) AS m, answer_no
   FROM parsed
 ),
 spread AS (
@@ -64,15 +60,13 @@ spread AS (
         ELSE m.sourcePersons
       END
     ) AS source,
-    fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM listed
 ),
 both_sides AS (
   SELECT * FROM from_source
   UNION ALL
-  SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, fetched_at, answer_no, run_id
+  SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, answer_no
   FROM spread
 ),
 names AS (
@@ -91,9 +85,7 @@ merged AS (
     arg_max(target_name, (answer_no, merge_id)) AS target_name,
     arg_max(merge_id, (answer_no, merge_id)) AS merge_id,
     raw.moment(arg_max_null(merged_at, (answer_no, merge_id))) AS merged_at,
-    arg_max_null(by_user, (answer_no, merge_id)) AS by_user,
-    arg_max(fetched_at, answer_no) AS synced_at,
-    arg_max(run_id, answer_no) AS run_id
+    arg_max_null(by_user, (answer_no, merge_id)) AS by_user
   FROM both_sides
   WHERE source_id IS NOT NULL AND target_id IS NOT NULL
   GROUP BY entity_type, source_id, target_id
@@ -108,9 +100,7 @@ SELECT
   merged_at,
   by_user.id AS user_id,
   by_user.name AS user_name,
-  by_user.image AS user_image,
-  synced_at,
-  run_id
+  by_user.image AS user_image
 FROM merged
 LEFT JOIN names AS source ON source.entity_type = merged.entity_type AND source.id = source_id
 LEFT JOIN names AS target ON target.entity_type = merged.entity_type AND target.id = target_id

@@ -7,9 +7,7 @@ WITH own AS (
     from_json(body, '{
       "id": "VARCHAR", "platform": "VARCHAR", "platformId": "VARCHAR", "platformUsername": "VARCHAR"
     }') AS d,
-    fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM raw.documents
   WHERE endpoint = 'person_identities'
 ),
@@ -31,9 +29,7 @@ copies AS (
   SELECT
     id AS person_id,
     unnest(from_json(body, '{"identities": [{"platform": "VARCHAR", "platformId": "VARCHAR"}]}').identities) AS d,
-    fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM raw.documents
   WHERE endpoint = 'topic_people'
 ),
@@ -44,14 +40,11 @@ named AS (
     d.platformId AS platform_id,
     d.id AS id,
     d.platformUsername AS platform_username,
-    fetched_at,
-    own.answer_no,
-    own_age.answer_no AS seen_no,
-    run_id
+    own_age.answer_no AS seen_no
   FROM own
   JOIN own_age USING (person_id)
   UNION ALL
-  SELECT person_id, d.platform, d.platformId, NULL, NULL, fetched_at, copies.answer_no, copies.answer_no, run_id
+  SELECT person_id, d.platform, d.platformId, NULL, NULL, copies.answer_no
   FROM copies
   LEFT JOIN own_age USING (person_id)
   WHERE own_age.answer_no IS NULL OR copies.answer_no > own_age.answer_no
@@ -61,9 +54,7 @@ SELECT
   platform,
   platform_id,
   max(id) AS id,
-  max(platform_username) AS platform_username,
-  arg_max(fetched_at, answer_no) AS synced_at,
-  arg_max(run_id, answer_no) AS run_id
+  max(platform_username) AS platform_username
 FROM named
 WHERE platform IS NOT NULL AND platform_id IS NOT NULL
 GROUP BY person_id, platform, platform_id

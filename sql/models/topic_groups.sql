@@ -7,8 +7,7 @@ WITH parsed AS (
     endpoint = 'topic_groups' AS is_listing,
     from_json(body, '{"group": {"similarityAtAssignment": "DOUBLE"}, "topic": {"topicId": "VARCHAR"}}') AS d,
     fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM documents
 ),
 latest AS (
@@ -26,8 +25,7 @@ latest_links AS (
     is_listing,
     d.group.similarityAtAssignment AS similarity,
     fetched_at,
-    answer_no,
-    run_id
+    answer_no
   FROM parsed
   JOIN latest USING (group_id)
   WHERE is_listing OR (answer_no = named_no AND (listed_no IS NULL OR named_no >= listed_no))
@@ -36,8 +34,7 @@ SELECT
   topic_id,
   group_id,
   max(similarity) FILTER (is_listing) AS similarity_at_assignment,
-  arg_max(fetched_at, answer_no) AS synced_at,
-  arg_max(run_id, answer_no) AS run_id
+  arg_max(fetched_at, answer_no) AS synced_at
 FROM latest_links
 WHERE topic_id IS NOT NULL
 GROUP BY topic_id, group_id

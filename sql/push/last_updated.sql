@@ -1,10 +1,6 @@
 -- When the API last changed the topics in $ids, in milliseconds, by the latest answer about each that the warehouse has. A time
 -- that is later than its own answer is no order.
-SELECT id, epoch_ms(max(updated_at)) AS updated
-FROM (
-  SELECT id, raw.moment(body ->> '$.updatedAt') AS updated_at, fetched_at
-  FROM raw.documents
-  WHERE endpoint IN ('topics', 'topic') AND id IN (SELECT unnest($ids))
-)
-WHERE updated_at <= fetched_at + INTERVAL 5 SECOND
+SELECT id, epoch_ms(max(raw.updated_at(body, fetched_at))) AS updated
+FROM raw.documents
+WHERE endpoint IN ('topics', 'topic') AND id IN (SELECT unnest($ids)) AND raw.updated_at(body, fetched_at) IS NOT NULL
 GROUP BY id;

@@ -4,7 +4,10 @@
 --   {{now}}    the current time
 --   {{table}}  the table of versions
 --   {{key}}    its column with the id of the row
-UPDATE {{table}} SET valid_from = moved.since, valid_to = moved.until
+--   {{run_id}} this run
+INSERT INTO ops.removed_rows
+SELECT '{{table}}', [{{key}}, valid_from::VARCHAR], {{run_id}}, {{now}} FROM {{table}} WHERE valid_from > {{now}};
+UPDATE {{table}} SET valid_from = moved.since, valid_to = moved.until, run_id = {{run_id}}
 FROM (
   SELECT
     rowid AS rid,

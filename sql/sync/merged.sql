@@ -1,6 +1,9 @@
 -- The entities that were merged into a survivor and are deleted, or not listed any more: some services go on answering them
 -- by id. The survivor's own history names them even when theirs is gone; where theirs is still answered, it names the survivor.
+-- A history says what happened, not what is: one that was listed after its merge (5 seconds for the precision of `Date`) was taken
+-- out of it again, and is gone for another reason.
 --
+--   $list      the kind of document that the list's items are, e.g. 'topics'
 --   $presence  the kind of document that says what is deleted, e.g. 'topic_presence'
 --   $merges    the kind of document that holds the merges of a history, e.g. 'topic_merges'
 --   $sources   the JSON path of the merged entities in a merge, e.g. '$.sourceTopics[*].id'
@@ -27,8 +30,10 @@ SELECT
   arg_max(named.survivor_id, (coalesce(named.merged_at, '-infinity'), named.survivor_id)) AS merged_into_id
 FROM raw.documents AS deleted
 JOIN named ON named.merged_id = deleted.id
+LEFT JOIN raw.documents AS item ON item.endpoint = $list AND item.id = deleted.id
 WHERE deleted.endpoint = $presence
   AND ((deleted.body ->> '$.deletedAt') IS NOT NULL OR (deleted.body ->> '$.unlistedSince') IS NOT NULL)
+  AND (named.merged_at IS NULL OR item.fetched_at IS NULL OR item.fetched_at <= named.merged_at + INTERVAL 5 SECOND)
 GROUP BY deleted.id, deleted.body
 HAVING merged_into_id IS DISTINCT FROM (deleted.body ->> '$.mergedIntoId')
 ORDER BY deleted.id

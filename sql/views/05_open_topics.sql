@@ -2,7 +2,7 @@ CREATE OR REPLACE VIEW open_topics AS
 SELECT
   id AS topic_id,
   priority,
-  list_position(['very_high', 'high', 'default', 'low', 'very_low'], priority) AS priority_rank,
+  priority_rank,
   lifecycle_state
 FROM topics
 WHERE deleted_at IS NULL

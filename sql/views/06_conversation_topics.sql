@@ -5,7 +5,7 @@ WITH standing AS (
   SELECT
     topics.id AS topic_id,
     open_topics.topic_id IS NOT NULL AS is_open,
-    list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority) AS priority_rank
+    topics.priority_rank
   FROM topics
   LEFT JOIN open_topics ON open_topics.topic_id = topics.id
   WHERE topics.deleted_at IS NULL

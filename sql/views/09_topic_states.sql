@@ -199,9 +199,11 @@ SELECT
   AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed') AS is_open_or_archived,
   if(is_version, 'versions', 'history') AS based_on
 FROM periods
-WHERE next_at > happened_at;
+WHERE next_at > happened_at
+  -- Without its history, what was before a sync saw it would be guessed from what is.
+  AND (is_version OR topic_id IN (SELECT entity_id FROM fetched_histories WHERE entity_type = 'topic'));
 
-COMMENT ON VIEW topic_states IS 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.';
+COMMENT ON VIEW topic_states IS 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known. Of a topic whose history was not fetched yet (data_as_of.requests_left) there is nothing before the first sync that saw it: it would be guessed.';
 COMMENT ON COLUMN topic_states.topic_id IS 'The topic (topics.id).';
 COMMENT ON COLUMN topic_states.valid_from IS 'When the period began (UTC).';
 COMMENT ON COLUMN topic_states.valid_to IS 'When it ended (UTC): the valid_from of the next one. NULL for the present state.';

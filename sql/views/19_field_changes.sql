@@ -36,13 +36,13 @@ recorded AS (
   FROM named
 ),
 versions AS (
-  SELECT 'topic' AS entity_type, topic_id AS entity_id, valid_from, run_id, to_json(topic_versions) AS row_values
+  SELECT 'topic' AS entity_type, topic_id AS entity_id, valid_from, to_json(topic_versions) AS row_values
   FROM topic_versions
   UNION ALL
-  SELECT 'company', company_id, valid_from, run_id, to_json(company_versions)
+  SELECT 'company', company_id, valid_from, to_json(company_versions)
   FROM company_versions
   UNION ALL
-  SELECT 'person', person_id, valid_from, run_id, to_json(people_versions)
+  SELECT 'person', person_id, valid_from, to_json(people_versions)
   FROM people_versions
 ),
 successive AS (
@@ -64,7 +64,7 @@ observed AS (
     if(ends_with(field, '_at'), strftime((earlier_values ->> field)::TIMESTAMPTZ AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'), earlier_values ->> field) AS old_value,
     if(ends_with(field, '_at'), strftime((row_values ->> field)::TIMESTAMPTZ AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'), row_values ->> field) AS new_value
   FROM fields
-  WHERE field NOT IN ('valid_from', 'valid_to', 'run_id', 'deleted_reason')
+  WHERE field NOT IN ('valid_from', 'valid_to', 'run_id', 'deleted_reason', 'priority_rank')
     AND (earlier_values ->> field) IS DISTINCT FROM (row_values ->> field)
     -- The tombstone says it; only versions say that it came back.
     AND (field NOT IN ('deleted_at', 'merged_into_id') OR (row_values ->> field) IS NULL)
@@ -95,7 +95,7 @@ changes AS (
   FROM records
   WHERE operation IN ('INSERT', 'DELETE')
   UNION ALL
-  SELECT entity_type, entity_id, field, old_value, new_value, valid_from, NULL, 'versions', NULL, run_id
+  SELECT entity_type, entity_id, field, old_value, new_value, valid_from, NULL, 'versions', NULL, NULL
   FROM observed
   WHERE NOT EXISTS (
     SELECT 1
@@ -145,7 +145,7 @@ COMMENT ON COLUMN field_changes.changed_at IS 'When it changed, by the history (
 COMMENT ON COLUMN field_changes.changed_by IS 'Who requested the change here, else the name of the user, else agent, system or user. NULL where it is not recorded.';
 COMMENT ON COLUMN field_changes.source IS 'history (recorded by the API), versions (two syncs saw different values, and the history says nothing of it) or tombstones (the sync found the entity deleted or merged).';
 COMMENT ON COLUMN field_changes.history_id IS 'The record (history.id). NULL for versions and tombstones.';
-COMMENT ON COLUMN field_changes.run_id IS 'Run that brought the record or the version (ops.runs). NULL for tombstones.';
+COMMENT ON COLUMN field_changes.run_id IS 'Run that brought the record, or last changed it (ops.runs). NULL for versions and tombstones.';
 
 -- A day, such as '2026-03-31', means its start. A moment is a moment.
 CREATE OR REPLACE MACRO changes_since(day) AS TABLE

@@ -21,7 +21,7 @@ SELECT
   topics.id AS topic_id,
   topics.title,
   topics.priority,
-  list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority) AS priority_rank,
+  topics.priority_rank,
   topics.lifecycle_state,
   open_topics.topic_id IS NOT NULL AS is_open,
   coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,

@@ -45,7 +45,7 @@ SELECT
   topics.id AS topic_id,
   topics.title,
   topics.priority,
-  list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority) AS priority_rank,
+  topics.priority_rank,
   topics.lifecycle_state,
   open_topics.topic_id IS NOT NULL AS is_open,
   both_sides.people,

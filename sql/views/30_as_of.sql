@@ -31,11 +31,11 @@ CROSS JOIN (
 WHERE topic_states.valid_from <= asked.moment
   AND (topic_states.valid_to > asked.moment OR topic_states.valid_to IS NULL);
 
-COMMENT ON MACRO TABLE topic_as_of IS 'In what state was each topic at the end of a day (UTC), or at a moment? One row per topic that existed then or was gone by then, with the columns of topic_states and age_days: days from opened_at to then, with fractions. based_on says whether versions or only the history were used.';
+COMMENT ON MACRO TABLE topic_as_of IS 'In what state was each topic at the end of a day (UTC), or at a moment? One row per topic that existed then or was gone by then, with the columns of topic_states and age_days: days from opened_at to then, with fractions. based_on says whether versions or only the history were used. Before the first sync only topics whose history was fetched are in it (data_as_of.is_complete).';
 
 CREATE OR REPLACE MACRO backlog_as_of(day) AS TABLE
 SELECT topic_id, title, priority, priority_rank, lifecycle_state, opened_at, age_days, based_on
 FROM topic_as_of(day)
 WHERE is_open;
 
-COMMENT ON MACRO TABLE backlog_as_of IS 'Which topics were open at the end of a day (UTC), or at a moment? One row per topic that was open, as in backlog: title, priority and lifecycle_state as they were, opened_at, age_days (days with fractions), and based_on (versions or history).';
+COMMENT ON MACRO TABLE backlog_as_of IS 'Which topics were open at the end of a day (UTC), or at a moment? One row per topic that was open, as in backlog: title, priority and lifecycle_state as they were, opened_at, age_days (days with fractions), and based_on (versions or history). Before the first sync only topics whose history was fetched are in it (data_as_of.is_complete).';

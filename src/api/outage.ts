@@ -242,7 +242,7 @@ export class OutageMonitor {
     const error = new OutageError(
       `the API has been unavailable for ${duration(forMs)}; the last attempt: ${this.#reason}`,
       {
-        hint: 'Run again when the API answers: everything that was committed stays, and the next run continues from there. api.outageMinutes sets how long a run waits.',
+        hint: 'Run again when the API answers: everything that was committed stays, and the next run continues from there.',
       },
     );
     const { signal } = this.#gaveUp;

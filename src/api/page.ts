@@ -114,6 +114,12 @@ export class PageReader {
     }
   }
 
+  /** The first items of a list that does not number its pages, as many as this. */
+  async upTo(size: number): Promise<ReadPage> {
+    this.size = size;
+    return this.#read(undefined);
+  }
+
   async page(number: number): Promise<ReadPage> {
     const ahead = this.#ahead.get(number);
     this.#ahead.delete(number);

@@ -36,6 +36,9 @@ const maxRepeats = 2;
 /** So many pages of one size are too large before smaller ones are requested from the start. */
 const maxTooLarge = 5;
 
+/** So many empty pages in a row end a list whose total says more. */
+const maxEmptyPages = 3;
+
 /** How often a server may change its page size during one scan. */
 const maxSizeChanges = 3;
 
@@ -156,6 +159,7 @@ async function* numbered(
   read.leftOut = covered;
   const signatures = new Set<string>();
   let repeats = 0;
+  let emptyPages = 0;
   const resize = (to: number) => {
     size = to;
     if (reader.size !== undefined) reader.size = to;
@@ -211,7 +215,8 @@ async function* numbered(
     const isCovered = page.totalCount !== null && covered >= page.totalCount;
     const isEnough = isCovered && read.areAllOf(page);
     const isEnd = isEnough && !isFull(page, size);
-    const last = !gap && (page.items.length === 0 || isEnd || (mayBeTheEnd(page, isCovered) && !isNew));
+    emptyPages = page.items.length === 0 ? emptyPages + 1 : 0;
+    const last = !gap && (emptyPages >= maxEmptyPages || isEnd || (mayBeTheEnd(page, isCovered) && !isNew));
 
     const signature = signatureOf(identities);
     repeats = page.items.length > 0 && signatures.has(signature) ? repeats + 1 : 0;
@@ -315,7 +320,10 @@ async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<
   for (;;) {
     const next = yield* keeping({ ...page, leftOut: [] }, following.next());
     const isCut = next.done && page === first && saysMore(first);
-    if (next.done && !isCut) return yield { ...page, last: true, confirmed: next.value, leftOut: [] };
+    if (next.done && !isCut) {
+      const hasMore = page.hasMore || next.value === 'cut';
+      return yield { ...page, hasMore, last: true, confirmed: next.value === 'confirmed', leftOut: [] };
+    }
     yield { ...page, last: false, confirmed: false, leftOut: [] };
     if (next.done) throw reader.broken('says that it has more, and returned nothing new', 2, 'pageParameter');
     page = next.value;
@@ -330,28 +338,36 @@ function saysMore(page: ReadPage): boolean {
 }
 
 /**
- * The pages after the first that hold an item not read before. Returns whether a second answer held the same items as the
- * first, and nothing else.
+ * How a list ended that does not number its pages: `confirmed` when a second answer held the same items as the first, and nothing
+ * else; `cut` when it is as long as was asked for, and more cannot be had.
+ */
+type Ending = 'confirmed' | 'cut' | 'read';
+
+/**
+ * The pages after the first that hold an item not read before.
  *
  * Nothing tells the number of the first page, or whether the server has pages at all. So page 2 is requested first: it is
  * never the first page, and a server that ignores the number returns the same items again, which ends the list with one
  * request more. Otherwise page 1 is requested too: it is the second page of a list that starts at 0.
  */
-async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerator<ReadPage, boolean> {
+async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerator<ReadPage, Ending> {
   const read = new ReadItems();
   const all = read.add(first.items.map(identityOf));
   const isEnd = (page: ReadPage) =>
     read.areAllOf(page) && !isFull(page, reader.size ?? Number.POSITIVE_INFINITY);
-  if (first.items.length === 0 || isEnd(first)) return false;
+  if (first.items.length === 0 || isEnd(first)) return 'read';
   let anyNews = false;
   for (const number of [2, 1]) {
     const page = await pageOrNone(reader, number);
     const identities = page?.items.map(identityOf) ?? [];
     const isNew = read.add(identities) > 0;
-    if (number === 2 && !isNew && new Set(identities).size === all) return true;
+    if (number === 2 && !isNew && new Set(identities).size === all) {
+      const isAsLong = first.items.length === reader.size && !read.areAllOf(first);
+      return isAsLong ? yield* longerAnswers(reader, read) : 'confirmed';
+    }
     if (!page || !isNew) continue;
     yield page;
-    if (isEnd(page)) return false;
+    if (isEnd(page)) return 'read';
     anyNews = true;
   }
   for (let number = 3; anyNews; number++) {
@@ -364,13 +380,33 @@ async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerat
     yield page;
     if (isEnd(page)) break;
   }
-  return false;
+  return 'read';
+}
+
+/**
+ * Longer and longer answers of a list whose pages are all the same, and exactly as long as was asked for, as far as they have news. One
+ * that is as long when fewer items are asked for has them all.
+ */
+async function* longerAnswers(reader: PageReader, read: ReadItems): AsyncGenerator<ReadPage, Ending> {
+  const size = reader.size ?? 1;
+  const fewer = size > 1 ? await orNone(reader.upTo(size - 1)) : undefined;
+  if (fewer && fewer.items.length >= size) return 'confirmed';
+  for (let asked = size * 2; ; asked *= 2) {
+    const longer = await orNone(reader.upTo(asked));
+    if (!longer || read.add(longer.items.map(identityOf)) === 0) return 'cut';
+    yield longer;
+    if (longer.items.length < asked) return 'read';
+  }
+}
+
+function pageOrNone(reader: PageReader, number: number): Promise<ReadPage | undefined> {
+  return orNone(reader.page(number));
 }
 
 /** A page; undefined when the server has no such page, or no pages at all (400 or 404). */
-async function pageOrNone(reader: PageReader, number: number): Promise<ReadPage | undefined> {
+async function orNone(page: Promise<ReadPage>): Promise<ReadPage | undefined> {
   try {
-    return await reader.page(number);
+    return await page;
   } catch (error) {
     if (error instanceof RejectedError && (error.status === 400 || error.status === 404)) return undefined;
     throw error;

@@ -15,7 +15,7 @@ import {
   SignalhouseError,
   UsageError,
 } from '../base/errors.js';
-import { createLog } from '../base/log.js';
+import { silentLog } from '../base/log.js';
 import { Scope } from '../base/scope.js';
 import { bytes, counted, duration, firstOf } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
@@ -29,9 +29,9 @@ import { filesOf } from '../store/engine.js';
 import { type ExtensionUse, extensionsOf, howToGet, inspectExtensions } from '../store/extensions.js';
 import { refuseUnwritable } from '../store/restore.js';
 import type { Organization } from '../store/runs.js';
+import { connect } from './connect.js';
 import {
   type Access,
-  connect,
   limitsOf,
   memoryProblem,
   readingLimitsOf,
@@ -106,13 +106,10 @@ type Found = Setup & Partial<Access>;
 /** The settings and their problems. Without an address and a key, the local checks still run. */
 function settings(sources: Sources, programVersion: string): { checks: Check[]; access: Found | null } {
   // The checks report everything; log lines would repeat it.
-  const logging = (secrets: readonly string[]) => ({
-    log: createLog({ level: 'fatal', pretty: false, secrets }),
-    programVersion,
-  });
+  const parts = { log: silentLog, programVersion };
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
-    const access = { config, credentials, ...logging([credentials.apiKey]) };
+    const access = { config, credentials, ...parts };
     const files = keyFile('key file', config.api.keyFile);
     const warnings = config.warnings.map((text) =>
       warn('settings', text, 'Remove or rename it in the settings file.'),
@@ -125,7 +122,7 @@ function settings(sources: Sources, programVersion: string): { checks: Check[]; 
       fail('settings', problemText(problem), null, ExitCode.usage),
     );
     try {
-      return { checks, access: { config: loadConfig(sources), ...logging([]) } };
+      return { checks, access: { config: loadConfig(sources), ...parts } };
     } catch {
       return { checks, access: null };
     }

@@ -11,6 +11,7 @@ import type { Snapshot } from '../read/query.js';
 import { readFiles } from '../read/status.js';
 import { Known } from '../run/known.js';
 import { readMeasured } from '../sync/ages.js';
+import { storedActivity } from '../sync/explained.js';
 import { keyOf } from '../sync/task.js';
 import { childrenOf, type ExplainedChild, pathOf, why } from '../sync/why.js';
 import type { Setup } from './setup.js';
@@ -154,11 +155,15 @@ export async function explainEntity(
   }
 
   async function explained(asked: readonly Child[], entityId: string): Promise<ExplainedChild[]> {
-    const known = new Known(await readKnown(snapshot, entityId));
+    const known = new Known(resources, await readKnown(snapshot, entityId));
     const measured = await readMeasured(snapshot);
     const names = asked.map((child) => keyOf({ child, entityId }));
+    const activity = await storedActivity(
+      snapshot,
+      asked.map((child) => ({ child, entityId })),
+    );
     const input = { known, resources, children: asked, settings: config, measured, companyGroupsCome: true };
-    return why(input, now, entityId, await storedCounters(snapshot, names));
+    return why(input, now, entityId, await storedCounters(snapshot, names), activity);
   }
 }
 

@@ -7,7 +7,7 @@ import { textOfBytes } from '../sheet/read.js';
 import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
 import { forgetInLake, type LakeAccess } from './lake.js';
 import type { Setup } from './setup.js';
-import { type WorkerOptions, withWarehouse } from './worker.js';
+import { asRun, type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
 
@@ -52,8 +52,10 @@ export async function forget(
     if (report.entities === 0) return { ...report, outcome: 'nothing_held' };
     if (options.dryRun) return report;
     if (confirm && !(await confirm(report))) return { ...report, outcome: 'declined' };
-    const removed = await warehouse.forget(plan, request, new Date(clock.now()), (found) =>
-      cleanFiles(config, found, log, { dryRun: false }),
+    const removed = await asRun(warehouse, setup, 'forget', () =>
+      warehouse.forget(plan, request, new Date(clock.now()), (found) =>
+        cleanFiles(config, found, log, { dryRun: false }),
+      ),
     );
     const { lake } = setup;
     const notReached = [...report.notReached];

@@ -21,6 +21,12 @@ import { afterFailures, type Followed, push, type SyncPushReport, sync, syncAndP
 import type { Access, RunSignals } from './setup.js';
 import { hasWarehouse } from './worker.js';
 
+/**
+ * How long a run waits for an API that does not answer: a restart of the API. After that it ends, so that it holds up no other
+ * organization, and is tried again (`retryPauseMs`).
+ */
+const outageMinutes = 1;
+
 /** Receives the row counts of runs, for metrics. */
 type RowsSink = Pick<Metrics, 'rows'>;
 
@@ -34,11 +40,15 @@ export function jobRunner(
   giveUp: AbortSignal,
 ): RunJob {
   const { log } = access;
+  const { tuning } = access.config;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
     const { maxRequests, maxMinutes } = job;
     const observe = (api: Api) => observed(context, new LoggedProgress(log, speedOf(api)));
-    const options = { maxRequests, maxMinutes, ...signals, wait: true, observe };
+    // With `serve --once`, nothing would try again.
+    const maxOutageMinutes =
+      context.trigger === 'once' ? undefined : (tuning.jobOutageMinutes ?? outageMinutes);
+    const options = { maxRequests, maxMinutes, maxOutageMinutes, ...signals, wait: true, observe };
     switch (job.run) {
       case 'sync':
         return pulledResult(await sync(access, options), sink);
@@ -182,7 +192,8 @@ function observed(context: RunContext, logged: ProgressDisplay): ProgressDisplay
       logged.unavailable(outage);
     },
     outageEnd(end) {
-      context.outage(null);
+      // The schedule goes on from an outage that ends the run.
+      if (end.isAnswered) context.outage(null);
       logged.outageEnd(end);
     },
     close: () => logged.close(),

@@ -65,6 +65,7 @@ export async function recordRun(setup: Setup, command: Command, exitCode: ExitCo
       timezone: 'UTC',
       nextAt: null,
       overdueSince: null,
+      unavailableSince: null,
       last: code === undefined ? null : ended(name, code, now),
       lastSuccessAt: succeeded,
     };

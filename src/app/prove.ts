@@ -5,7 +5,8 @@ import { Scope } from '../base/scope.js';
 import { decide, type Proof } from '../prove/assumptions.js';
 import { forecast } from '../prove/forecast.js';
 import { observe } from '../prove/observe.js';
-import { type Access, connect } from './setup.js';
+import { connect } from './connect.js';
+import type { Access } from './setup.js';
 
 /** What `doctor --prove` found. */
 export type Proving = Awaited<ReturnType<typeof prove>>;

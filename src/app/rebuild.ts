@@ -2,7 +2,7 @@ import { ExitCode } from '../base/errors.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { checkRebuild, type RebuildCheck } from '../read/rebuild-check.js';
 import { limitsOf, type Setup } from './setup.js';
-import { type WorkerOptions, withWarehouse } from './worker.js';
+import { asRun, type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse rebuild`: every table from the raw documents, and what a rebuild of a restored copy would give. */
 
@@ -16,10 +16,12 @@ export async function rebuild(setup: Shown, options: WorkerOptions) {
   return withWarehouse(setup, options, async (warehouse) => {
     log.info('rebuilding every table from the raw documents');
     progress?.phase('rebuild', null);
-    const { documents, rows, ms } = await warehouse.rebuild(({ table, done, total }) => {
-      progress?.phase(`rebuild: ${table}`, total);
-      progress?.progress(done, total);
-    });
+    const { documents, rows, ms } = await asRun(warehouse, setup, 'rebuild', () =>
+      warehouse.rebuild(({ table, done, total }) => {
+        progress?.phase(`rebuild: ${table}`, total);
+        progress?.progress(done, total);
+      }),
+    );
     progress?.phase('publish', null);
     return { documents, rows, seconds: ms / 1000, published: await warehouse.publish() };
   });

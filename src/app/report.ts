@@ -4,6 +4,7 @@ import { type Iso, iso } from '../base/clock.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Digest } from '../report/digest.js';
+import { reportPage } from '../report/page.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { refuseOfTheWorker } from '../store/engine.js';
@@ -117,11 +118,9 @@ function notWritten(problem: string, path: string): UsageError {
 
 type Report = Awaited<ReturnType<typeof makeReport>>;
 
-async function makeReport(setup: Setup, since: Iso | null, hasTopics = false, base = '') {
-  // The chart library takes 200 ms to load: only for a report.
-  const { reportPage } = await import('../report/page.js');
+async function makeReport(setup: Setup, since: Iso | null, site: Parameters<typeof reportPage>[2] = null) {
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
-  const page = await reportPage(data, setup.programVersion, hasTopics, base);
+  const page = reportPage(data, setup.programVersion, site);
   return { ...page, asOf: data.header.as_of, since: data.header.since };
 }
 
@@ -153,7 +152,7 @@ const remembered = 8;
  */
 export function reportSource(
   setup: Setup,
-  base = '',
+  site: { readonly base: string },
 ): (since: string | null, reader: string | null) => Promise<Report | null> {
   let version = '';
   let made = new Map<string, Report>();
@@ -167,7 +166,7 @@ export function reportSource(
     const key = since ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const fresh = await makeReport(setup, since, true, base);
+    const fresh = await makeReport(setup, since, site);
     if (made.size >= remembered) made.delete(made.keys().next().value ?? '');
     made.set(key, fresh);
     return fresh;

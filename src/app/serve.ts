@@ -23,6 +23,7 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../store/engine.js';
+import { holdServed } from '../store/lock.js';
 import { recordLogin } from './audit.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
@@ -79,7 +80,7 @@ export async function serve(
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
-    const all = assembleAll(members, signals, service);
+    const all = await assembleAll(scope, members, signals, service);
     // One board is read at a time: each takes the memory of a query.
     const inTurn = oneAtATime();
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
@@ -92,7 +93,7 @@ export async function serve(
         facts,
         schedule: scheduler,
         run: runReader(member),
-        report: showsNames ? reportSource(member, organization?.base) : undefined,
+        report: showsNames ? reportSource(member, { base: organization?.base ?? '' }) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
         topics: showsNames ? topicsOf(member, inTurn, signals.stop, sheets ?? null) : undefined,
         sheets,
@@ -141,7 +142,7 @@ export async function serveOnce(
   signals: RunSignals,
 ): Promise<{ runs: OnceRecord[]; exitCode: ExitCode }> {
   return Scope.run(async (scope) => {
-    const all = assembleAll(members, signals, isList ? new ServiceMetrics() : undefined);
+    const all = await assembleAll(scope, members, signals, isList ? new ServiceMetrics() : undefined);
     const stop = () => {
       for (const { scheduler } of all) void scheduler.stop();
     };
@@ -165,7 +166,12 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
-function assembleAll(members: Members, signals: RunSignals, service: ServiceMetrics | undefined) {
+async function assembleAll(
+  scope: Scope,
+  members: Members,
+  signals: RunSignals,
+  service: ServiceMetrics | undefined,
+) {
   const [first] = members;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = {
@@ -173,7 +179,7 @@ function assembleAll(members: Members, signals: RunSignals, service: ServiceMetr
     inTurn: oneAtATime(),
     service,
   };
-  return members.map((member) => {
+  const all = members.map((member) => {
     try {
       createDataDir(member.config.dataDir);
     } catch (error) {
@@ -183,6 +189,8 @@ function assembleAll(members: Members, signals: RunSignals, service: ServiceMetr
     }
     return assemble(member, signals, shared);
   });
+  scope.defer(await holdServed(members.map(({ config }) => config.dataDir)));
+  return all;
 }
 
 function assemble(

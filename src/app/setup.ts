@@ -1,15 +1,13 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Attempt } from '../api/attempt.js';
-import { Api, type ApiOptions } from '../api/client.js';
-import { type Clock, systemClock } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
 import { machineMemory } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';
 import { autoLimit, isTooSmall } from '../store/memory.js';
 
-/** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
+/** What a command starts with, and what follows from its settings alone: the limits of DuckDB. */
 
 /** What every command has: its settings and its log. */
 export interface Setup {
@@ -41,64 +39,6 @@ export function spendingLogPath(dataDir: string): string {
   return join(dataDir, 'spending.log');
 }
 
-/**
- * A page of a list may take this part of the memory: each request in flight may hold one, as bytes and as text. With
- * 1 GiB that is 32 MB.
- */
-const pageShare = 32;
-
-/**
- * The pages of a list that are requested at once may have this part of the memory, as bytes; as objects they take more than
- * 20 times that: 100 topics with 200 people each have 1.3 MB, and take 30 MB. That is 4 such pages with 1 GiB.
- */
-const aheadShare = 200;
-
-/**
- * The memory of the machine for each request in flight. The answer of a company's conversations takes up to 20 MB until its
- * batch is stored. With 1 GiB, 8 are in flight, which use 120 requests a minute up to answers that take 4 s.
- */
-const memoryPerAnswer = 128_000_000;
-
-/** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
-const mostInFlight = 12;
-
-type Connecting = Pick<ApiOptions, 'retry'> & { waits?: boolean; maxMinutes?: number | undefined };
-
-/**
- * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
- * that is less; with `waits: false` not at all. The caller closes it.
- */
-export function connect(access: Access, { waits = true, maxMinutes, retry = {} }: Connecting = {}): Api {
-  const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
-  const { api, rateLimit, tuning } = config;
-  const memory = memoryOf(config);
-  const concurrency =
-    tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));
-  const client = new Api({
-    ...credentials,
-    // A key that was replaced since the start: every run has a client of its own.
-    apiKey: credentials.readKey?.() ?? credentials.apiKey,
-    budget: rateLimit,
-    spendingLogPath: existsSync(config.dataDir) ? spendingLogPath(config.dataDir) : undefined,
-    concurrency,
-    timeouts: tuning.timeouts,
-    maxAnswerBytes: tuning.maxAnswerBytes,
-    retry,
-    outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
-    paging: {
-      ...api.paging,
-      maxPageBytes: memory / pageShare,
-      pagesAhead: concurrency,
-      maxBytesAhead: memory / aheadShare,
-    },
-    log,
-    userAgent: `signalhouse/${programVersion}`,
-    clock,
-  });
-  if (onAttempt) client.events.on('attempt', onAttempt);
-  return client;
-}
-
 /** How the worker opens the warehouse: its directory, the limits of DuckDB, and how it is published. */
 export function limitsOf(config: Config) {
   const { publish, analysis, tuning } = config;
@@ -128,7 +68,7 @@ export function readingLimitsOf(config: Config) {
 }
 
 /** The memory for one of the jobs that run at the same time in this process. */
-function memoryOf({ jobsAtOnce, tuning }: Config): number {
+export function memoryOf({ jobsAtOnce, tuning }: Config): number {
   return (tuning.memory ?? machineMemory()) / jobsAtOnce;
 }
 

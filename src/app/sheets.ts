@@ -174,7 +174,11 @@ export function sheetsOf(
   }
 
   function linesOf(all: readonly Change[]): SheetLine[] {
-    const changes = groupBy(all, ({ importId }) => importId);
+    const undone = undoneBy(all);
+    const changes = groupBy(
+      all.map((one) => ({ ...one, shown: undone(one.id) === null ? one.status : ('undone' as const) })),
+      ({ importId }) => importId,
+    );
     const known = previews.all();
     const ids = new Set(known.map(({ id }) => id));
     const others = [...changes].flatMap(([id, own]) => (ids.has(id) ? [] : [lineOfChanges(id, own)]));
@@ -283,11 +287,16 @@ function idIn(seen: string): string {
   return seen.split('@')[0] ?? '';
 }
 
+/** A value as people read it: spreadsheets have TRUE and FALSE. */
+function shownValue(value: Parameters<typeof valueText>[0]): string {
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : valueText(value);
+}
+
 /** A change as the page shows it before it is queued. */
 function shownChange(change: Pick<PlannedChange, 'title' | 'entityId' | 'base' | 'wanted'>): SheetChange {
   const { title, entityId, base, wanted } = change;
   const fields = Object.entries(wanted).map(([name, value]) => {
-    return { name, from: valueText(base[name]), to: valueText(value) };
+    return { name, from: shownValue(base[name]), to: shownValue(value) };
   });
   return {
     id: null,
@@ -300,19 +309,25 @@ function shownChange(change: Pick<PlannedChange, 'title' | 'entityId' | 'base' |
   };
 }
 
+/** The status of a change in the history: `undone` for one that was applied and undone. */
+interface ShownStatus {
+  readonly shown: Change['status'] | 'undone';
+}
+
 function lineOf(
-  { id, name, by, at, kind, state, leftOutCount, problem }: Preview,
-  own: readonly Change[],
+  { id, name, by, at, kind, state, changes, leftOutCount, problem }: Preview,
+  own: readonly ShownStatus[],
 ): SheetLine {
   // It is queued a moment before that is stored.
   const now = state === 'confirmed' && own.length > 0 ? 'done' : state;
-  const statuses = countBy(own, ({ status }) => status);
-  return { id, name, by, at, isUndo: kind === 'undo', state: now, leftOutCount, problem, statuses };
+  const statuses = countBy(own, ({ shown }) => shown);
+  const isUndo = kind === 'undo';
+  return { id, name, by, at, isUndo, state: now, hasChanges: changes > 0, leftOutCount, problem, statuses };
 }
 
 /** An import whose preview is not kept any more. */
-function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
-  const [{ source: name, requestedBy: by, queuedAt: at, undoes }] = own as [Change];
+function lineOfChanges(id: string, own: readonly (Change & ShownStatus)[]): SheetLine {
+  const [{ source: name, requestedBy: by, queuedAt: at, undoes }] = own as [Change & ShownStatus];
   return {
     id,
     name,
@@ -320,9 +335,10 @@ function lineOfChanges(id: string, own: readonly Change[]): SheetLine {
     at,
     isUndo: undoes.length > 0,
     state: 'done',
+    hasChanges: true,
     leftOutCount: 0,
     problem: null,
-    statuses: countBy(own, ({ status }) => status),
+    statuses: countBy(own, ({ shown }) => shown),
   };
 }
 

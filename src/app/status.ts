@@ -29,7 +29,7 @@ export interface StatusReport extends Facts {
 /** The last runs that `status` reports; the status page lists more. */
 const shownRuns = 5;
 
-type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'last'>;
+type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'unavailableSince' | 'last'>;
 
 /** The file in which `serve` remembers its runs. */
 export function scheduleFile(dataDir: string): string {
@@ -38,8 +38,8 @@ export function scheduleFile(dataDir: string): string {
 
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
- * when a resource is older than its objective, or more of it is out of date than that allows; where nothing was ever
- * published, unless a run is at work that will: a mistyped folder or a lost volume must not look well.
+ * when a resource is older than its objective, or more of it is out of date than that allows; until the first pull was
+ * complete once; where nothing was ever published, unless a run is at work that will: a mistyped folder or a lost volume must not look well.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
@@ -51,6 +51,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
     contents === null
       ? facts.holder === null
       : freshness.some(({ state }) => state === 'stale' || state === 'never') ||
+        contents.left?.is_pulled !== true ||
         contents.estimates.some(isOverBound);
   return {
     ...facts,
@@ -108,12 +109,14 @@ function scheduleOf({ config, log }: Setup): Promise<ScheduleMemory | null> {
 
 function nextRun(job: Job, { jobs, history }: ScheduleMemory, now: number): NextRun {
   const agenda = new Agenda();
-  const missed = agenda.begin(job, millis(jobs[job.name]?.handledDue), now);
+  const { handledDue, retryAt, unavailable } = jobs[job.name] ?? {};
+  const missed = agenda.begin(job, millis(handledDue), now);
   return {
     name: job.name,
     run: job.run,
-    nextAt: iso(agenda.nextStart(job, now)),
+    nextAt: iso(agenda.nextStart(job, now, millis(retryAt))),
     overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
+    unavailableSince: unavailable?.since ?? null,
     last: history.find((record) => record.job === job.name) ?? null,
   };
 }

@@ -1,7 +1,7 @@
 import { existsSync, rmdirSync, rmSync } from 'node:fs';
 import type { Api } from '../api/client.js';
 import { systemClock } from '../base/clock.js';
-import { RefusedError, StorageError } from '../base/errors.js';
+import { ExitCode, RefusedError, StorageError } from '../base/errors.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
@@ -13,17 +13,10 @@ import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { moveRecords } from './audit.js';
+import { connect, type OutageLimits } from './connect.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
-import {
-  type Access,
-  connect,
-  limitsOf,
-  memoryProblem,
-  type Setup,
-  type Signals,
-  spendingLogPath,
-} from './setup.js';
+import { type Access, limitsOf, memoryProblem, type Setup, type Signals, spendingLogPath } from './setup.js';
 
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every
@@ -31,11 +24,9 @@ import {
  */
 
 /** `stop` also ends waiting for the warehouse and for the API. */
-export interface WorkerOptions extends Signals {
+export interface WorkerOptions extends Signals, OutageLimits {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** No outage is waited out for longer than the run may take. */
-  readonly maxMinutes?: number | undefined;
 }
 
 /** The same for a command that makes requests. */
@@ -110,7 +101,7 @@ async function writing<T>(
   { guard, ...options }: WorkerOptions & Pick<OpenOptions, 'guard'>,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const warehouse = await openWarehouse({ ...limitsOf(config), log, wait: waitOf(options), guard });
+  const warehouse = await openWarehouse({ ...limitsOf(config), log, clock, wait: waitOf(options), guard });
   // A command that is told to stop has no time to rewrite the file.
   scope.defer(() => warehouse.close({ compacts: options.stop?.aborted !== true }));
   // A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal.
@@ -118,6 +109,33 @@ async function writing<T>(
   await moveRecords(warehouse, config.dataDir, log);
   await finishForgetting(warehouse, { config, clock, log });
   return work(warehouse);
+}
+
+/** Does work that asks the API nothing as a run of its own: what it changes names that run. The next writer ends one that failed. */
+export async function asRun<T>(
+  warehouse: Warehouse,
+  { clock = systemClock, programVersion }: Pick<Setup, 'clock' | 'programVersion'>,
+  command: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const runId = await warehouse.startRun({ command, startedAt: new Date(clock.now()), programVersion });
+  const done = await work();
+  await warehouse.finishRun(runId, {
+    outcome: 'done',
+    endedAt: new Date(clock.now()),
+    exitCode: ExitCode.done,
+    requests: 0,
+    rateLimited: 0,
+    rowsNew: 0,
+    rowsChanged: 0,
+    rowsRemoved: 0,
+    rejected: 0,
+    leftDue: null,
+    firstPullLeft: null,
+    summary: null,
+    error: null,
+  });
+  return done;
 }
 
 /** Whether to wait for the process that holds the warehouse, and until when. */

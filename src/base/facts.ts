@@ -56,6 +56,9 @@ export interface Contents {
     readonly minutes: number;
     /** Whether every list was read to its end: nobody knows what is due of the rest. */
     readonly complete: boolean;
+    /** Whether the first pull was complete once, and else the requests that it still takes; null where that is not known. */
+    readonly is_pulled: boolean | null;
+    readonly first_requests: number | null;
   } | null;
   readonly lists: readonly {
     readonly endpoint: string;

@@ -1,5 +1,4 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
-import { PinoPretty } from 'pino-pretty';
 
 export type Log = Logger;
 
@@ -11,21 +10,21 @@ const redacted = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`
  * A logger on stderr: `pretty` for a terminal, otherwise one JSON object per line. `secrets` are replaced anywhere in a
  * line, so that even an error message that quotes a header cannot leak the key.
  */
-export function createLog(options: {
+export async function createLog(options: {
   level: string;
   pretty: boolean;
   /** May grow while the log is used. */
   secrets?: Iterable<string>;
   /** Wraps each write. A progress display on the same terminal uses it to make room for the line. */
   around?: ((write: () => void) => void) | undefined;
-}): Log {
+}): Promise<Log> {
   const settings = {
     level: options.level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     redact: { paths: redacted, censor: '[redacted]' },
   };
-  const target = options.pretty ? prettyOutput() : process.stderr;
+  const target = options.pretty ? await prettyOutput() : process.stderr;
   const around = options.around ?? ((write) => write());
   const write = (line: string) => {
     let text = line;
@@ -40,7 +39,8 @@ export function createLog(options: {
 export const silentLog: Log = pino({ level: 'silent' });
 
 /** Readable log lines on stderr, written synchronously so that none is lost when the process ends. */
-function prettyOutput(): { write(text: string): unknown } {
+async function prettyOutput(): Promise<{ write(text: string): unknown }> {
+  const { PinoPretty } = await import('pino-pretty');
   return PinoPretty({
     destination: 2,
     sync: true,

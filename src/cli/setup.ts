@@ -101,7 +101,7 @@ async function withLog<L extends { readonly config: Config }>(
   const isOne = (sources.together ?? 1) === 1;
   const progress =
     pretty && isOne ? new (await import('./progress.js')).TerminalProgress(process.stderr) : undefined;
-  const made = createLog({
+  const made = await createLog({
     level: config.log.level,
     pretty,
     secrets,

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { closestMatch } from '../base/closest.js';
 import { type Problem, UsageError } from '../base/errors.js';
@@ -60,6 +60,8 @@ export interface Tuning {
   readonly memory?: number;
   /** Threads of DuckDB. */
   readonly threads?: number;
+  /** How long a job of serve waits for an API that does not answer. */
+  readonly jobOutageMinutes?: number;
   /** How long after a publication a run that is not at its end publishes again. */
   readonly publishEveryMinutes?: number;
   /** When the live file is rewritten. */
@@ -471,6 +473,18 @@ export function fileProblems(
   const problem = typeof baseUrl === 'string' ? baseUrlProblem(baseUrl) : undefined;
   if (problem) read.problems.push({ setting: read.named('api.baseUrl'), problem });
   return read.problems.map(read.located);
+}
+
+/** The key files of a settings file that this machine does not have: no problem where another machine is meant. */
+export function missingKeyFiles(
+  file: string,
+  { cwd = process.cwd() }: Pick<Sources, 'cwd'>,
+): readonly string[] {
+  const { values } = readFile(resolve(cwd, file), file, [], 'file');
+  const listed = 'organizations' in values ? listedIn(values) : undefined;
+  const all = listed ? listed.organizations.map((one) => settingsOf(one, listed.shared)) : [values];
+  const named = all.map((one) => valueAt(one, ['api', 'keyFile'])).filter((one) => typeof one === 'string');
+  return [...new Set(named)].filter((one) => !existsSync(resolve(cwd, one)));
 }
 
 /** The absolute path of the settings file; undefined where there is none. */

@@ -326,7 +326,9 @@ export function organizationsProblems(source: string, name: string, checks: Chec
   const values = isObject(file.value) ? file.value : {};
   const listed = listedIn(values);
   const problems = [...listed.problems, ...directoryProblems(listed, listed.shared, '/')];
-  for (const one of listed.organizations) {
+  // Where the list is none, what all would inherit is checked by itself.
+  const entries = listed.organizations.length > 0 ? listed.organizations : [{ name: '', index: 0, own: {} }];
+  for (const one of entries) {
     const own = settingsOf(one, listed.shared);
     const named = (path: string) => placeOf(one, listed, path);
     // What is not a setting at all is told above.

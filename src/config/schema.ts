@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { canonicalZone, longestTimerMs } from '../base/clock.js';
 import { passwordHash } from '../base/password.js';
@@ -31,7 +32,9 @@ const api = section({
     .min(0)
     .max(10_000)
     .default(30)
-    .describe('Minutes that a run waits for an API that does not answer at all; 0 ends the run at once.'),
+    .describe(
+      'Minutes that a command waits for an API that does not answer at all; 0 ends it at once. A job of serve waits at most one, and is tried again.',
+    ),
   paging: section({
     pageParameter: text.default('page').describe('Name of the query parameter for the page number.'),
     limitParameter: text.default('limit').describe('Name of the query parameter for the page size.'),
@@ -89,14 +92,6 @@ const sync = section({
       .default(20)
       .describe('and more than this many rows deletes nothing (--accept-deletes allows it).'),
   }),
-  idle: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0.3)
-    .describe(
-      'The share of the requests left by --max-minutes that is spent on the likeliest to be out of date when nothing is due. None for a day after a 429: somebody else uses the key.',
-    ),
 });
 
 const profile = z
@@ -395,6 +390,9 @@ const user = z.strictObject({
 
 const serve = section({
   host: text
+    .refine((host) => isIP(host) !== 0 || /^[\w-]+(\.[\w-]+)*$/.test(host), {
+      message: 'must be an IP address or a host name, such as 127.0.0.1',
+    })
     .default('127.0.0.1')
     .describe(
       'Address to listen on: 127.0.0.1 for this machine only, 0.0.0.0 for every address (in a container).',

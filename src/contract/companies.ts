@@ -229,7 +229,7 @@ export const companyTables = {
     versions: { table: 'company_versions', key: 'company_id' },
     fields: [companyListItem, company, companyActivity],
     columns: presenceColumns(
-      { presence: 'company_presence', merges: 'company_merges', target: 'targetCompany', kind: 'company_id' },
+      { presence: 'company_presence', kind: 'company_id' },
       {
         deletedAt: 'When the sync found that the API no longer has it (UTC). NULL while it exists.',
         deletedReason: 'Why it was deleted, e.g. a merge. NULL while it exists, or when no reason is known.',

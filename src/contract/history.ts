@@ -102,7 +102,6 @@ export const historyTables = {
       'Which topic, company or person was merged into which: from the history of either side, or the newer one where both have it.',
     key: ['entity_type', 'source_id', 'target_id'],
     derived: ['raw.documents', 'topics', 'companies', 'people'],
-    stamped: true,
     mixed: { source_id: idByType, target_id: idByType, source_name: nameByType, target_name: nameByType },
     columns: {
       entity_type: { kind: 'none', comment: 'What was merged: topic, company or person.' },
@@ -129,6 +128,17 @@ export const historyTables = {
         kind: 'person_picture',
         comment: 'Picture of that user when the history was fetched. NULL when there is none.',
       },
+    },
+  },
+  fetched_histories: {
+    comment:
+      'Whose history was fetched at least once. What was before the first sync is known of these alone: a history that was not fetched yet says nothing, and is not guessed.',
+    key: ['entity_type', 'entity_id'],
+    derived: ['ops.coverage'],
+    mixed: { entity_id: idByType },
+    columns: {
+      entity_type: { kind: 'none', comment: 'Whose history: topic, company or person.' },
+      entity_id: { kind: 'entity_id', comment: 'Its id (topics.id, companies.id or people.id).' },
     },
   },
   history_requests: {

@@ -97,10 +97,10 @@ export const message = object({
   quoteHighlights: maybe(z.array(quote)),
   reactions: maybe(z.array(reaction)),
   replyTo: maybe(messageCopy).describe(
-    'The message it replies to: a copy, which may lag until the next sweep; its author is reduced to {id}. NULL when it replies to none.',
+    'The message it replies to: a copy, which may lag until the next sweep; its author is reduced to {id}. NULL where that message is stored (reply_to_id joins it) or was removed, and where there is none.',
   ),
   thread: maybe(messageCopy).describe(
-    'The message that starts its thread: a copy, which may lag until the next sweep; its author is reduced to {id}. NULL when it is in none.',
+    'The message that starts its thread: a copy, which may lag until the next sweep; its author is reduced to {id}. NULL where that message is stored (thread_id joins it) or was removed, and where there is none.',
   ),
 });
 
@@ -184,7 +184,6 @@ export const messageTables = {
       "Which companies take part in which conversation: from each company's list of conversations, and from the messages of its people.",
     key: ['group_id', 'company_id'],
     derived: ['raw.documents', 'group_people', 'people', 'companies'],
-    stamped: true,
     columns: {
       group_id: { kind: 'conversation_id', comment: 'The conversation (groups.id).' },
       company_id: { kind: 'company_id', comment: 'The company (companies.id).' },
@@ -195,7 +194,6 @@ export const messageTables = {
       "Which people take part in which conversation: the conversation is in the person's list, or one of the person's identities is the author of a message in it.",
     key: ['group_id', 'person_id'],
     derived: ['raw.documents', 'messages', 'authors', 'person_identities'],
-    stamped: true,
     columns: {
       group_id: { kind: 'conversation_id', comment: 'The conversation (groups.id).' },
       person_id: { kind: 'person_id', comment: 'The person (people.id).' },
@@ -213,6 +211,7 @@ export const messageTables = {
     documents: ['messages'],
     ids: { id: 'id', parent_id: 'group_id' },
     moves: true,
+    copies: { reply_to: 'reply_to_id', thread: 'thread_id' },
     cascade: 'groups',
     fields: [message],
     columns: {

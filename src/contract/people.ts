@@ -261,7 +261,7 @@ export const peopleTables = {
     versions: { table: 'people_versions', key: 'person_id' },
     fields: [person],
     columns: presenceColumns(
-      { presence: 'person_presence', merges: 'person_merges', target: 'targetPerson', kind: 'person_id' },
+      { presence: 'person_presence', kind: 'person_id' },
       {
         deletedAt:
           'When the sync found that the API no longer has the person (UTC). NULL while the person exists.',
@@ -278,7 +278,6 @@ export const peopleTables = {
       "The accounts of a person in source systems: from the person's list of identities, and from lists of a topic's people that were fetched later.",
     key: ['person_id', 'platform', 'platform_id'],
     derived: ['raw.documents', 'ops.coverage'],
-    stamped: true,
     fields: [identity],
     columns: { person_id: { kind: 'person_id', comment: 'The person (people.id).' } },
   },

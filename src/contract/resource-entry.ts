@@ -120,6 +120,11 @@ export interface ChildEntry extends Entry {
    * count has fallen by as many.
    */
   readonly counts?: ItemPath;
+  /**
+   * Where its members are conversations: the field of the list item that counts their messages. A message that an answer leaves
+   * out is gone where the count has fallen by as many. Without it, where the person who wrote it has fewer than are stored.
+   */
+  readonly countsMessages?: ItemPath;
   /** Where nothing counts them: a number of the list item that is above zero only where there is one. */
   readonly existsWith?: ItemPath;
   /** Where its one object has a list of them: the field. */

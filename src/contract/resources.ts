@@ -134,11 +134,11 @@ function faultsOf(
   }
   for (const [index, child] of children.entries()) {
     const { name, weight, endpoint, members, membersOf, parentParameter } = child;
-    const { counts, existsWith, changeFields } = child;
+    const { counts, countsMessages, existsWith, changeFields } = child;
     if (!isList(members?.list))
       problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
-    for (const path of [counts, existsWith])
+    for (const path of [counts, countsMessages, existsWith])
       if (path !== undefined && !changeFields.includes(path))
         problems.push(`${name}: ${path} counts its members, and is not among its changeFields`);
     const equal = children.slice(0, index).find((other) => other.weight === weight);

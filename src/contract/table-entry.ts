@@ -30,12 +30,10 @@ export interface OwnColumn {
   readonly path?: string;
   /** The kind of documents beside those of the table, about the same entity, that has it. */
   readonly document?: string;
-  /** Where it is if it is not there. */
-  readonly or?: { readonly document: string; readonly path: string };
   /** What it is where the document does not say it. */
   readonly absent?: number;
-  /** What it is instead of a member: the place in the list of `rows`, or the whole document. */
-  readonly is?: 'position' | 'document';
+  /** What it is instead of a member, as SQL: `position` (the place in the list of `rows`), `document` (all of it), or over `item`. */
+  readonly is?: string;
 }
 
 interface Entry {
@@ -50,7 +48,7 @@ interface Entry {
 }
 
 /**
- * A table of what documents say. Each row has `synced_at` and `run_id` of the newest document behind it. Where the file of its
+ * A table of what documents say. Where the file of its
  * name in sql/models joins documents in another way, that is what its rows are; `rows`, `whole` and the rest are left out then.
  */
 export interface DocumentTable extends Entry {
@@ -69,6 +67,8 @@ export interface DocumentTable extends Entry {
   readonly whole?: readonly string[];
   /** The same item may come with several parents until each is read again: that of the latest answer counts. */
   readonly moves?: true;
+  /** Columns with copies of other rows, each with the column of their id: NULL where these are stored, or in ops.removed_rows. */
+  readonly copies?: Readonly<Record<string, string>>;
   /** The table whose entity is the documents' parent, and with which they are removed. */
   readonly cascade?: string;
   /** Documents of its kinds with the same id are not about the same entity. */
@@ -85,20 +85,18 @@ export interface DerivedTable extends Omit<Entry, 'comment'> {
   readonly comment?: string;
   /** What it is computed from. */
   readonly derived: readonly [string, ...string[]];
-  /** Whether its rows have `synced_at` and `run_id`: the latest of what is behind them. */
-  readonly stamped?: true;
 }
 
 export type TableEntry = DocumentTable | DerivedTable;
 
 /** What became of an entity: the columns of the tables whose lists have documents of its presence, and of merges. */
 export function presenceColumns(
-  from: { readonly presence: string; readonly merges: string; readonly target: string; readonly kind: Kind },
+  from: { readonly presence: string; readonly kind: Kind },
   comments: Readonly<
     Record<'deletedAt' | 'deletedReason' | 'mergedIntoId' | 'detailUnavailableReason', string>
   >,
 ): Readonly<Record<string, OwnColumn>> {
-  const { presence: document, merges, target, kind } = from;
+  const { presence: document, kind } = from;
   return {
     deleted_at: {
       document,
@@ -111,7 +109,6 @@ export function presenceColumns(
     merged_into_id: {
       document,
       path: 'mergedIntoId',
-      or: { document: merges, path: `mergedInto.${target}.id` },
       kind,
       comment: comments.mergedIntoId,
     },

@@ -82,22 +82,18 @@ export type Table = (DocumentTable | DerivedTable) & {
 /** A column of a table: what its field or the table says of it. */
 export type TableColumn = Column & Omit<Partial<OwnColumn>, keyof Column>;
 
-const stamp = { type: 'VARCHAR', kind: 'none' } as const;
 const syncedAt: TableColumn = {
   name: 'synced_at',
   type: 'TIMESTAMPTZ',
   kind: 'time',
-  comment: 'When the newest answer behind this row arrived (UTC).',
+  comment:
+    'When one of its values last changed (UTC): when the answer with it arrived, or else when something here changed it.',
 };
 const runId: TableColumn = {
-  ...stamp,
   name: 'run_id',
-  comment: 'Run that last changed this row (ops.runs).',
-};
-const latestRunId: TableColumn = {
-  ...stamp,
-  name: 'run_id',
-  comment: 'Latest run behind this row (ops.runs).',
+  type: 'VARCHAR',
+  kind: 'none',
+  comment: 'Run that last changed one of its values (ops.runs).',
 };
 
 /** Tables by their entries. Throws an error that names an entry with a column that does not fit. */
@@ -128,7 +124,31 @@ function columnsOf(table: string, entry: TableEntry): TableColumn[] {
   if (columns.length === 0) return [];
   const lacking = entry.key.find((name) => !columns.some((column) => column.name === name));
   if (lacking !== undefined) throw new Error(`${table} has no column ${lacking}, which is in its key`);
-  if ('documents' in entry) columns.push(syncedAt, runId);
-  else if (entry.stamped) columns.push(syncedAt, latestRunId);
-  return columns;
+  return [...columns, syncedAt, runId];
+}
+
+/** A table by its key; the columns of versions are not declared. */
+export interface Keyed {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly all: readonly TableColumn[];
+  readonly mixed?: Table['mixed'];
+}
+
+/** Every table with its key, those of versions too. */
+export function keyed(declared: readonly Table[] = tables): Keyed[] {
+  return declared.flatMap((table): Keyed[] => {
+    const versions = 'versions' in table ? table.versions : undefined;
+    return versions === undefined
+      ? [table]
+      : [table, { name: versions.table, key: [versions.key, 'valid_from'], all: [] }];
+  });
+}
+
+/**
+ * The columns that name a row in ops.removed_rows: the first of its key, without accounts, which may be e-mail addresses. All rows
+ * with the same values are named together.
+ */
+export function listedKey({ key, all }: Keyed): string[] {
+  return key.filter((name) => all.find((column) => column.name === name)?.kind !== 'account_id');
 }

@@ -260,6 +260,7 @@ export const topicResources = {
     item: topicGroup,
     answer: { form: 'conversations', names: ['data', 'groups'] },
     counts: '$.totalGroupCount',
+    countsMessages: '$.messageCount',
     weight: 20,
     maxAgeDays: 14,
     changeFields: topicActivity,
@@ -329,6 +330,13 @@ export const topicTables = {
     versions: { table: 'topic_versions', key: 'topic_id' },
     fields: [topicListItem, topic],
     columns: {
+      priority_rank: {
+        before: 'priority_reasoning',
+        is: "list_position(['very_high', 'high', 'default', 'low', 'very_low'], item.priority)",
+        type: 'INTEGER',
+        kind: 'none',
+        comment: 'The priority as a number to sort by: 1 is very_high, 5 is very_low.',
+      },
       author_ids: {
         before: 'similarity',
         path: 'authorIds',
@@ -337,7 +345,7 @@ export const topicTables = {
         comment: 'Ids of the authors that the topics list names (authors.id).',
       },
       ...presenceColumns(
-        { presence: 'topic_presence', merges: 'topic_merges', target: 'targetTopic', kind: 'topic_id' },
+        { presence: 'topic_presence', kind: 'topic_id' },
         {
           deletedAt: 'When the sync found that the API no longer has it (UTC). NULL while it exists.',
           deletedReason:

@@ -45,6 +45,7 @@ type Rows = readonly (readonly Cell[])[];
 /** The rows of each table of the schema `appended`, with the values in the order of its columns (sql/load/appended.sql). */
 function appendedRows(batch: Batch, before: number, setsBefore: number): Readonly<Record<string, Rows>> {
   const no = (answerNo: number | null) => (answerNo === null ? null : before + answerNo);
+  const sets = batch.sets.filter(({ isWhole }) => isWhole);
   return {
     documents: batch.documents.map((it) => [
       it.endpoint,
@@ -56,14 +57,9 @@ function appendedRows(batch: Batch, before: number, setsBefore: number): Readonl
       it.partsHash ?? null,
     ]),
     removed: batch.removed.map((it) => [it.endpoint, it.id, it.parentId, no(it.answerNo)]),
-    sets: batch.sets.map((it, at) => [
-      setsBefore + at,
-      it.endpoint,
-      it.parentId,
-      it.fetchedAt,
-      no(it.answerNo),
-    ]),
-    members: batch.sets.flatMap(({ ids }, at) => ids.map((id) => [setsBefore + at, id])),
+    sets: sets.map((it, at) => [setsBefore + at, it.endpoint, it.parentId, it.fetchedAt, no(it.answerNo)]),
+    listed: batch.listed.map((it) => [it.list, it.entityId, it.itemHash, no(it.answerNo)]),
+    members: sets.flatMap(({ ids }, at) => ids.map((id) => [setsBefore + at, id])),
     coverage: batch.coverage.map((it) => [
       it.endpoint,
       it.entityId,

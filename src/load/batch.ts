@@ -33,12 +33,23 @@ export interface Removal extends DocumentKey {
   readonly answerNo: number;
 }
 
-/** All the members of (endpoint, parent): other documents of that endpoint and parent are removed. */
+/** The members of (endpoint, parent) that an answer names. */
 export interface MemberSet {
   readonly endpoint: string;
   readonly parentId: string;
   readonly ids: readonly string[];
   readonly fetchedAt: Date;
+  readonly answerNo: number;
+  /** Whether they are known to be all: other documents of that endpoint and parent are removed. */
+  readonly isWhole: boolean;
+}
+
+/** An item of a list as it was returned. It says nothing of what is stored of it: its documents do. */
+export interface Listed {
+  readonly list: string;
+  readonly entityId: string;
+  /** Of the whole item: 48 bits. Null where a part of it could not be stored. */
+  readonly itemHash: number | null;
   readonly answerNo: number;
 }
 
@@ -134,6 +145,7 @@ export interface Batch {
   readonly documents: readonly Document[];
   readonly removed: readonly Removal[];
   readonly sets: readonly MemberSet[];
+  readonly listed: readonly Listed[];
   readonly coverage: readonly Coverage[];
   readonly rejections: readonly Rejection[];
   readonly drift: readonly Drift[];
@@ -169,6 +181,8 @@ export interface EntityRow {
   readonly unavailableReason: string | null;
   readonly unlistedSince: number | null;
   readonly askedAt: number | null;
+  /** Of the item as its list returned it last; null where that is not the last that is known of it. */
+  readonly itemHash: number | null;
 }
 
 /** A row of ops.coverage without the parent's change fields (`counters`), which are read of what is due alone. */
@@ -224,6 +238,7 @@ export function batchOf(runId: string, parts: Partial<Omit<Batch, 'runId'>> = {}
     documents: [],
     removed: [],
     sets: [],
+    listed: [],
     coverage: [],
     rejections: [],
     drift: [],

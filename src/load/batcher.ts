@@ -29,8 +29,6 @@ export class Batcher {
   #added = 0;
   #taken = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** What of an answer is stored; all of it, unless the run knows what is stored already. Called in the order of the answers. */
-  filter: (part: Part) => Part = (part) => part;
   /** Ends when the batch is stored that is being committed; it never rejects. */
   #committing: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
@@ -147,7 +145,7 @@ export class Batcher {
       return index >= this.#limits.answers || characters > this.#limits.megabytes * 1e6;
     });
     const count = rest < 0 ? this.#parts.length : Math.max(rest, 1);
-    const parts = this.#parts.splice(0, count).map(({ part }) => this.filter(part));
+    const parts = this.#parts.splice(0, count).map(({ part }) => part);
     this.#taken += parts.length;
     const requests = this.#requests;
     this.#requests = [];
@@ -155,6 +153,7 @@ export class Batcher {
       documents: parts.flatMap((part) => part.documents ?? []),
       removed: parts.flatMap((part) => part.removed ?? []),
       sets: parts.flatMap((part) => part.sets ?? []),
+      listed: parts.flatMap((part) => part.listed ?? []),
       coverage: parts.flatMap((part) => part.coverage ?? []),
       rejections: parts.flatMap((part) => part.rejections ?? []),
       drift: parts.flatMap((part) => part.drift ?? []),

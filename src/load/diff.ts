@@ -23,11 +23,8 @@ export async function stage(statements: Statements, { familySql, withinSql }: Fa
     CREATE OR REPLACE TEMP TABLE sets AS
       SELECT endpoint, parent_id, arg_max(set_no, answer_no) AS set_no, max(answer_no) AS answer_no,
              max(fetched_at) AS fetched_at FROM appended.sets GROUP BY ALL;
-    -- A list of a company's employees may be incomplete: somebody whose own record names the company is one of them.
     CREATE OR REPLACE TEMP TABLE set_members AS
-      FROM appended.members SEMI JOIN sets USING (set_no)
-      UNION ALL SELECT set_no, people.id FROM sets JOIN main.people ON people.company_id = sets.parent_id
-       WHERE endpoint = 'company_employees' AND people.deleted_at IS NULL`);
+      FROM appended.members SEMI JOIN sets USING (set_no)`);
 }
 
 /**
@@ -73,10 +70,6 @@ export async function diff(statements: Statements, families: Families, runId: st
 /** For each kind with any to write or to delete, how many are new, changed and removed. */
 export type Diff = readonly (Counts & { readonly endpoint: string })[];
 
-/** The `updatedAt` of a document; NULL where it is later than its own answer: such a time proves nothing about order. */
-const orderedAt = `CASE WHEN raw.moment(d.body ->> '$.updatedAt') <= d.fetched_at + INTERVAL 5 SECOND
-  THEN raw.moment(d.body ->> '$.updatedAt') END`;
-
 /**
  * What is older than what is stored, or came before, does not replace it: an `updatedAt` that lies before shows that a
  * server answered which lags behind. Neither do the people that came with it. What was stored more than three syncs ago
@@ -92,13 +85,13 @@ const leaveOutOutdated = [
         UNION ALL SELECT endpoint, id, parent_id, body_hash FROM stored)
        GROUP BY ALL HAVING min(body_hash) <> max(body_hash)
     ), copies AS (
-      SELECT i.endpoint, i.id, i.parent_id, i.answer_no, i.seq, ${orderedAt} AS updated_at
+      SELECT i.endpoint, i.id, i.parent_id, i.answer_no, i.seq, raw.updated_at(d.body, d.fetched_at) AS updated_at
         FROM incoming i JOIN changed c
           ON c.endpoint = i.endpoint AND c.id = i.id AND c.parent_id IS NOT DISTINCT FROM i.parent_id
         JOIN appended.documents d ON d.rowid = i.seq
        WHERE i.parts_hash IS NULL
       UNION ALL
-      SELECT s.endpoint, s.id, s.parent_id, s.answer_no, -1, ${orderedAt}
+      SELECT s.endpoint, s.id, s.parent_id, s.answer_no, -1, raw.updated_at(d.body, d.fetched_at)
         FROM stored s JOIN changed c
           ON c.endpoint = s.endpoint AND c.id = s.id AND c.parent_id IS NOT DISTINCT FROM s.parent_id
         JOIN raw.documents d ON d.rowid = s.rid

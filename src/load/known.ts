@@ -1,9 +1,10 @@
 import type { Child, Resources } from '../contract/resources.js';
 import { makeOnce } from '../store/made.js';
 import type { Session, Statements } from '../store/session.js';
-import { listLiteral, literal, sqlFile, substitute } from '../store/sql.js';
+import { listLiteral, literal, literals, sqlFile, substitute } from '../store/sql.js';
 import type { CoverageRow, EntityRow, KnownRows } from './batch.js';
 import type { Diff } from './diff.js';
+import { readModels } from './models.js';
 
 /**
  * The two tables that hold what is known (ops.entities, ops.coverage), as far as it follows from documents: what the items of
@@ -14,7 +15,7 @@ import type { Diff } from './diff.js';
 const entityColumns = `list, entity_id AS "entityId", fields, is_whole AS "isWhole", company_id AS "companyId", company_no AS "companyNo",
   is_company_known AS "isCompanyKnown", epoch_ms(deleted_at) AS "deletedAt", deleted_reason AS "deletedReason",
   merged_into_id AS "mergedIntoId", unavailable_reason AS "unavailableReason", epoch_ms(unlisted_since) AS "unlistedSince",
-  epoch_ms(asked_at) AS "askedAt"`;
+  epoch_ms(asked_at) AS "askedAt", item_hash AS "itemHash"`;
 const coverageColumns = `endpoint, entity_id AS "entityId", epoch_ms(fetched_at) AS "fetchedAt", answer_no AS "answerNo",
   asked_no AS "askedNo", touched, fingerprint, status, reason, error, attempts, run_id AS "runId", counters IS NOT NULL AS "isCounted",
   TRY_CAST(counters::JSON ->> 'named' AS BIGINT) AS named`;
@@ -144,10 +145,11 @@ export async function mergeKnown(
   runId: string,
 ): Promise<KnownRows> {
   const changed = new Set(found.map(({ endpoint }) => endpoint));
-  const { lists } = resources;
-  const shown = lists.flatMap(({ name, presence, detail }) => [name, presence ?? '', detail]);
-  const isShown = [...shown, 'person_companies'].some((kind) => changed.has(kind));
-  const entities = isShown ? await mergeEntities(tx, resources, shown) : [];
+  const kinds = kindsOfEntities(resources);
+  const [any] = await tx.all<{ listed: boolean }>('SELECT EXISTS (FROM appended.listed) AS listed');
+  const isShown =
+    any?.listed || kinds.some(({ kind }) => changed.has(kind)) || changed.has('company_employees');
+  const entities = isShown ? await mergeEntities(tx, resources, kinds) : [];
   // A list of conversations that is as it was shows, by being read again, that one which a company names is not in it.
   const isRead = (kind: string) => kind === 'topic_groups' && covered.includes(kind);
   const rules = markRules(resources, runId).filter(({ shownBy }) =>
@@ -174,18 +176,38 @@ export async function mergeKnown(
   return { entities, coverage };
 }
 
-function mergeEntities(tx: Statements, resources: Resources, kinds: readonly string[]): Promise<EntityRow[]> {
-  const shown = kinds.map(literal).join(', ');
-  return tx.all<EntityRow>(`
-    CREATE OR REPLACE TEMP TABLE concerned AS
-      SELECT id FROM writes WHERE endpoint IN (${shown})
-      UNION SELECT parent_id FROM writes WHERE endpoint = 'person_companies'
-      UNION SELECT parent_id FROM deletes WHERE endpoint = 'person_companies';
-    CREATE OR REPLACE TEMP TABLE entities_now AS
-      FROM (${entitiesSql(resources, 'documents.id IN (FROM concerned)')}) EXCEPT FROM ops.entities;
-    DELETE FROM ops.entities WHERE (list, entity_id) IN (SELECT (list, entity_id) FROM entities_now);
-    INSERT INTO ops.entities FROM entities_now;
-    SELECT ${entityColumns} FROM entities_now`);
+/** A kind of document that says something of the items of a list: by their id, or as their part, by the id of its parent. */
+interface KindOfEntity {
+  readonly list: string;
+  readonly kind: string;
+  readonly as: 'own' | 'part';
+}
+
+function kindsOfEntities({ lists, embedded }: Resources): KindOfEntity[] {
+  const { kinds: families } = readModels().families;
+  return lists.flatMap(({ name: list }) => {
+    const own = families.find((family) => family.includes(list)) ?? [list];
+    const parts = Object.entries(embedded).flatMap(([kind, { parent, membersOf }]) =>
+      parent === list && membersOf !== undefined ? kind : [],
+    );
+    return [
+      ...own.map((kind) => ({ list, kind, as: 'own' as const })),
+      ...parts.map((kind) => ({ list, kind, as: 'part' as const })),
+    ];
+  });
+}
+
+async function mergeEntities(
+  tx: Statements,
+  resources: Resources,
+  kinds: readonly KindOfEntity[],
+): Promise<EntityRow[]> {
+  const sql = substitute(sqlFile('load/merge_entities'), {
+    items: entitiesSql(resources, 'documents.id IN (SELECT entity_id FROM concerned)'),
+    kinds: kinds.map(({ list, kind, as }) => listLiteral([list, kind, as])).join(', '),
+    lists: literals(resources.lists.map(({ name }) => name)),
+  });
+  return tx.all<EntityRow>(`${sql}; SELECT ${entityColumns} FROM entities_now`);
 }
 
 /** The change fields that children were fetched with, of the children that are named: `endpoint`, a line end, and the entity. */

@@ -15,9 +15,14 @@ import { project } from './project.js';
  *
  * Each typed table has transactions of its own, so that the memory that one takes is free for the next. What was appended
  * goes with the last transaction, which stores the documents: a merge that ends before is done again from its beginning,
- * and finds the rows that it has replaced already as they should be.
+ * and finds the rows that it has replaced already as they should be. What changes has the time `at`.
  */
-export async function merge(session: Session, models: Models, resources: Resources): Promise<Merged | null> {
+export async function merge(
+  session: Session,
+  models: Models,
+  resources: Resources,
+  at: Date,
+): Promise<Merged | null> {
   const [last] = await session.all<{ run_id: string | null; empty: boolean }>(
     `SELECT max(run_id) AS run_id, ${toMerge.map((table) => `NOT EXISTS (FROM appended.${table})`).join(' AND ')} AS empty
        FROM appended.batches`,
@@ -28,7 +33,7 @@ export async function merge(session: Session, models: Models, resources: Resourc
   const rows: Record<string, Counts> = {};
   await stage(session, models.families);
   const found = await diff(session, models.families, runId);
-  await project(session, models, found, (table, counts) => {
+  await project(session, models, found, { runId, at }, (table, counts) => {
     const sum = plusCounts(rows[table], counts);
     if (sum.new + sum.changed + sum.removed > 0) rows[table] = sum;
   });
@@ -60,13 +65,13 @@ async function mergeScans(session: Session, runId: string): Promise<Merged> {
 }
 
 /** What batches may have appended. */
-const toMerge = ['documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];
+const toMerge = ['documents', 'removed', 'sets', 'members', 'listed', 'coverage', 'rejections', 'drift'];
 
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
 const dropTemporary = `
   incoming unreadable outdated sets set_members stored writes write_bodies deletes
   orphaned_parents scopes kept_documents model_input own_rows coverage_now rejections_now drift_now
-  marks_now concerned entities_now`
+  marks_now listed_now concerned entities_now`
   .trim()
   .split(/\s+/)
   .map((table) => `DROP TABLE IF EXISTS temp.${table}`)

@@ -30,6 +30,8 @@ export interface DocumentModel extends ModelBase {
   };
   /** Whether documents of different kinds may describe the same entity. */
   readonly siblings: boolean;
+  /** Columns with copies of other rows, and the columns with the ids of these. */
+  readonly copies: Readonly<Record<string, string>>;
   /** The table whose entity is the documents' parent, and with which they are removed. */
   readonly cascade?: string;
   /** The table that keeps versions of its rows; most tables have none and hold only the current state. */
@@ -88,7 +90,7 @@ export function readModels(sql: string = sqlDir, declared: readonly Table[] = ta
 
 /** The parts of a model that follow from the declaration of its table. */
 function partsOf(table: Extract<Table, { documents: unknown }>): Omit<DocumentModel, keyof ModelBase> {
-  const { documents, ids, key, cascade, versions, siblings = true } = table;
+  const { documents, ids, key, cascade, versions, siblings = true, copies = {} } = table;
   const { id, parent_id: parent } = ids;
   const isOfParent = parent !== undefined && key.includes(parent);
   return {
@@ -98,6 +100,7 @@ function partsOf(table: Extract<Table, { documents: unknown }>): Omit<DocumentMo
       ? { document: 'parent_id', column: parent, ...(id === undefined ? {} : { idColumn: id }) }
       : { document: 'id', column: id ?? '' },
     siblings,
+    copies,
     ...(cascade === undefined ? {} : { cascade }),
     ...(versions === undefined ? {} : { versions }),
   };
@@ -119,13 +122,21 @@ function inOrder(models: DerivedModel[]): DerivedModel[] {
 }
 
 /**
- * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read it
- * several times: it is read again each time, because a copy of every body would cost more.
+ * The model's SELECT over `documents`, a relation with the columns of raw.documents, where `added` has the ids of those that are
+ * not stored yet; all as SQL text. Many models read it several times: it is read again each time, because a copy of every body
+ * would cost more.
  */
-export function projection(model: Model, documents: string): string {
+export function projection(model: Model, documents: string, added = noIds): string {
   if (model.from === 'tables') return `SELECT * FROM (\n${model.select}\n)`;
-  return `WITH documents AS NOT MATERIALIZED (${documents}) SELECT * FROM (\n${model.select}\n)`;
+  const stored = `SELECT id FROM raw.documents WHERE endpoint IN (${literals(model.documents)})`;
+  const removed = `SELECT "key"[1] FROM ops.removed_rows WHERE table_name = ${literal(model.table)}`;
+  return `WITH documents AS NOT MATERIALIZED (${documents}),
+    known AS NOT MATERIALIZED (${stored} UNION ALL ${added} UNION ALL ${removed})
+    SELECT * FROM (\n${model.select}\n)`;
 }
+
+/** As SQL text. */
+const noIds = 'SELECT NULL::VARCHAR WHERE false';
 
 /** The rows of a table as their versions have them, all but `valid_to`: the columns of the versions, over `changed`; as SQL text. */
 export function versionsOf({ key }: Versions, columns: readonly string[], changed: string): string {
@@ -142,16 +153,6 @@ export const validityColumns: readonly string[] = ['valid_from', 'valid_to', 'ru
 /** Every stored document of the model's kinds, as SQL text. */
 export function storedDocuments(model: DocumentModel): string {
   return `SELECT * FROM raw.documents WHERE endpoint IN (${literals(model.documents)})`;
-}
-
-/** The columns that identify a row, by table: of each model's table, and of each with versions of its rows. */
-export function keysOf({ documents, derived }: Models): ReadonlyMap<string, readonly string[]> {
-  return new Map([
-    ...[...documents, ...derived].map(({ table, key }) => [table, key] as const),
-    ...documents.flatMap(({ versions }) =>
-      versions ? [[versions.table, [versions.key, 'valid_from']] as const] : [],
-    ),
-  ]);
 }
 
 /** The names of the columns of a table of schema main, in their order. */

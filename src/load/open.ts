@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import { type Log, silentLog } from '../base/log.js';
 import { resources as builtIn, type Resources } from '../contract/resources.js';
@@ -40,6 +40,8 @@ export interface OpenOptions extends Limits, Partial<PublishSettings> {
   /** When the live file is compacted; by default when that is worth it. */
   readonly compactWhen?: CompactWhen | undefined;
   readonly log?: Log;
+  /** The time of what changes; this machine's when absent. */
+  readonly clock?: Clock | undefined;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
   /** `read` opens the live file without changing it; other readers may have it open too. */
@@ -80,7 +82,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const models = options.models ?? readModels(folder);
   const resources = options.resources ?? builtIn;
   const log = options.log ?? silentLog;
-  const { dataDir, wait } = options;
+  const { dataDir, wait, clock = systemClock } = options;
   const reading = options.access === 'read';
   refuseUnfinishedRestore(dataDir);
   if (!reading) createDataDir(dataDir);
@@ -92,9 +94,9 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       await callGuard(options.guard, session);
       const remade = reading
         ? await refusePending(session, migrations, models)
-        : await prepare(session, dataDir, migrations, models, log);
+        : await prepare(session, dataDir, migrations, models, clock, log);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
-      if (!reading) await merge(session, models, resources);
+      if (!reading) await merge(session, models, resources, new Date(clock.now()));
       const { forgotten, missing } = reading
         ? { forgotten: new Forgotten(''), missing: [] }
         : await openForgotten(session, dataDir);
@@ -106,6 +108,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
         restored,
         remade,
         log,
+        clock,
         forgotten,
         unfinishedRequests: missing,
         answersBefore: await lastAnswer(session),
@@ -141,13 +144,14 @@ async function prepare(
   dataDir: string,
   migrations: readonly Migration[],
   models: Models,
+  clock: Clock,
   log: Log,
 ): Promise<string[]> {
   writeHolder(dataDir);
   removeLeftovers(dataDir);
   await migrate(session, migrations, (tx) => createTables(tx, models));
   await createAppended(session);
-  const remade = await remakeTables(session, models, (table) =>
+  const remade = await remakeTables(session, models, new Date(clock.now()), (table) =>
     log.info({ table }, 'making a table again from the stored documents: this version declares it otherwise'),
   );
   await markInterrupted(session);

@@ -27,9 +27,10 @@ export async function mergeOpsTables(
     ].join(';\n'),
   );
   const [counted] = await tx.all<{ total: number; fresh: number; covered: string[] | null }>(
-    `SELECT (SELECT count(*) FROM appended.rejections) AS total,
-            (SELECT list(DISTINCT endpoint) FROM coverage_now) AS covered,
-            (SELECT count(*) FROM rejections_now WHERE is_new) AS fresh`,
+    `SELECT count(*)::INTEGER AS total, count(*) FILTER (is_new)::INTEGER AS fresh,
+            (SELECT list(DISTINCT endpoint) FROM coverage_now) AS covered
+       FROM (SELECT endpoint, parent_id, id, bool_or(is_new) AS is_new FROM rejections_now
+              WHERE NOT is_counted GROUP BY endpoint, parent_id, id, if(id IS NULL, path, NULL))`,
   );
   const examples = await tx.all<Merged['rejections']['examples'][number]>(
     `SELECT endpoint, id, path, reason FROM rejections_now WHERE is_new ORDER BY ALL LIMIT ${mostExamples}`,
@@ -38,9 +39,9 @@ export async function mergeOpsTables(
     `SELECT endpoint, path, kind, example, occurrences AS count, first_seen_at AS "seenAt"
        FROM drift_now WHERE rid IS NULL ORDER BY endpoint, path, kind`,
   );
-  const fresh = Number(counted?.fresh ?? 0);
+  const fresh = counted?.fresh ?? 0;
   return {
-    rejections: { new: fresh, known: Number(counted?.total ?? 0) - fresh, examples },
+    rejections: { new: fresh, known: (counted?.total ?? 0) - fresh, examples },
     newDrift,
     covered: counted?.covered ?? [],
   };
@@ -88,12 +89,14 @@ function coverage(runId: string): string[] {
 
 /**
  * One row per record and path, of its latest form: a record that changes and stays bad takes no more room. A record without
- * an id is known by its place alone. A record that was rejected before, in whatever way, is not new.
+ * an id is known by its place alone. A record that was rejected before, in whatever way, is not new; each counts once in a run,
+ * however often an answer has it.
  */
 function rejections(runId: string): string[] {
   const record = ['endpoint', 'parent_id', 'id']
     .map((name) => `r.${name} IS NOT DISTINCT FROM b.${name}`)
     .join(' AND ');
+  const same = `${record} AND (b.id IS NOT NULL OR r.path = b.path)`;
   return [
     `CREATE OR REPLACE TEMP TABLE rejections_now AS
       WITH b AS (
@@ -104,7 +107,8 @@ function rejections(runId: string): string[] {
                b.body::JSON AS body, least(b.first_seen_at, r.first_seen_at) AS first_seen_at,
                b.seen_count + coalesce(r.seen_count, 0) AS seen_count),
              md5(b.body) AS body_hash,
-             NOT EXISTS (FROM ops.rejected_records r WHERE ${record} AND (b.id IS NOT NULL OR r.path = b.path)) AS is_new
+             NOT EXISTS (FROM ops.rejected_records r WHERE ${same}) AS is_new,
+             EXISTS (FROM ops.rejected_records r WHERE ${same} AND r.run_id = ${literal(runId)}) AS is_counted
         FROM b LEFT JOIN ops.rejected_records r ON ${record} AND r.path = b.path`,
     // What an earlier run found elsewhere in the same record is not what is wrong with it now.
     `DELETE FROM ops.rejected_records AS r WHERE EXISTS (
@@ -112,7 +116,7 @@ function rejections(runId: string): string[] {
       WHERE ${record}
         AND (r.path = b.path OR (b.id IS NOT NULL AND r.run_id IS DISTINCT FROM ${literal(runId)})))`,
     `INSERT INTO ops.rejected_records BY NAME
-      SELECT * EXCLUDE (is_new), NULL::TIMESTAMPTZ AS resolved_at, ${literal(runId)} AS run_id FROM rejections_now`,
+      SELECT * EXCLUDE (is_new, is_counted), NULL::TIMESTAMPTZ AS resolved_at, ${literal(runId)} AS run_id FROM rejections_now`,
   ];
 }
 

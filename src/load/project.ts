@@ -1,8 +1,10 @@
-import type { Session } from '../store/session.js';
+import { listedKey } from '../contract/tables.js';
+import type { Session, Statements } from '../store/session.js';
 import { identifier, literals } from '../store/sql.js';
 import type { Counts } from './batch.js';
 import type { Diff } from './diff.js';
 import { columnNames, type DocumentModel, type Model, type Models, projection } from './models.js';
+import { atSql, removedSql, runSql, type Stamp } from './stamp.js';
 import { recordVersions } from './versions.js';
 
 /** Is told what was replaced in a table, once it is. */
@@ -16,6 +18,7 @@ export async function project(
   session: Session,
   models: Models,
   diff: Diff,
+  stamp: Stamp,
   replaced: Replaced,
 ): Promise<void> {
   const touched = new Set(diff.map(({ endpoint }) => endpoint));
@@ -28,10 +31,14 @@ export async function project(
       first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} t
         WHERE ${isOwn(scope)} AND ${isInScopes(model, scope, id)}`,
       where: 'rowid IN (SELECT rid FROM own_rows)',
-      select: projection(model, `FROM model_input WHERE ${isOwn(document)}`),
+      select: projection(
+        model,
+        `FROM model_input WHERE ${isOwn(document)}`,
+        `SELECT id FROM writes WHERE endpoint IN (${literals(model.documents)})`,
+      ),
       answered: answeredOf(model),
     });
-    await replaceInPieces(session, model, 'FROM model_input', rows, replaced);
+    await replaceInPieces(session, model, 'FROM model_input', rows, stamp, replaced);
   }
 }
 
@@ -46,7 +53,8 @@ function inputOf(model: DocumentModel): string {
   return `
     CREATE OR REPLACE TEMP TABLE scopes AS
       SELECT ${scope} FROM writes WHERE endpoint IN (${kinds})
-      UNION SELECT ${scope} FROM deletes WHERE endpoint IN (${kinds});
+      UNION SELECT ${scope} FROM deletes WHERE endpoint IN (${kinds})
+      ${copiesOf(model)};
     CREATE OR REPLACE TEMP TABLE kept_documents AS
       SELECT d.rowid AS rid FROM raw.documents d
        WHERE endpoint IN (${kinds}) AND ${isInScopes(model, `d.${document}`, 'd.id')}
@@ -54,6 +62,16 @@ function inputOf(model: DocumentModel): string {
     CREATE OR REPLACE TEMP TABLE model_input AS
       SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${kinds})
       UNION ALL SELECT ${documentColumns} FROM raw.documents WHERE rowid IN (FROM kept_documents)`;
+}
+
+/** The rows with a copy of a row that is new, as SQL text. */
+function copiesOf({ table, copies, documents }: DocumentModel): string {
+  const isNew = `IN (SELECT id FROM writes WHERE rid IS NULL AND endpoint IN (${literals(documents)}))`;
+  return Object.entries(copies)
+    .map(
+      ([copy, id]) => `UNION SELECT id, '' FROM main.${table} WHERE ${copy} IS NOT NULL AND ${id} ${isNew}`,
+    )
+    .join('\n');
 }
 
 /** Whether a value is among the scopes, as SQL text; with the id where each id of a parent is a scope of its own. */
@@ -76,7 +94,7 @@ function answeredOf({ documents }: DocumentModel): string {
     AND NOT EXISTS (FROM stored s WHERE s.endpoint IN (${kinds}) AND s.id = w.id AND s.answer_no >= w.answer_no)`;
 }
 
-const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, answer_no, run_id';
+const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, answer_no';
 
 /** Which values of an SQL expression belong to a part, as SQL text. */
 export type Condition = (value: string) => string;
@@ -91,6 +109,8 @@ export interface RowsToReplace {
   readonly select: string;
   /** The scopes with an answer that is later than every one before; none when absent. */
   readonly answered?: string;
+  /** Whether the versions of the rows stay as they are. */
+  readonly withoutVersions?: boolean;
 }
 
 /** How many characters of documents are projected at once: parsed, they take several times that much memory. */
@@ -105,6 +125,7 @@ export async function replaceInPieces(
   model: DocumentModel,
   documents: string,
   rows: (isOwn: Condition) => RowsToReplace,
+  stamp: Stamp,
   replaced: Replaced,
 ): Promise<void> {
   const [size] = await session.all<{ characters: number }>(
@@ -114,59 +135,77 @@ export async function replaceInPieces(
   for (let piece = 0; piece < pieces; piece += 1) {
     const isOwn = (value: string) =>
       pieces === 1 ? 'true' : `(hash(${value}) % ${pieces}::UBIGINT)::BIGINT = ${piece}`;
-    replaced(model.table, await replaceRows(session, model, rows(isOwn)));
+    replaced(model.table, await replaceRows(session, model, rows(isOwn), stamp));
   }
 }
 
 /**
- * Replaces rows of a table by others: deletes those that no longer exist, inserts new ones, replaces those that differ. A row
- * in which only `synced_at` or `run_id` differs is replaced, but does not count as changed.
+ * Replaces rows of a table by others: deletes those that no longer exist, inserts new ones, replaces those that differ. What is
+ * replaced gets the stamp, and what is deleted is listed in ops.removed_rows; a row with the same values stays as it is. In a
+ * transaction of its own, or in that of `statements`.
  */
 export async function replaceRows(
-  session: Session,
+  statements: Statements & Partial<Pick<Session, 'transaction'>>,
   model: Model,
-  { first, where, select, answered = nothingAnswered }: RowsToReplace,
+  { first, where, select, answered = nothingAnswered, withoutVersions = false }: RowsToReplace,
+  stamp: Stamp,
 ): Promise<Counts> {
   const table = `main.${identifier(model.table)}`;
-  const names = await columnNames(session, model.table);
-  const differ = (of: readonly string[]) =>
-    of.map((name) => `s.${identifier(name)} IS DISTINCT FROM p.${identifier(name)}`).join(' OR ') || 'false';
-  const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
-  const content = names.filter((name) => !stamps.includes(name) && !model.key.includes(name));
+  const key = model.key.map(identifier);
+  const names = await columnNames(statements, model.table);
+  const content = names.filter(
+    (name) => name !== 'synced_at' && name !== 'run_id' && !model.key.includes(name),
+  );
+  const differs = content.map((name) => `s.${identifier(name)} IS DISTINCT FROM p.${identifier(name)}`);
   // Only the rows that differ: of the 670,000 people of conversations in a large warehouse, hardly any do.
-  const comparison = `
-    CREATE OR REPLACE TEMP TABLE compared AS SELECT * FROM (
-      SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${where}) s
-        FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')})
-     WHERE rid IS NULL OR pid IS NULL OR content OR stamps`;
-  const [counts] = await session.all<Counts & { stamped: number }>(`
+  const [counts] = await statements.all<Counts>(`
     ${first === undefined ? '' : `${first};`}
     CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0;
     INSERT INTO projected BY NAME ${select};
-    ${comparison};
+    CREATE OR REPLACE TEMP TABLE compared AS
+      SELECT s.rid, p.rowid AS pid, s.synced_at AS before
+        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${where}) s
+        FULL JOIN projected p ON ${key.map((name) => `s.${name} = p.${name}`).join(' AND ')}
+       WHERE s.rid IS NULL OR p.rowid IS NULL OR ${differs.join(' OR ') || 'false'};
+    ${changedWithRemoved(model, table)}
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
-           count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
-           count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
+           count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL) AS changed FROM compared`);
   if (!counts) throw new Error('counting gave no row');
-  const { stamped, ...counted } = counts;
-  const versions = model.from === 'documents' ? model.versions : undefined;
-  if (counts.new + counts.changed + counts.removed + stamped > 0)
-    await session.transaction(async (tx) => {
-      if (versions && counts.new + counts.changed + counts.removed > 0) {
-        // Before the rows are deleted: they say when they were last seen.
-        await recordVersions(tx, versions, {
-          changed: `SELECT * FROM projected WHERE rowid IN (
-            SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
-          deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
-            SELECT rid FROM compared WHERE pid IS NULL)`,
-          answered,
-        });
-      }
-      await tx.run(`
-        DELETE FROM ${table} WHERE rowid IN (SELECT rid FROM compared WHERE rid IS NOT NULL);
-        INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (SELECT pid FROM compared WHERE pid IS NOT NULL)`);
-    });
-  await session.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
-  return counted;
+  const removed = 'rowid IN (SELECT rid FROM compared WHERE pid IS NULL)';
+  const versions = model.from === 'documents' && !withoutVersions ? model.versions : undefined;
+  const replace = async (tx: Statements): Promise<void> => {
+    if (versions) {
+      // Before the rows are deleted.
+      await recordVersions(tx, versions, {
+        changed: `SELECT * REPLACE (${runSql(stamp)} AS run_id) FROM projected
+          WHERE rowid IN (SELECT pid FROM compared WHERE pid IS NOT NULL)`,
+        deleted: `SELECT ${key.join(', ')}, ${atSql(stamp)} FROM ${table} WHERE ${removed}`,
+        answered,
+        stamp,
+      });
+    }
+    await tx.run(`
+      ${removedSql(model.declared, removed, stamp)};
+      DELETE FROM ${table} WHERE rowid IN (SELECT rid FROM compared WHERE rid IS NOT NULL);
+      INSERT INTO ${table} SELECT p.* REPLACE (
+          ${runSql(stamp)} AS run_id,
+          CASE WHEN p.synced_at > coalesce(c.before, '-infinity') THEN p.synced_at ELSE ${atSql(stamp)} END AS synced_at)
+        FROM projected p JOIN compared c ON c.pid = p.rowid`);
+  };
+  if (counts.new + counts.changed + counts.removed > 0)
+    await (statements.transaction?.(replace) ?? replace(statements));
+  await statements.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
+  return counts;
+}
+
+/** Rows that ops.removed_rows names together with one that was removed: as SQL text, they count as changed, so that they are copied again. */
+function changedWithRemoved({ declared, key }: Model, table: string): string {
+  const listed = listedKey(declared);
+  if (listed.length === key.length) return '';
+  const same = (names: readonly string[], other: string) =>
+    names.map((name) => `s.${identifier(name)} = ${other}.${identifier(name)}`).join(' AND ');
+  return `INSERT INTO compared
+    SELECT s.rowid, p.rowid, s.synced_at FROM ${table} s JOIN projected p ON ${same(key, 'p')}
+     WHERE s.rowid NOT IN (SELECT rid FROM compared WHERE rid IS NOT NULL) AND EXISTS (
+       FROM ${table} t JOIN compared c ON c.rid = t.rowid WHERE c.pid IS NULL AND ${same(listed, 't')});`;
 }

@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
+import type { Clock } from '../base/clock.js';
 import { isObject } from '../base/json.js';
 import { publishedFileName } from '../base/published-file.js';
 import type { Forgotten } from '../privacy/forgotten.js';
@@ -21,6 +22,7 @@ import {
 } from './attributes.js';
 import type { Models } from './models.js';
 import { refreshDerived } from './rebuild.js';
+import { stampOf } from './stamp.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
 import { type Analysis, createViews, makeViews, schemaOf } from './views.js';
 
@@ -68,6 +70,7 @@ interface PublishParts extends PublishSettings {
   readonly viewsDir: string;
   readonly models: Models;
   readonly forgotten: Forgotten;
+  readonly clock: Clock;
 }
 
 /** What a copy takes besides. */
@@ -104,7 +107,8 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { published } = filesOf(dataDir);
   // Those of documents too: a table that was made again by another declaration has other rows.
   const texts = [...parts.models.documents, ...parts.models.derived].map(({ select }) => select);
-  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models));
+  const stamp = await stampOf(session, new Date(parts.clock.now()));
+  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models, stamp));
   await makeViews(session, parts);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {

@@ -1,8 +1,10 @@
+import { keyed } from '../contract/tables.js';
 import type { Session, Statements } from '../store/session.js';
 import { identifier, literal } from '../store/sql.js';
 import { type Counts, plusCounts } from './batch.js';
-import { keysOf, type Model, type Models, projection, storedDocuments } from './models.js';
+import { type Model, type Models, projection, storedDocuments } from './models.js';
 import { type Condition, type RowsToReplace, replaceInPieces, replaceRows } from './project.js';
+import type { Stamp } from './stamp.js';
 
 export interface RebuildProgress {
   /** The table that is about to be computed. */
@@ -29,6 +31,7 @@ export interface Rebuilt {
 export async function rebuild(
   session: Session,
   models: Models,
+  stamp: Stamp,
   progress?: (step: RebuildProgress) => void,
 ): Promise<Rebuilt> {
   const started = performance.now();
@@ -36,7 +39,7 @@ export async function rebuild(
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    await refresh(session, model, true);
+    await refresh(session, model, stamp, true);
     await session.run('CHECKPOINT');
     const table = `main.${identifier(model.table)}`;
     const [counted] = await session.all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
@@ -52,20 +55,31 @@ export async function rebuild(
 export async function refreshDerived(
   session: Session,
   models: Models,
+  stamp: Stamp,
 ): Promise<Readonly<Record<string, Counts>>> {
   const rows: Record<string, Counts> = {};
   for (const model of models.derived) {
-    const counts = await refresh(session, model, false);
+    const counts = await refresh(session, model, stamp, false);
     if (counts.new + counts.changed + counts.removed > 0) rows[model.table] = counts;
   }
   return rows;
 }
 
 /** Computes a table and replaces the rows that differ. With `fixesKeys`, repeated keys go as well. */
-export async function refresh(session: Session, model: Model, fixesKeys: boolean): Promise<Counts> {
+export async function refresh(
+  session: Session,
+  model: Model,
+  stamp: Stamp,
+  fixesKeys: boolean,
+): Promise<Counts> {
   const first = (where: string) => (fixesKeys ? { first: removeRepeated(model, where) } : {});
   if (model.from === 'tables')
-    return replaceRows(session, model, { ...first('true'), where: 'true', select: projection(model, '') });
+    return replaceRows(
+      session,
+      model,
+      { ...first('true'), where: 'true', select: projection(model, '') },
+      stamp,
+    );
   let total: Counts = { new: 0, changed: 0, removed: 0 };
   const documents = storedDocuments(model);
   const { column, document } = model.scope;
@@ -73,7 +87,7 @@ export async function refresh(session: Session, model: Model, fixesKeys: boolean
     const where = isOwn(identifier(column));
     return { ...first(where), where, select: projection(model, `${documents} AND ${isOwn(document)}`) };
   };
-  await replaceInPieces(session, model, documents, rows, (_, counts) => {
+  await replaceInPieces(session, model, documents, rows, stamp, (_, counts) => {
     total = plusCounts(total, counts);
   });
   return total;
@@ -114,7 +128,8 @@ const otherKeys: readonly { readonly table: string; readonly key: readonly strin
  * the speed and double the file; so they are checked after a rebuild, by `doctor`, and by the tests.
  */
 export async function checkKeys(statements: Statements, models: Models): Promise<KeyFault[]> {
-  const ofModels = [...keysOf(models)].map(([table, key]) => ({ table: `main.${identifier(table)}`, key }));
+  const declared = [...models.documents, ...models.derived].map((model) => model.declared);
+  const ofModels = keyed(declared).map(({ name, key }) => ({ table: `main.${identifier(name)}`, key }));
   const faults: KeyFault[] = [];
   for (const { table, key } of [...ofModels, ...otherKeys]) {
     const columns = key.map((name) => identifier(name.replace('?', '')));

@@ -5,6 +5,7 @@ import { identifier } from '../store/sql.js';
 import { checksumOf, commentsSql, createSql, tableSql } from './ddl.js';
 import type { Model, Models } from './models.js';
 import { refresh } from './rebuild.js';
+import { stampOf } from './stamp.js';
 
 /**
  * The tables of the declarations (src/contract/tables.ts) have no migrations: they are projections of documents, so one whose
@@ -52,15 +53,17 @@ async function compare(
  * Makes each table again whose declaration is not the stored one, from the documents and without a request; returns their names, and
  * tells each before it begins, because a large one takes minutes.
  * The table gets its columns in a transaction that records itself first, followed by a checkpoint. Then the rows that differ are
- * replaced, in pieces that fit the memory; all others stay, with their `run_id`. After a kill the next writer does it again.
+ * replaced, in pieces that fit the memory, with the run that began last; all others stay, with their `run_id`. After a kill the next writer does it again.
  */
 export async function remakeTables(
   session: Session,
   models: Models,
+  at: Date,
   begins: (table: string) => void = () => undefined,
 ): Promise<string[]> {
   const { changed, dropped } = await compare(session, models);
   if (changed.length + dropped.length === 0) return [];
+  const stamp = await stampOf(session, at);
   // A new table may have the name of a view; the next publication makes all of them again.
   await dropViews(session);
   for (const name of dropped)
@@ -74,7 +77,7 @@ export async function remakeTables(
       await record(tx, model, unfinished);
       await tx.run([await alteredSql(tx, model.declared), ...commentsSql(model.declared)].join(';\n'));
     });
-    await refresh(session, model, true);
+    await refresh(session, model, stamp, true);
     await record(session, model, checksumOf(model));
   }
   await forgetMade(session, 'entities');

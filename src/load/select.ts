@@ -15,11 +15,14 @@ export function selectOf(table: Declared): string {
   const keys = ofKey.map((column) => valueIn(table, column)).join(', ');
   const given: readonly string[] = Object.values(ids);
   const required = ofKey.filter(({ name, path }) => path !== undefined && !given.includes(name));
-  const columns = all.map((column) => {
-    const value = valueIn(table, column);
-    const isSummed = repeated === 'sum' && !key.includes(column.name);
-    return `${isSummed ? summed(column, value) : value} AS ${identifier(column.name)}`;
-  });
+  // Whoever replaces the rows says in which run.
+  const columns = all
+    .filter(({ name }) => name !== 'run_id')
+    .map((column) => {
+      const value = valueIn(table, column);
+      const isSummed = repeated === 'sum' && !key.includes(column.name);
+      return `${isSummed ? summed(column, value) : value} AS ${identifier(column.name)}`;
+    });
   const relations = [
     ...(isJoined(table) ? joinedItems(table) : singleItems(table)),
     parsedItems(table),
@@ -46,7 +49,7 @@ function summed({ type }: TableColumn, value: string): string {
 
 /** Each object in the list of an item. */
 const objects = `objects AS (
-  SELECT id, parent_id, unnest(list) AS item, generate_subscripts(list, 1) AS position, synced_at, run_id FROM parsed
+  SELECT id, parent_id, unnest(list) AS item, generate_subscripts(list, 1) AS position, synced_at FROM parsed
 )`;
 
 /** Where a value is: in the item, in a member that is taken whole, or in a document beside it; and the path from there. */
@@ -59,13 +62,11 @@ function placeIn({ whole = [] }: Declared, [first = '', ...rest]: readonly strin
   return whole.includes(first) ? { part: first, path: rest } : { part: 'item', path: [first, ...rest] };
 }
 
-/** The places of a column's value; of several, the first that has one. */
-function placesOf(table: Declared, { path = [], document, or }: TableColumn): Place[] {
-  const own =
-    document === undefined && table.rows === undefined
-      ? placeIn(table, path)
-      : { part: document ?? 'item', path };
-  return or === undefined ? [own] : [own, { part: or.document, path: or.path.split('.') }];
+/** The place of a column's value. */
+function placeOf(table: Declared, { path = [], document }: TableColumn): Place {
+  return document === undefined && table.rows === undefined
+    ? placeIn(table, path)
+    : { part: document ?? 'item', path };
 }
 
 /** The value of a column, over `parsed` or `objects`. */
@@ -75,8 +76,11 @@ function valueIn(table: Declared, column: TableColumn): string {
   if (name === table.ids.parent_id) return 'parent_id';
   if (isStamp(column)) return name;
   if (is !== undefined) return is;
-  const places = placesOf(table, column).map(({ part, path }) => [part, ...path].map(identifier).join('.'));
-  const value = places.length === 1 ? places.join() : `coalesce(${places.join(', ')})`;
+  const { part, path } = placeOf(table, column);
+  const value = [part, ...path].map(identifier).join('.');
+  const copied = table.all.find((one) => one.name === table.copies?.[name]);
+  if (copied !== undefined)
+    return `CASE WHEN NOT EXISTS (FROM known WHERE known.id = ${valueIn(table, copied)}) THEN ${value} END`;
   if (type === 'TIMESTAMPTZ') return `raw.moment(${value})`;
   return absent === undefined ? value : `coalesce(${value}, ${absent})`;
 }
@@ -96,8 +100,8 @@ function formsOf(table: Declared): Map<string, Form> {
     if (ids.includes(column.name) || isStamp(column) || column.is !== undefined) continue;
     const [, type = '', list] = /^(\w+)(\[\])?$/.exec(column.type) ?? [];
     const read = type === 'TIMESTAMPTZ' ? 'VARCHAR' : type;
-    for (const { part, path } of placesOf(table, column))
-      forms.set(part, within(forms.get(part), path, list === undefined ? read : [read]));
+    const { part, path } = placeOf(table, column);
+    forms.set(part, within(forms.get(part), path, list === undefined ? read : [read]));
   }
   return forms;
 }
@@ -127,7 +131,7 @@ function parsedItems(table: Declared): string {
     columns.push(`${[fromJson(part, list), ...path.map(identifier)].join('.')} AS list`);
   }
   return `parsed AS (
-  SELECT ${['id', 'parent_id', ...columns, 'synced_at', 'run_id'].join(', ')} FROM items
+  SELECT ${['id', 'parent_id', ...columns, 'synced_at'].join(', ')} FROM items
 )`;
 }
 
@@ -135,9 +139,9 @@ function fromJson(part: string, form: Form): string {
   return `from_json(${identifier(part)}, ${literal(JSON.stringify(form))})`;
 }
 
-/** The kinds of documents beside the items: what says whether an entity is there, and into what it was merged. */
+/** The kinds of documents beside the items: what says whether an entity is there. */
 export function besideOf({ all }: Declared): string[] {
-  return [...new Set(all.flatMap(({ document, or }) => [document ?? [], or?.document ?? []].flat()))];
+  return [...new Set(all.flatMap(({ document }) => document ?? []))];
 }
 
 function isJoined(table: Declared): boolean {
@@ -146,7 +150,7 @@ function isJoined(table: Declared): boolean {
 
 /** The items of a table that one kind of documents fills. */
 function singleItems({ moves }: Declared): string[] {
-  const items = 'SELECT id, parent_id, body AS item, fetched_at AS synced_at, run_id FROM documents';
+  const items = 'SELECT id, parent_id, body AS item, fetched_at AS synced_at FROM documents';
   if (!moves) return [`items AS (${items})`];
   // There are few that came with several parents, so they are looked up instead of sorting all.
   return [
@@ -170,12 +174,11 @@ function joinedItems(table: Declared): string[] {
   const ofAll = (name: string) => all.map((kind) => `${identifier(kind)}.${name}`);
   // A document without the list says nothing about its objects.
   const condition = rows === undefined ? '' : ` AND json_exists(body, ${literal(`$.${rows.split('.')[0]}`)})`;
-  const newest = (name: string) =>
-    `CASE newest_no ${ofAll('')
-      .map((kind) => `WHEN ${kind}answer_no THEN ${kind}${name}`)
-      .join(' ')} END`;
+  const newest = ofAll('').map((kind) => `WHEN ${kind}answer_no THEN ${kind}fetched_at`);
   const pair = [one, other]
-    .map((kind) => `${identifier(kind)}.body, ${identifier(kind)}.answer_no`)
+    .map((kind) =>
+      ['body', 'answer_no', 'fetched_at'].map((name) => `${identifier(kind)}.${name}`).join(', '),
+    )
     .join(', ');
   const joins = all.slice(1).map((kind, index) => {
     const to = identifier(kind);
@@ -198,8 +201,7 @@ function joinedItems(table: Declared): string[] {
       ),
       ...beside.map((kind) => `${identifier(kind)}.body AS ${identifier(kind)}`),
       `greatest(${ofAll('answer_no').join(', ')}) AS newest_no`,
-      `${newest('fetched_at')} AS synced_at`,
-      `${newest('run_id')} AS run_id`,
+      `CASE newest_no ${newest.join(' ')} END AS synced_at`,
     ].join(',\n    ')}
   FROM ${[identifier(one), ...joins].join('\n  ')}
 )`,

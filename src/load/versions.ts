@@ -1,15 +1,17 @@
 import type { Statements } from '../store/session.js';
 import { identifier } from '../store/sql.js';
 import { columnNames, type Versions, validityColumns, versionsOf } from './models.js';
+import { removedSql, runSql, type Stamp } from './stamp.js';
 
 /** What happened to rows of a table whose versions are kept, each as SQL text. */
 interface RowChanges {
   /** The rows that are new or differ from what they were, with the columns of their table. */
   readonly changed: string;
-  /** The rows that were deleted: their id, and when they were last seen (`synced_at`), in this order. */
+  /** The rows that were deleted: their id, and when that was found, in this order. */
   readonly deleted: string;
   /** The ids of rows with an answer that is later than every one before. */
   readonly answered: string;
+  readonly stamp: Stamp;
 }
 
 /**
@@ -20,12 +22,12 @@ interface RowChanges {
  * What the same answer changes once more, or a document that was withdrawn, replaces the version that began then. A later
  * answer ends the version before it, however the clock was set meanwhile: where its time is not later, the new version
  * begins a microsecond after the last one. The last version of a row that is
- * deleted without a tombstone ends when the row was last seen.
+ * deleted without a tombstone ends when that was found. A version that ends counts as changed.
  */
 export async function recordVersions(
   tx: Statements,
   versions: Versions,
-  { changed, deleted, answered }: RowChanges,
+  { changed, deleted, answered, stamp }: RowChanges,
 ): Promise<void> {
   const table = `main.${identifier(versions.table)}`;
   const key = identifier(versions.key);
@@ -35,12 +37,12 @@ export async function recordVersions(
       SELECT *, false AS deleted, ${key} IN (${answered}) AS answered FROM (${versionsOf(versions, columns, changed)});
     INSERT INTO new_versions (${key}, valid_from, deleted, answered) SELECT *, true, false FROM (${deleted})`);
   const content = columns.filter((name) => name !== versions.key && !validityColumns.includes(name));
-  const replaced = await compareWithLatest(tx, table, key, content);
+  const replaced = await compareWithLatest(tx, versions, content, stamp);
   // Once more against the versions before the replaced ones: these are closed, so it cannot happen a second time.
-  if (replaced) await compareWithLatest(tx, table, key, content);
+  if (replaced) await compareWithLatest(tx, versions, content, stamp);
   await tx.run(`
-    UPDATE ${table} SET valid_to = c.since FROM version_changes c WHERE ${table}.rowid = c.rid AND c.last_to IS NULL;
-    UPDATE ${table} SET valid_to = NULL FROM version_changes c WHERE ${table}.rowid = c.rid AND c.reopens;
+    UPDATE ${table} SET valid_to = c.since, run_id = ${runSql(stamp)} FROM version_changes c WHERE ${table}.rowid = c.rid AND c.last_to IS NULL;
+    UPDATE ${table} SET valid_to = NULL, run_id = ${runSql(stamp)} FROM version_changes c WHERE ${table}.rowid = c.rid AND c.reopens;
     INSERT INTO ${table} BY NAME SELECT * EXCLUDE (since, deleted, answered, rid, last_from, last_to, same, reopens)
                                         REPLACE (since AS valid_from)
                                    FROM version_changes WHERE NOT deleted AND NOT reopens;
@@ -53,10 +55,12 @@ export async function recordVersions(
  */
 async function compareWithLatest(
   tx: Statements,
-  table: string,
-  key: string,
+  versions: Versions,
   content: readonly string[],
+  stamp: Stamp,
 ): Promise<boolean> {
+  const table = `main.${identifier(versions.table)}`;
+  const key = identifier(versions.key);
   const same = content
     .map((name) => `l.${identifier(name)} IS NOT DISTINCT FROM n.${identifier(name)}`)
     .join(' AND ');
@@ -72,7 +76,9 @@ async function compareWithLatest(
                  AS since, l.rid, l.valid_from AS last_from, l.valid_to AS last_to, NOT n.deleted AND l.rid IS NOT NULL AND ${same} AS same
           FROM new_versions n LEFT JOIN latest l ON l.${key} = n.${key})
        WHERE NOT (same AND last_to IS NULL)`);
-  const emptied = await tx.run(`DELETE FROM ${table} WHERE rowid IN (
-    SELECT rid FROM version_changes WHERE last_to IS NULL AND last_from = since)`);
-  return emptied > 0;
+  const emptied = 'rowid IN (SELECT rid FROM version_changes WHERE last_to IS NULL AND last_from = since)';
+  await tx.run(
+    removedSql({ name: versions.table, key: [versions.key, 'valid_from'], all: [] }, emptied, stamp),
+  );
+  return (await tx.run(`DELETE FROM ${table} WHERE ${emptied}`)) > 0;
 }

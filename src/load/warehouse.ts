@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { timeId } from '../base/clock.js';
+import { type Clock, timeId } from '../base/clock.js';
 import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
@@ -55,6 +55,7 @@ import {
   rebuild,
   refreshDerived,
 } from './rebuild.js';
+import { type Stamp, stampOf } from './stamp.js';
 
 interface Parts extends Limits, PublishSettings {
   readonly dataDir: string;
@@ -71,6 +72,8 @@ interface Parts extends Limits, PublishSettings {
   /** When the live file is compacted; by default when that is worth it. */
   readonly compactWhen?: CompactWhen | undefined;
   readonly log: Log;
+  /** The time of what changes. */
+  readonly clock: Clock;
   /** What was forgotten. */
   readonly forgotten: Forgotten;
   /** Requests to forget that only the journal has: the warehouse was restored, or the program was killed. */
@@ -156,7 +159,8 @@ export class Warehouse {
     const merged = await this.#inTurn(async () => {
       // What another process left was merged when the file was opened.
       if (this.#appended.batches === 0) return null;
-      const done = await merge(this.session, this.parts.models, this.parts.resources);
+      const { models, resources, clock } = this.parts;
+      const done = await merge(this.session, models, resources, new Date(clock.now()));
       this.#appended = { batches: 0, sets: 0, characters: 0 };
       return done;
     });
@@ -171,15 +175,20 @@ export class Warehouse {
   }
 
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
-  refreshDerived(): Promise<Readonly<Record<string, Counts>>> {
-    return refreshDerived(this.session, this.parts.models);
+  async refreshDerived(): Promise<Readonly<Record<string, Counts>>> {
+    return refreshDerived(this.session, this.parts.models, await this.#stamp());
+  }
+
+  /** What marks that which changes now. */
+  #stamp(): Promise<Stamp> {
+    return stampOf(this.session, new Date(this.parts.clock.now()));
   }
 
   /** Recomputes every typed table from the raw documents. */
   async rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
     await forgetMade(this.session, 'derived');
     await forgetMade(this.session, 'entities');
-    return rebuild(this.session, this.parts.models, progress);
+    return rebuild(this.session, this.parts.models, await this.#stamp(), progress);
   }
 
   /**
@@ -259,7 +268,13 @@ export class Warehouse {
   }
 
   async #remove(found: Found): Promise<RowCounts> {
-    const held = await removeFound(this.session, this.parts.models, found, this.#unfinished);
+    const held = await removeFound(
+      this.session,
+      this.parts.models,
+      found,
+      this.#unfinished,
+      await this.#stamp(),
+    );
     this.#unfinished = [];
     return held;
   }

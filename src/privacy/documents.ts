@@ -1,6 +1,8 @@
 import { countBy, portions } from '../base/group-by.js';
 import type { DocumentKey } from '../load/batch.js';
 import { type DocumentModel, type Models, projection, storedDocuments } from '../load/models.js';
+import { replaceRows } from '../load/project.js';
+import { runSql, type Stamp } from '../load/stamp.js';
 import type { Statements } from '../store/session.js';
 import { identifier, literals } from '../store/sql.js';
 import type { Forgotten } from './forgotten.js';
@@ -62,6 +64,7 @@ export async function replaceDocuments(
   tx: Statements,
   models: Models,
   documents: readonly StrippedRow[],
+  stamp: Stamp,
 ): Promise<RowCounts> {
   if (documents.length === 0) return {};
   await tx.run(`CREATE OR REPLACE TEMP TABLE stripped
@@ -73,25 +76,29 @@ export async function replaceDocuments(
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE stripped_documents AS
       SELECT d.* REPLACE (
-               s.new_id AS id, s.body::JSON AS body, md5(s.body) AS body_hash)
+               s.new_id AS id, s.body::JSON AS body, md5(s.body) AS body_hash, ${runSql(stamp)} AS run_id)
         FROM raw.documents d JOIN stripped s ON s.rid = d.rowid;
     DELETE FROM raw.documents WHERE rowid IN (SELECT rid FROM stripped);
     INSERT INTO raw.documents BY NAME FROM stripped_documents`);
   const kinds = new Set(documents.map(({ endpoint }) => endpoint));
   for (const model of models.documents.filter((one) => one.documents.some((kind) => kinds.has(kind)))) {
-    const table = `main.${identifier(model.table)}`;
     const scopes = scopesSql(model);
-    await tx.run(`DELETE FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes})`);
-    const stored = `${storedDocuments(model)} AND ${model.scope.document} IN (${scopes})`;
-    await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, stored)}`);
+    await replaceRows(
+      tx,
+      model,
+      {
+        where: `${identifier(model.scope.column)} IN (${scopes})`,
+        select: projection(model, `${storedDocuments(model)} AND ${model.scope.document} IN (${scopes})`),
+        // What they have of it is removed by itself.
+        withoutVersions: true,
+      },
+      stamp,
+    );
   }
   for (const model of models.derived) {
-    // One that goes on from its own rows is refreshed when the warehouse is published: emptied, it would forget since when
-    // each conversation is in its topic.
+    // One that goes on from its own rows is refreshed when the warehouse is published.
     if (model.derived.includes(model.table)) continue;
-    const table = `main.${identifier(model.table)}`;
-    await tx.run(`DELETE FROM ${table}`);
-    await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, '')}`);
+    await replaceRows(tx, model, { where: 'true', select: projection(model, '') }, stamp);
   }
   await tx.run('DROP TABLE temp.stripped_documents; DROP TABLE temp.stripped');
   return countBy(documents, ({ endpoint }) => endpoint) as RowCounts;

@@ -1,5 +1,6 @@
 import { timeId } from '../base/clock.js';
 import type { Models } from '../load/models.js';
+import { runSql, stampOf } from '../load/stamp.js';
 import { forgetMade } from '../store/made.js';
 import type { Session } from '../store/session.js';
 import { identifier, sqlFile, substitute } from '../store/sql.js';
@@ -65,18 +66,19 @@ export async function expireOld(
     expired: { people: new Set(people), messages: new Set(messages) },
     rowIds: rows.map(({ rid }) => rid),
   });
+  const stamp = await stampOf(session, now);
   return session.transaction(async (tx) => {
     if (due.length > 0) {
       await forgetMade(tx, 'derived');
       await forgetMade(tx, 'entities');
     }
-    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, documents)) };
+    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, documents, stamp)) };
     const versions = new Set(models.documents.map((model) => model.versions?.table));
     for (const { table, id, columns } of ownColumns('person')) {
       if (!versions.has(table)) continue;
       const names = columns.map(({ name }) => identifier(name));
       const changed = await tx.run(
-        `UPDATE ${identifier(table)} SET ${names.map((name) => `${name} = NULL`).join(', ')}
+        `UPDATE ${identifier(table)} SET ${names.map((name) => `${name} = NULL`).join(', ')}, run_id = ${runSql(stamp)}
           WHERE coalesce(${names.join(', ')}) IS NOT NULL AND ${identifier(id)} IN (SELECT unnest($people::VARCHAR[]))`,
         { people },
       );

@@ -1,5 +1,6 @@
 import { countBy } from '../base/group-by.js';
 import type { Models } from '../load/models.js';
+import type { Stamp } from '../load/stamp.js';
 import { forgetMade } from '../store/made.js';
 import type { Session, Statements } from '../store/session.js';
 import { sqlFile, substitute } from '../store/sql.js';
@@ -170,13 +171,14 @@ export async function removeFound(
   models: Models,
   { documents, others }: Found,
   requests: readonly JournalLine[],
+  stamp: Stamp,
 ): Promise<RowCounts> {
   return session.transaction(async (tx) => {
     await forgetMade(tx, 'derived');
     await forgetMade(tx, 'entities');
     const held = {
-      ...(await replaceDocuments(tx, models, documents)),
-      ...(await replaceOtherRows(tx, others)),
+      ...(await replaceDocuments(tx, models, documents, stamp)),
+      ...(await replaceOtherRows(tx, others, stamp)),
     };
     for (const line of requests) {
       await storeForgotten(tx, line);

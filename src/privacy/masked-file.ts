@@ -256,8 +256,8 @@ async function replaced(session: Session, one: Definition, query: string): Promi
 
 /**
  * The query with tables that have the columns that are left out, as NULL. Only names and texts: what views show and do not
- * count, so that every number stays right. When the last sync ran is shown as unknown too, because all views that count
- * back from data_as_of depend on it.
+ * count, so that every number stays right. When the last sync ran, and what it left, is shown as unknown too, because all
+ * views that count back from data_as_of depend on it.
  */
 function withNulls(query: string, tables: readonly MaskedTable[]): string {
   const shadows = tables.flatMap(({ schema, table, label, kept, dropped }) => {
@@ -270,8 +270,10 @@ function withNulls(query: string, tables: readonly MaskedTable[]): string {
     return [`${identifier(table)} AS (SELECT *, ${nulls.join(', ')} FROM main.${identifier(table)})`];
   });
   const hasRuns = tables.some(({ label, kept }) => label === 'ops.runs' && kept.length > 0);
-  const runs = /\(SELECT max\(started_at\) FROM ops\.runs WHERE command = 'sync'\)/g;
-  const bare = hasRuns ? query : query.replace(runs, 'CAST(NULL AS TIMESTAMP WITH TIME ZONE)');
+  const runs = /\(SELECT [^\n]* FROM ops\.runs WHERE command = 'sync'\)/g;
+  const unknown = (found: string) =>
+    `CAST(NULL AS ${found.includes('started_at') ? 'TIMESTAMPTZ' : 'BIGINT'})`;
+  const bare = hasRuns ? query : query.replace(runs, unknown);
   if (shadows.length === 0) return bare;
   const [, recursive = '', ctes] = /^WITH\s+(RECURSIVE\s+)?(.*)$/s.exec(bare) ?? [];
   return ctes === undefined

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { syncFile } from '../base/atomic-file.js';
 import { messageOf, StorageError } from '../base/errors.js';
 import type { Kind } from '../contract/privacy.js';
+import { keyed, listedKey } from '../contract/tables.js';
 import { named, type Table } from '../store/copy.js';
 import { unfinished } from '../store/engine.js';
 import type { Session } from '../store/session.js';
@@ -70,7 +71,28 @@ function maskedColumn(
   if (method === 'fields')
     expression = allowedFields(policy, columnsByName().get(label)?.kind ?? 'document', plain, redact);
   if (method === 'day') expression += inOrder(ordered[label], plain);
+  if (label === 'ops.removed_rows.key') expression = removedKey(policy, plain);
   return { name, expression, isMasked: expression !== plain };
+}
+
+/** A key of ops.removed_rows, each part masked as in its table; NULL for a table that the file does not have. */
+function removedKey(policy: Policy, plain: string): string {
+  const whens = keyed()
+    .filter(({ name }) => !policy.excludesRelation(name))
+    .map((table) => {
+      const parts = listedKey(table).map((column, index) => {
+        const value = `${plain}[${index + 1}]`;
+        const kind = columnsByName().get(`${table.name}.${column}`)?.kind ?? 'document';
+        const masked = (one: Kind) =>
+          one === 'time'
+            ? `${maskExpression(policy.methodOfKind(one), `${value}::TIMESTAMPTZ`, 'TIMESTAMPTZ')}::VARCHAR`
+            : maskExpression(policy.methodOfKind(one), value, 'VARCHAR');
+        const mixed = table.mixed?.[column];
+        return mixed ? byRow({ ...mixed, by: `${plain}[1]` }, masked, value) : masked(kind);
+      });
+      return `WHEN ${literal(table.name)} THEN [${parts.join(', ')}]`;
+    });
+  return `CASE table_name ${whens.join(' ')} END`;
 }
 
 /** What is added to the day of a time so that rows with the same value of the first column keep their order. */

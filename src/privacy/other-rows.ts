@@ -1,6 +1,7 @@
 import { countBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import type { Models } from '../load/models.js';
+import type { Stamp } from '../load/stamp.js';
 import type { Statements } from '../store/session.js';
 import { identifier, relationLabel, sqlFile } from '../store/sql.js';
 import { portionsOf, type RowCounts } from './documents.js';
@@ -83,7 +84,10 @@ function leftOf(forgotten: Forgotten, { label, json, own }: Searched, row: Value
   if (label === 'ops.schema_drift') left.example = null;
   // A short hash of a name is in there.
   if (label === 'ops.coverage' && isForgottenParent(forgotten, row.entity_id)) left.counters = null;
-  if (label === 'ops.entities' && isForgottenParent(forgotten, row.entity_id)) left.fields = null;
+  if (label === 'ops.entities' && isForgottenParent(forgotten, row.entity_id)) {
+    left.fields = null;
+    left.item_hash = null;
+  }
   return label === 'ops.changes' ? { ...left, ...changeLeft(forgotten, row, left) } : left;
 }
 
@@ -124,8 +128,14 @@ export function withoutStrings(value: unknown): unknown {
 }
 
 /** Writes the new values; returns how many rows of each table. */
-export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<RowCounts> {
-  for (const { from, rid, values } of rows) {
+export async function replaceOtherRows(
+  tx: Statements,
+  rows: readonly OtherRow[],
+  { runId }: Stamp,
+): Promise<RowCounts> {
+  for (const { label, from, rid, values: left } of rows) {
+    // Those of schema main are versions.
+    const values = label.includes('.') ? left : { ...left, run_id: runId };
     const names = Object.keys(values);
     const set = names.map((column, index) => `${identifier(column)} = $${index + 1}`).join(', ');
     await tx.run(

@@ -22,6 +22,8 @@ const previewSchema = z.object({
   at: z.string(),
   /** The changes that are decided. */
   about: z.array(z.string()),
+  /** How many changes it shows, conflicts among them. */
+  changes: z.number(),
   /** Of a file: the sheet that was read, and the hash of its bytes. */
   sheet: z.string().optional(),
   hash: z.string().nullable(),
@@ -77,13 +79,22 @@ export class Previews {
     this.#makeFolder();
     if (source?.bytes) this.#write(`${id}.file`, source.bytes);
     this.#savePlan({ plan, ...(source && !source.bytes && { grid: source.grid }) });
-    return this.#new({ id, kind, name: plan.source, by, hash, about: [], sheet: source?.sheet });
+    const changes = plan.rows.filter(({ outcome }) => outcome === 'conflict').length + plan.changes.length;
+    return this.#new({ id, kind, name: plan.source, by, hash, changes, about: [], sheet: source?.sheet });
   }
 
   /** A decision about changes, which is carried out like what is confirmed. */
   addDecision(id: string, name: string, about: readonly string[], by: string): Preview {
     this.#makeFolder();
-    const preview = this.#new({ id, kind: 'decision', name, by, hash: null, about: [...about] });
+    const preview = this.#new({
+      id,
+      kind: 'decision',
+      name,
+      by,
+      hash: null,
+      changes: about.length,
+      about: [...about],
+    });
     return this.#save({ ...preview, state: 'confirmed' });
   }
 
@@ -174,7 +185,9 @@ export class Previews {
     }
   }
 
-  #new(given: Pick<Preview, 'id' | 'kind' | 'name' | 'by' | 'hash' | 'about' | 'sheet'>): Preview {
+  #new(
+    given: Pick<Preview, 'id' | 'kind' | 'name' | 'by' | 'hash' | 'changes' | 'about' | 'sheet'>,
+  ): Preview {
     const nothing = { leftOut: [], leftOutCount: 0, problem: null };
     return this.#save({ ...given, ...nothing, at: iso(this.clock.now()), state: 'new' });
   }

@@ -45,7 +45,7 @@ function contestedText(change: Wish, rivals: readonly (Wish & Partial<Pick<Chang
   const state = rivals.some(({ status }) => status === 'sending')
     ? 'only the first was sent'
     : 'neither was sent';
-  return `${others.join('; ')}: ${state}. Decide between you, then retry the change that counts`;
+  return `${others.join('; ')}: ${state}. Agree on one value: overwrite with that change, and discard the other`;
 }
 
 function wishText({ requestedBy, wanted }: Wish, names: readonly string[]): string {

@@ -5,6 +5,7 @@ import { silentLog } from '../base/log.js';
 import { readModels } from '../load/models.js';
 import { rebuild } from '../load/rebuild.js';
 import { createTables, remakeTables } from '../load/remake.js';
+import { stampOf } from '../load/stamp.js';
 import { named, type Table, tablesOf } from '../store/copy.js';
 import { attaching, type Limits } from '../store/engine.js';
 import { refuseWithoutRoom } from '../store/faults.js';
@@ -103,8 +104,9 @@ async function checkCopy(
     // Before a rebuild, which begins a new version where a row is not what its documents give.
     const kept = await compareTables(session, snapshot, (name) => (keys.has(name) ? null : []));
     await migrate(session, readMigrations(), (tx) => createTables(tx, models));
-    await remakeTables(session, models);
-    await rebuild(session, models, ({ table }) => onStep(`rebuild: ${table}`));
+    const now = new Date();
+    await remakeTables(session, models, now);
+    await rebuild(session, models, await stampOf(session, now), ({ table }) => onStep(`rebuild: ${table}`));
     onStep('compare');
     const made = await compareTables(session, snapshot, (name) => keys.get(name) ?? null);
     return {

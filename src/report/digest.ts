@@ -98,7 +98,7 @@ function partsOf(data: ReportData): Part[] {
     }),
     part('Conversations that wait for us', data.longestWaiting, (row) => {
       const who = row.name === null ? '' : `, ${initials(row.name)}`;
-      return `${row.title ?? row.group_id} (for ${wait(row.hours)}${row.is_vip ? ', VIP' : ''}${who})`;
+      return `${row.title ?? `Conversation of ${day(row.last_message_at)}`} (for ${wait(row.hours)}${row.is_vip ? ', VIP' : ''}${who})`;
     }),
     part('Decisions', data.latestChanges, (row) => {
       const by = row.changed_by === null ? '' : ` by ${initials(row.changed_by)}`;

@@ -1,7 +1,7 @@
 import { millis } from '../base/clock.js';
 import { type Html, html, type Piece } from '../base/html.js';
 import { count, counted } from '../base/units.js';
-import type { Series } from './charts.js';
+import type { Series } from '../view/charts.js';
 
 /** What every section of the report is made of: figures with a table of the same numbers, and values as text. */
 

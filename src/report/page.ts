@@ -10,23 +10,21 @@ import { type Section, sectionsOf } from './sections.js';
  * The report as one HTML file: it has no script and loads nothing. What it may do is in its policy as well, so that no
  * text from outside can change that. The generator tells it from other files (see app/report.ts).
  */
-export async function reportPage(
+export function reportPage(
   data: ReportData,
   version: string,
-  /** Whether there are pages about topics on the same server. */
-  hasTopics = false,
-  /** Where its pages are. */
-  base = '',
-): Promise<Page> {
+  /** The server that shows it: where its pages are. */
+  site: { readonly base: string } | null = null,
+): Page {
   const { header } = data;
-  const sections = await sectionsOf(data, (text, path) =>
-    hasTopics ? html`<a href="${base}${path}">${text}</a>` : text,
+  const sections = sectionsOf(data, (text, path) =>
+    site === null ? text : html`<a href="${site.base}${path}">${text}</a>`,
   );
   return documentPage({
     title: `${header.organization ?? 'Signalhouse'}: report`,
     kind: 'Signalhouse report',
     heading: header.organization ?? 'Signalhouse',
-    intro: dates(data),
+    intro: site === null ? dates(data) : html`<a href="${site.base}/">Status</a> · ${dates(data)}`,
     sections,
     footer: html`Made by Signalhouse ${version} from the published file. Dates and weeks are UTC; a week starts on Monday. Every
 number comes from a view that you can query: see docs/schema.md.${data.freshness && html` Checked at random: ${estimateText(data.freshness)}.`}`,

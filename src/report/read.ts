@@ -84,15 +84,15 @@ interface GrowingTopic extends NewTopic {
 }
 
 interface WaitingBucket {
-  /** 1 to 5, see sql/report/waiting.sql. */
+  /** 1 to 6, see sql/report/waiting.sql. */
   readonly bucket: number;
   readonly vip: number;
   readonly others: number;
 }
 
 interface WaitingConversation extends Found {
-  readonly group_id: string;
   readonly title: string | null;
+  readonly last_message_at: string;
   /** Who wrote last. */
   readonly name: string | null;
   readonly priority: string | null;

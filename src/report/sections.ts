@@ -1,7 +1,7 @@
 import { groupBy } from '../base/group-by.js';
 import { type Html, html, type Piece } from '../base/html.js';
 import { count, counted } from '../base/units.js';
-import { bars, groupColumns, weeklyColumns } from './charts.js';
+import { bars, groupColumns, weeklyColumns } from '../view/charts.js';
 import {
   day,
   everyWeek,
@@ -36,20 +36,20 @@ export type PageLink = (text: string, path: string) => Piece;
 
 const topicPath = (id: string | null) => `/topics/${encodeURIComponent(id ?? '')}`;
 
-export async function sectionsOf(data: ReportData, link: PageLink): Promise<Section[]> {
+export function sectionsOf(data: ReportData, link: PageLink): Section[] {
   if (data.header.as_of === null) return [nothingYet];
   const since = day(data.header.since);
   return [
     { id: 'summary', heading: 'In short', content: summary(data) },
-    { id: 'backlog', heading: 'The backlog', content: await backlog(data, link) },
-    { id: 'growing', heading: 'What grew', content: await growing(data, link) },
-    { id: 'waiting', heading: 'Who is waiting', content: await waiting(data) },
-    { id: 'service-levels', heading: 'Replies as promised', content: await serviceLevels(data) },
-    { id: 'companies', heading: 'Companies at risk', content: await companies(data, link) },
+    { id: 'backlog', heading: 'The backlog', content: backlog(data, link) },
+    { id: 'growing', heading: 'What grew', content: growing(data, link) },
+    { id: 'waiting', heading: 'Who is waiting', content: waiting(data) },
+    { id: 'service-levels', heading: 'Replies as promised', content: serviceLevels(data) },
+    { id: 'companies', heading: 'Companies at risk', content: companies(data, link) },
     { id: 'duplicates', heading: 'Probably the same', content: duplicates(data, link) },
-    { id: 'sources', heading: 'Where people write', content: await sources(data) },
-    { id: 'changes', heading: `What changed since ${since}`, content: await changes(data, link) },
-    { id: 'pushed', heading: `What was pushed since ${since}`, content: await pushed(data) },
+    { id: 'sources', heading: 'Where people write', content: sources(data) },
+    { id: 'changes', heading: `What changed since ${since}`, content: changes(data, link) },
+    { id: 'pushed', heading: `What was pushed since ${since}`, content: pushed(data) },
   ];
 }
 
@@ -77,14 +77,14 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
 
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
 
-async function backlog(data: ReportData, link: PageLink): Promise<Html> {
+function backlog(data: ReportData, link: PageLink): Html {
   const { backlogWeeks: rows, totals, header } = data;
   if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
   const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
   const weeks = everyWeek(rows, header.as_of);
   const open = link(counted(totals.open_topics, 'topic'), '/topics');
-  const lead = html`${open} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed.`;
-  return html`<p>${lead}</p>${await backlogOver(
+  const lead = html`${open} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed. The state unknown is that of topics that were not assessed, or could not be.`;
+  return html`<p>${lead}</p>${backlogOver(
     'Open topics at the end of each week, by priority',
     weeks,
     [...priorities, null].map((priority) => ({
@@ -92,7 +92,7 @@ async function backlog(data: ReportData, link: PageLink): Promise<Html> {
       color: priorityColors[priority ?? 'none'] ?? 's6',
       rows: rows.filter((row) => row.priority === priority),
     })),
-  )}${await backlogOver(
+  )}${backlogOver(
     'Open topics at the end of each week, by state',
     weeks,
     statesOf(rows).map((state, index) => ({
@@ -100,11 +100,11 @@ async function backlog(data: ReportData, link: PageLink): Promise<Html> {
       color: stateColors[state] ?? colorAt(index + 3),
       rows: rows.filter((row) => row.state === state),
     })),
-  )}${await backlogNow(data)}`;
+  )}${backlogNow(data)}`;
 }
 
 /** The backlog over time: a stack for each week. */
-async function backlogOver(
+function backlogOver(
   title: string,
   weeks: readonly string[],
   parts: readonly {
@@ -112,7 +112,7 @@ async function backlogOver(
     readonly color: string;
     readonly rows: ReportData['backlogWeeks'];
   }[],
-): Promise<Html | null> {
+): Html | null {
   const series = parts
     .map(({ name, color, rows }) => ({
       name,
@@ -124,7 +124,7 @@ async function backlogOver(
     .filter(({ values }) => values.some((value) => value > 0));
   if (series.length === 0) return null;
   return html`<h3>${title}</h3>${figure({
-    chart: await weeklyColumns(title, weeks, series),
+    chart: weeklyColumns(title, weeks, series),
     series,
     table: weeklyTable(title, weeks, series),
   })}`;
@@ -134,7 +134,7 @@ function statesOf(rows: readonly { readonly state: string }[]): string[] {
   return [...new Set(rows.map(({ state }) => state))].sort((a, b) => stateRank(a) - stateRank(b));
 }
 
-async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
+function backlogNow({ backlog: rows }: ReportData): Html | null {
   if (rows.length === 0) return null;
   const states = statesOf(rows);
   const shown = [...priorities, null].filter((one) => rows.some(({ priority }) => priority === one));
@@ -147,7 +147,7 @@ async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
   }));
   const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
   return html`<h3>Open topics now, by priority and state</h3>${figure({
-    chart: await groupColumns('Open topics by priority and state', shown.map(plain), series),
+    chart: groupColumns('Open topics by priority and state', shown.map(plain), series),
     series,
     table: table(
       'Open topics by priority and state',
@@ -157,26 +157,19 @@ async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
   })}`;
 }
 
-async function growing({ growing: rows }: ReportData, link: PageLink): Promise<Html> {
+function growing({ growing: rows }: ReportData, link: PageLink): Html {
   const [first] = rows;
   if (!first) return quiet('No open topic got more messages in the last 7 days than in the 7 days before.');
   return figure({
     lead: html`${link(counted(first.found, 'open topic'), '/topics?growing=1')} got more messages in the last 7 days than in the 7 days before. ${most(rows, 'The ten that grew most:')}`,
-    chart: await bars(
-      'Messages of the topics that grew most',
-      rows.map(({ title, topic_id, messages, before }) => ({
+    chart: bars(
+      'How many messages more than before the topics got that grew most',
+      rows.map(({ title, topic_id, messages, before, momentum }) => ({
         label: title ?? topic_id,
-        parts: [
-          { value: before, color: 'before' },
-          { value: messages - before, color: 'accent' },
-        ],
-        note: `${count(messages)}, was ${count(before)}`,
+        parts: [{ value: momentum, color: 'accent' }],
+        note: `+${count(momentum)} (${count(messages)}, was ${count(before)})`,
       })),
     ),
-    series: [
-      { name: 'as many as in the 7 days before', color: 'before' },
-      { name: 'more than before', color: 'accent' },
-    ],
     table: table(
       'Topics that grew most, by messages from outside',
       ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
@@ -192,11 +185,14 @@ async function growing({ growing: rows }: ReportData, link: PageLink): Promise<H
   });
 }
 
-const buckets = ['< 1 day', '1–3 days', '3–7 days', '1–4 weeks', 'longer'] as const;
+const buckets = ['< 1 day', '1–3 days', '3–7 days', '1–4 weeks', '1–3 months', 'longer'] as const;
 
-async function waiting(data: ReportData): Promise<Html> {
+const definitions =
+  'Staff are the people that the API marks as such, or who belong to your own company. A conversation waits when the last message is from outside staff; bots and internal notes do not count. It is with a VIP when the API marks one of the people who wait, or their company, as VIP.';
+
+function waiting(data: ReportData): Html {
   const { waiting: rows, longestWaiting, totals } = data;
-  if (totals.waiting === 0) return html`${quiet('Nobody waits for a reply.')}${await responseTimes(data)}`;
+  if (totals.waiting === 0) return html`${quiet('Nobody waits for a reply.')}${responseTimes(data)}`;
   const of = (index: number) =>
     rows.find(({ bucket }) => bucket === index + 1) ?? { bucket: 0, vip: 0, others: 0 };
   const series = [
@@ -204,8 +200,8 @@ async function waiting(data: ReportData): Promise<Html> {
     { name: 'others', color: 'accent', values: buckets.map((_, index) => of(index).others) },
   ];
   return html`${figure({
-    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for a reply from staff, ${count(totals.waiting_vip)} of them with a VIP. In ${count(totals.waiting_again)}, staff answered before and somebody wrote again.`,
-    chart: await groupColumns('Waiting conversations by how long they wait', buckets, series),
+    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for a reply from staff, ${count(totals.waiting_vip)} of them with a VIP. In ${count(totals.waiting_again)}, staff answered before, and a customer wrote again. ${definitions}`,
+    chart: groupColumns('Waiting conversations by how long they wait', buckets, series),
     series,
     table: table(
       'Waiting conversations by how long they wait',
@@ -216,7 +212,7 @@ async function waiting(data: ReportData): Promise<Html> {
     `VIPs and urgent topics first, then the longest wait${shownOf(longestWaiting)}`,
     ['conversation', 'last message by', 'VIP', 'priority', 'waits', 'answered before', 'source'],
     longestWaiting.map((row) => [
-      linked(row.title ?? row.group_id, row.url),
+      linked(row.title ?? `Conversation of ${day(row.last_message_at)}`, row.url),
       row.name,
       row.is_vip ? 'VIP' : '',
       plain(row.priority),
@@ -224,10 +220,10 @@ async function waiting(data: ReportData): Promise<Html> {
       row.was_answered_before ? 'yes' : 'never',
       row.source,
     ]),
-  )}${await responseTimes(data)}`;
+  )}${responseTimes(data)}`;
 }
 
-async function responseTimes({ responseTimes: rows, totals }: ReportData): Promise<Html | null> {
+function responseTimes({ responseTimes: rows, totals }: ReportData): Html | null {
   if (!rows.some(({ answered }) => answered > 0)) return null;
   const title = 'Median time until staff replied, by month of the question';
   const left =
@@ -236,7 +232,7 @@ async function responseTimes({ responseTimes: rows, totals }: ReportData): Promi
       : ` The ${counted(totals.waiting, 'conversation')} that still ${totals.waiting === 1 ? 'waits' : 'wait'}, for ${wait(totals.median_hours ?? 0)} in the median, ${totals.waiting === 1 ? 'counts' : 'count'} in none of these times.`;
   return html`<h3>${title}</h3>${figure({
     lead: `Of the questions that were answered.${left}`,
-    chart: await groupColumns(
+    chart: groupColumns(
       title,
       rows.map(({ month }) => monthName(month).replace(/ \d+$/, '')),
       [{ name: 'hours', color: 'accent', values: rows.map(({ median_hours: hours }) => hours ?? 0) }],
@@ -256,12 +252,12 @@ async function responseTimes({ responseTimes: rows, totals }: ReportData): Promi
   })}`;
 }
 
-async function serviceLevels({
+function serviceLevels({
   header,
   totals,
   serviceLevels: rows,
   serviceLevelPeople: people,
-}: ReportData): Promise<Html> {
+}: ReportData): Html {
   if (totals.service_levels === 0)
     return quiet(
       'No service level is set (analysis.serviceLevels): nothing is promised, and nothing can be late.',
@@ -306,13 +302,13 @@ async function serviceLevels({
       .map(({ name, answers, late: breached }) => [name, answers, breached] as const);
   return html`${figure({
     lead: `${counted(late, 'question')} of ${count(all)} in ${counted(weeks.length, 'week')} waited longer than we promise (${share(late, all)}).${still}`,
-    chart: await weeklyColumns(title, weeks, series),
+    chart: weeklyColumns(title, weeks, series),
     series,
     table: weeklyTable(title, weeks, series),
   })}${shares('service level', levels)}${shares('team', answered(true))}${shares('who replied', answered(false))}`;
 }
 
-async function companies({ companies: rows }: ReportData, link: PageLink): Promise<Html> {
+function companies({ companies: rows }: ReportData, link: PageLink): Html {
   const [first] = rows;
   if (!first)
     return quiet(
@@ -335,7 +331,7 @@ async function companies({ companies: rows }: ReportData, link: PageLink): Promi
   ];
   return figure({
     lead: lead.join(' '),
-    chart: await bars(
+    chart: bars(
       'Messages of companies at risk',
       rows.map(({ name, company_id, is_vip, messages, before, ...row }) => ({
         label: `${name ?? company_id}${is_vip ? ' (VIP)' : ''}`,
@@ -416,7 +412,7 @@ function duplicates({ duplicates: rows }: ReportData, pageLink: PageLink): Html 
 /** A source of its own colour each; what is beyond them is one series. */
 const mostSources = 6;
 
-async function sources({ header, sources: rows }: ReportData): Promise<Html> {
+function sources({ header, sources: rows }: ReportData): Html {
   if (rows.length === 0) return quiet('There are no messages from outside in the last 26 weeks.');
   const named = rows.map((row) => ({ ...row, source: row.source ?? 'unknown' }));
   const sum = (of: typeof named) => of.reduce((total, { messages }) => total + messages, 0);
@@ -438,23 +434,23 @@ async function sources({ header, sources: rows }: ReportData): Promise<Html> {
   const [largest] = names;
   return figure({
     lead: `${counted(all, 'message')} from outside in ${counted(weeks.length, 'week')}; ${Math.round((100 * (totals.get(largest ?? '') ?? 0)) / all)} % of them by ${largest}. The last week may not be over.`,
-    chart: await weeklyColumns('Messages from outside by week and source', weeks, series),
+    chart: weeklyColumns('Messages from outside by week and source', weeks, series),
     series,
     table: weeklyTable('Messages from outside by week and source', weeks, series),
   });
 }
 
 /** A bar for each count, with a table of the same. */
-async function countsFigure(
+function countsFigure(
   title: string,
   columns: readonly [name: string, number: string],
   counts: readonly (readonly [label: string, times: number, color: string])[],
-): Promise<Html> {
+): Html {
   const rows = counts.map(([label, value, color]) => {
     return { label, parts: [{ value, color }], note: count(value) };
   });
   return figure({
-    chart: await bars(title, rows),
+    chart: bars(title, rows),
     table: table(
       title,
       columns,
@@ -463,9 +459,9 @@ async function countsFigure(
   });
 }
 
-async function changes({ changes: rows, latestChanges }: ReportData, link: PageLink): Promise<Html> {
+function changes({ changes: rows, latestChanges }: ReportData, link: PageLink): Html {
   if (!rows.some(({ times }) => times > 0)) return quiet('Nothing changed.');
-  const chart = await countsFigure(
+  const chart = countsFigure(
     'How often what happened',
     ['what', 'times#'],
     rows.map(({ what, times }) => [what, times, 'accent']),
@@ -487,11 +483,11 @@ async function changes({ changes: rows, latestChanges }: ReportData, link: PageL
 
 const statusColors: Readonly<Record<string, string>> = { applied: 'good', conflict: 'bad', failed: 'bad' };
 
-async function pushed({ pushed: rows, latestPushed }: ReportData): Promise<Html> {
+function pushed({ pushed: rows, latestPushed }: ReportData): Html {
   if (rows.length === 0)
     return html`<p class="quiet">No changes were queued or pushed. <code>signalhouse changes sheet</code> writes a spreadsheet
 to edit.</p>`;
-  return html`${await countsFigure(
+  return html`${countsFigure(
     'Changes by what became of them',
     ['status', 'changes#'],
     rows.map(({ status, changes: times }) => [plain(status), times, statusColors[status] ?? 'accent']),

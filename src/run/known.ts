@@ -5,6 +5,11 @@ export type Entity = EntityRow;
 /** What the last request for a child came to. */
 export type Covered = Omit<CoverageRow, 'endpoint' | 'entityId'>;
 
+/** Which list each child belongs to (contract/resources.ts). */
+interface ListsOfChildren {
+  readonly children: readonly { readonly name: string; readonly list: { readonly name: string } }[];
+}
+
 /**
  * What is known of each item of the lists and of each of its children, as a value in memory: the rows of ops.entities and
  * ops.coverage. It changes in `apply` alone, by what a merge has committed, so it is never ahead of the disk, and what was not
@@ -17,9 +22,12 @@ export class Known {
   /** Ids of runs, reasons and errors repeat: each is kept once. */
   readonly #texts = new Map<string, string>();
   #changed = new Map<string, Entity>();
+  /** By child; another list may have the same id. */
+  readonly #lists: ReadonlyMap<string, string>;
 
-  constructor(rows: KnownRows = { entities: [], coverage: [] }) {
-    this.apply(rows);
+  constructor({ children }: ListsOfChildren, rows?: KnownRows) {
+    this.#lists = new Map(children.map(({ name, list }) => [name, list.name]));
+    if (rows) this.apply(rows);
     this.#changed.clear();
   }
 
@@ -43,10 +51,6 @@ export class Known {
 
   entity(list: string, id: string): Entity | undefined {
     return this.#entities.get(list)?.get(id);
-  }
-
-  count(list: string): number {
-    return this.#entities.get(list)?.size ?? 0;
   }
 
   /** What the last request for a child came to; undefined where it was never asked for, nor marked. */
@@ -80,9 +84,9 @@ export class Known {
 
   #setCovered(row: CoverageRow): void {
     const { endpoint } = row;
-    const of = [...this.#entities.values()].flatMap((entities) => entities.get(row.entityId) ?? []);
-    // The text of the entity, not another with the same id.
-    const entityId = of[0]?.entityId ?? row.entityId;
+    const of = this.entity(this.#lists.get(endpoint) ?? '', row.entityId);
+    // The text of the entity, not another one that says the same.
+    const entityId = of?.entityId ?? row.entityId;
     // Named one by one, since a copy by spread takes twice the memory.
     ofName(this.#coverage, endpoint).set(entityId, {
       fetchedAt: row.fetchedAt,
@@ -98,7 +102,7 @@ export class Known {
       isCounted: row.isCounted,
       named: row.named,
     });
-    this.#noteOf(of);
+    this.#noteOf([of]);
     // Conversations of people come with those of their company.
     if (endpoint === 'company_groups') this.#noteOf(this.peopleOf(entityId));
   }

@@ -108,6 +108,8 @@ export interface RunSummary<Report> {
   readonly report: Report;
   /** Fetches that are still due; null for a command that does not fetch. */
   readonly leftDue: number | null;
+  /** Requests that the first pull still takes; absent when that is not known. */
+  readonly firstPullLeft?: number | null;
   /** What the row keeps of the report; all of it when absent. */
   readonly summary?: unknown;
 }
@@ -203,7 +205,12 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       startedAt: startedAt.toISOString(),
       minutes: (clock.monotonic() - start) / 60_000,
     };
-    const { report, leftDue, summary = report } = await steps.report({ head, endedAt, error });
+    const {
+      report,
+      leftDue,
+      firstPullLeft = null,
+      summary = report,
+    } = await steps.report({ head, endedAt, error });
     await warehouse.finishRun(runId, {
       endedAt,
       outcome: head.outcome,
@@ -213,6 +220,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       ...context.tally.rowTotals,
       rejected: context.tally.rejected.new,
       leftDue,
+      firstPullLeft,
       error: error && head.outcome === 'failed' ? messageOf(error) : null,
       summary,
     });

@@ -45,6 +45,9 @@ export function refuseOfTheWorker(dataDir: string, path: string): void {
 /** Rows in a row group: the unit in which DuckDB compresses. */
 const rowGroup = 30_720;
 
+/** The format of every file that is written, whatever this DuckDB writes by default: readers of this version and later open it. */
+const storageVersion = 'v1.1.2';
+
 /**
  * Opens a database file, and creates it when it is missing and `access` is `write`.
  *
@@ -116,12 +119,14 @@ export async function attach(
 }
 
 /**
- * The statement that attaches a file of ours. Texts are compressed as DuckDB does by itself, in the format of DuckDB 1.1: zstd
- * would take a third less, but DuckDB fixed bugs in reading it as late as version 1.4 (its pull requests 19475 and 21178), and
- * analysts read the published file with older versions.
+ * The statement that attaches a file of ours. A later format would compress texts by zstd, which takes a third less, but DuckDB
+ * fixed bugs in reading it as late as version 1.4 (its pull requests 19475 and 21178).
  */
 export function attaching(path: string, name: string, access: 'write' | 'read' = 'write'): string {
-  const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}` : 'READ_ONLY';
+  const how =
+    access === 'write'
+      ? `ROW_GROUP_SIZE ${rowGroup}, STORAGE_VERSION ${literal(storageVersion)}`
+      : 'READ_ONLY';
   return `ATTACH ${literal(path)} AS ${name} (${how})`;
 }
 

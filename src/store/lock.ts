@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import type { Clock } from '../base/clock.js';
 import { LockedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
@@ -8,6 +9,7 @@ import type { Log } from '../base/log.js';
 import { isAlive } from '../base/processes.js';
 import { filesOf } from './engine.js';
 import { lockConflict } from './faults.js';
+import { literal } from './sql.js';
 
 /**
  * DuckDB locks the live file with a POSIX lock. Only the lock decides who holds the file: the kernel frees it when the
@@ -123,6 +125,34 @@ function lockedError(dataDir: string, pid: number | undefined): LockedError {
   return new LockedError(`the warehouse in ${dataDir} is in use by ${who}${what}`, holderPid, {
     hint: 'Wait for it to end, or pass --wait to wait for it. signals.duckdb can be read meanwhile.',
   });
+}
+
+/**
+ * Keeps every other `serve` away from these data directories until the returned function is called: two would run every job
+ * twice. The lock is that of the kernel here as well: DuckDB holds an empty file in each.
+ */
+export async function holdServed(dataDirs: readonly string[]): Promise<() => void> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  const release = () => {
+    connection.closeSync();
+    instance.closeSync();
+  };
+  for (const [index, dataDir] of dataDirs.entries()) {
+    try {
+      await connection.run(`ATTACH ${literal(join(dataDir, '.serve.lock'))} AS served_${index}`);
+    } catch (error) {
+      const conflict = lockConflict(error);
+      // Where the file cannot be made, as on a full disk, the runs say so.
+      if (!conflict) continue;
+      release();
+      const who = conflict.pid === undefined ? 'another process' : `process ${conflict.pid}`;
+      throw new LockedError(`${dataDir} is served by ${who} already`, conflict.pid, {
+        hint: 'Two would run every job twice: stop that one first, or name another data directory.',
+      });
+    }
+  }
+  return release;
 }
 
 /** The command without its arguments, so that the record never contains a secret. */

@@ -21,6 +21,8 @@ export interface RunEnd {
   readonly rejected: number;
   /** Fetches still due; null when the command does not fetch. */
   readonly leftDue: number | null;
+  /** Requests that the first pull still takes; null when that is not known. */
+  readonly firstPullLeft: number | null;
   /** What `--json` prints. */
   readonly summary: unknown;
   readonly error: string | null;
@@ -57,7 +59,7 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
   await session.run(
     `UPDATE ops.runs SET outcome = $outcome, ended_at = $at, exit_code = $code, requests = $requests,
        rate_limited = $limited, rows_new = $new, rows_changed = $changed, rows_removed = $removed,
-       rejected = $rejected, left_due = $due, summary = $summary::JSON, error = $error WHERE run_id = $id`,
+       rejected = $rejected, left_due = $due, first_pull_left = $first, summary = $summary::JSON, error = $error WHERE run_id = $id`,
     {
       id: runId,
       outcome: end.outcome,
@@ -70,6 +72,7 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
       removed: end.rowsRemoved,
       rejected: end.rejected,
       due: end.leftDue,
+      first: end.firstPullLeft,
       summary: storable(JSON.stringify(end.summary)).text,
       error: end.error,
     },
@@ -130,6 +133,7 @@ const kinds = {
   attempts: Number.POSITIVE_INFINITY,
   rejected: Number.POSITIVE_INFINITY,
   drift: Number.POSITIVE_INFINITY,
+  removed: Number.POSITIVE_INFINITY,
 } as const;
 export type Trimmed = Readonly<Record<keyof typeof kinds, number>>;
 

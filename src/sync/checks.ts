@@ -8,14 +8,13 @@ import {
   type Current,
   checksAfter,
   chooseChecks,
-  chooseIdle,
   estimate,
   type Measured,
   type Stratum,
 } from './freshness.js';
 import type { Task } from './task.js';
 
-/** Random checks of what is not due, what idle requests are spent on, and what the checks say (src/sync/freshness.ts). */
+/** Random checks of what is not due, and what they say (src/sync/freshness.ts). */
 
 /** How many requests the caps leave after so many. */
 function freeRequests({ caps, clock, startedMs, config }: Context, spent: number): number {
@@ -34,35 +33,15 @@ export function countChecks(context: Context, found: DueSnapshot, spent: number)
   return Math.min(checksAfter(spent, freeRequests(context, spent)), checkable(found).length);
 }
 
-/**
- * What a run with nothing due does with what its caps leave: a few checks, chosen at random, and with `--max-minutes` what is
- * likeliest to be out of date, unless somebody else has used the key within a day.
- */
-export async function idleTasks(context: Context, input: DueInput, found: DueSnapshot): Promise<Task[]> {
-  const { store, config, clock, tally, random, caps } = context;
-  const now = new Date(clock.now());
-  const free = freeRequests(context, tally.requests.total);
-  const count = checksAfter(tally.requests.total, free);
-  const current = count === 0 ? [] : checkable(found);
-  if (current.length === 0) return [];
-  const checks = new Set(chooseChecks(current, count, random));
-  const limited = `SELECT 1 FROM ops.requests WHERE status = 429 AND "at" > $now - INTERVAL 1 DAY LIMIT 1`;
-  const isShared = (await store.all(limited, { now })).length > 0;
-  const children = new Map(input.children.map((child) => [child.name, child]));
-  const daysBetween = (resource: string) => {
+/** What a run with nothing due checks, where its caps leave room for that: a few, chosen at random. */
+export function checksOf(context: Context, input: DueInput, found: DueSnapshot): Task[] {
+  const { clock, tally, random } = context;
+  const count = countChecks(context, found, tally.requests.total);
+  const children = new Map(input.children.map((child) => [child.name as string, child]));
+  return chooseChecks(checkable(found), count, random).flatMap(({ resource, entityId, stratum }) => {
     const child = children.get(resource);
-    return child ? ageOf(child, config, input.measured).daysBetween : Number.POSITIVE_INFINITY;
-  };
-  const idle = chooseIdle(
-    current.filter((one) => !checks.has(one)),
-    caps.maxMinutes === undefined || isShared ? 0 : free * (config.sync.idle ?? 0) - count,
-    daysBetween,
-  );
-  return [...checks, ...idle].flatMap((one) => {
-    const child = children.get(one.resource);
-    const task = child && taskOf(input, now, child, one.entityId, checks.has(one) ? 'check' : 'idle');
-    if (!task) return [];
-    return checks.has(one) ? { ...task, stratum: one.stratum } : task;
+    const task = child && taskOf(input, new Date(clock.now()), child, entityId, 'check');
+    return task ? { ...task, stratum } : [];
   });
 }
 
@@ -105,8 +84,7 @@ const nothingKnown = { checks: 0, stale: 0, share: null, low: 0, high: 1 };
 
 /**
  * Computes and stores what the checks say about how much is out of date, of all resources; returns what a reader of the run should
- * know of it. `found` is what is due of all children, `measured`
- * what the checks say about each resource.
+ * know of it. `found` is what is due of all children, `measured` what the checks say about each resource.
  */
 export async function estimateFreshness(
   { store, config, resources }: Context,
@@ -114,10 +92,8 @@ export async function estimateFreshness(
   measured: ReadonlyMap<string, Measured>,
   now: Date,
 ): Promise<string[]> {
-  const strata: ReturnType<typeof strataOf> = [];
-  if (measured.size > 0) {
-    strata.push(...strataOf(found, await store.all<Checked>(checkedSql, { now })));
-  }
+  const checked = measured.size > 0 ? await store.all<Checked>(checkedSql, { now }) : null;
+  const strata = checked ? strataOf(found, checked) : [];
   const bound = staleBoundOf(config.serve?.freshness);
   const notes: string[] = [];
   const rows = [null, ...resources.children].map((child) => {

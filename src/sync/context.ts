@@ -6,6 +6,7 @@ import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
 import type { Retention } from '../store/runs.js';
 import type { SyncOptions } from './report.js';
+import { ListedItems } from './staging/listed.js';
 import { SchemaDrift } from './staging/schema-drift.js';
 import { SeenContent } from './staging/seen-content.js';
 
@@ -17,8 +18,6 @@ export interface SyncSettings {
     readonly recheck: number;
     readonly personGroups: 'without_company' | 'all' | 'never';
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
-    /** The share of the free budget that may be spent on what is not due. */
-    readonly idle?: number;
   };
   readonly retention: Retention;
   /** As in the configuration; `stale` bounds the share that may be out of date. */
@@ -78,6 +77,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly failures: Failure[];
   /** What is known of the items of lists and of their children, as it is committed. */
   readonly known: Known;
+  /** Which items of lists are stored as they were returned. */
+  readonly listed: ListedItems;
   /** What the items of this run look like. */
   readonly schemaDrift: SchemaDrift;
   /** What its conversations contained when they were last staged. */
@@ -101,6 +102,7 @@ export function syncContext(
   options: SyncOptions,
 ): Context {
   run.notes.push(...restoredNote(warehouse), ...remadeNote(warehouse));
+  const known = new Known(resources);
   return {
     ...run,
     resources,
@@ -109,7 +111,8 @@ export function syncContext(
     random,
     startedMs: run.clock.monotonic(),
     failures: [],
-    known: new Known(),
+    known,
+    listed: new ListedItems(known),
     schemaDrift: new SchemaDrift(run.config.tuning),
     seenContent: new SeenContent(),
     shortHistories: new Set(),

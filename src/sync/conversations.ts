@@ -5,7 +5,7 @@ import { isObject } from '../base/json.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../store/sql.js';
 import type { Context, Doubt } from './context.js';
-import { coverageInDoubt, doubtOfParts, unsettled, withNamed } from './doubts.js';
+import { coverageInDoubt, doubtOfParts, storedMembers, unsettled, withNamed } from './doubts.js';
 import { countersOf, momentOf, numberOf } from './explained.js';
 import { hasSameIds, isCapped, isUnchanged } from './scan.js';
 import { messagesOf, releaseMessages, stageGroups } from './staging/conversations.js';
@@ -13,7 +13,6 @@ import { md5 } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
 import { type Task, tooLargeCoverage } from './task.js';
 
-const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
 const storedBeforeSql = sqlFile('sync/stored_before');
 const ownAuthorsSql = sqlFile('sync/own_authors');
@@ -88,7 +87,7 @@ async function readOnce(
       const whole =
         leftOut === undefined &&
         (page.totalCount === null || isCapped(reading)
-          ? page.confirmed || hasSameIds(ids, previous)
+          ? page.confirmed || (!page.hasMore && hasSameIds(ids, previous))
           : isUnchanged(reading));
       if (leftOut) staging.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
       if (whole) {
@@ -255,11 +254,12 @@ async function storedList(
   { child, entityId }: Task,
   expected: NewsExpected,
 ): Promise<StoredList> {
-  const idsOf = async (sql: string) => {
-    const rows = await context.store.all<{ id: string }>(sql, { child: child.name, parent_id: entityId });
-    return new Set(rows.map(({ id }) => id));
-  };
-  return new StoredList(await idsOf(memberIdsSql), await idsOf(ownAuthorsSql), expected);
+  const members = await storedMembers(context, { endpoint: child.name, parentId: entityId });
+  const authors = await context.store.all<{ id: string }>(ownAuthorsSql, {
+    child: child.name,
+    parent_id: entityId,
+  });
+  return new StoredList(new Set(members), new Set(authors.map(({ id }) => id)), expected);
 }
 
 /**

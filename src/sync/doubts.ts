@@ -19,6 +19,7 @@ export const unsettled = `${again}unsettled`;
 export const older = `${again}older`;
 
 const memberIdsSql = sqlFile('sync/member_ids');
+const missingMessagesSql = sqlFile('sync/missing_messages');
 
 /** Why the set of a child in a staging is not known to be all there is, which takes it out; null where it is. */
 async function doubtOfSet(
@@ -34,26 +35,73 @@ async function doubtOfSet(
       : own
         ? await contradictionOf(context, task, own)
         : await doubtOfObject(context, task, staging);
-  if (own && doubt) staging.dropSet(own);
+  if (own && doubt) staging.setWhole([own], false);
   return doubt;
 }
 
-/**
- * What is wrong with parts of an answer: conversations that have lost all their messages, which nothing counts, and records that
- * could not be stored. The messages stay until the answer was read twice.
- */
+/** What is wrong with parts of an answer: conversations without messages that are counted, and records that could not be stored. */
 export async function doubtOfParts(context: Context, task: Task, staging: Staging): Promise<Doubt | null> {
-  const emptied: string[] = [];
-  for (const set of staging.sets.filter(({ endpoint, ids }) => endpoint === 'messages' && ids.length === 0)) {
-    if (isSecondReading(task) || (await storedMembers(context, set)).length === 0) continue;
-    staging.dropSet(set, task.child.name);
-    emptied.push(set.parentId);
-  }
-  context.seenContent.forget(emptied);
-  if (emptied.length > 0)
-    return { kind: 'emptied', message: `has no messages of conversation ${emptied[0]} any more` };
+  const doubt = await doubtOfMessages(context, task, staging);
   const rejected = staging.rejections.length;
-  return rejected === 0 ? null : { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
+  if (doubt || rejected === 0) return doubt;
+  return { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
+}
+
+/**
+ * Decides which messages are gone that an answer leaves out of its conversations: all of them where it has as many as its parent
+ * counts, or where that count fell by as many. A list that nothing counts may show conversations in part: what it leaves out is
+ * gone where no topic counts it, and the person who wrote it does not either.
+ */
+async function doubtOfMessages(
+  { store }: Context,
+  { child, reason, counters, storedCounters }: Task,
+  staging: Staging,
+): Promise<Doubt | null> {
+  const shown = staging.sets.filter(({ endpoint }) => endpoint === 'messages');
+  if (shown.length === 0) return null;
+  const { messages: named } = staging;
+  const now = countIn(counters, child.countsMessages);
+  const isWhole = now !== null && named >= now;
+  if (isWhole) staging.setWhole(shown, true);
+  // What was never answered before has brought nothing that can be missing.
+  if (isWhole || reason === 'never') return null;
+  const missing = await store.all<{ id: string; parentId: string; isGone: boolean }>(missingMessagesSql, {
+    groups: shown.map(({ parentId }) => parentId),
+    shown: shown.flatMap(({ ids }) => ids),
+    places: shown.flatMap(({ ids, parentId }) => ids.map(() => parentId)),
+  });
+  if (missing.length === 0) return null;
+  if (now === null) {
+    const gone = missing.filter(({ isGone }) => isGone);
+    staging.remove(gone.map(({ id, parentId }) => ({ endpoint: 'messages', id, parentId })));
+  } else {
+    const groups = staging.sets.find(({ endpoint }) => endpoint === child.name)?.ids ?? [];
+    const [stored] = await store.all<{ messages: number }>(
+      `SELECT count(*)::INTEGER AS messages FROM main.messages
+        WHERE deleted_at IS NULL AND group_id IN (SELECT unnest($groups::VARCHAR[]))`,
+      { groups },
+    );
+    const then = countIn(storedCounters, child.countsMessages);
+    if (isExplained({ now, named }, { now: then, named: stored?.messages ?? 0 })) {
+      staging.setWhole(shown, true);
+      return null;
+    }
+  }
+  const kept = missing.filter(({ isGone }) => now !== null || !isGone);
+  staging.forgetParts(child.name, new Set(kept.map(({ parentId }) => parentId)));
+  return now === null ? null : { kind: 'contradicted', message: namesLess(named, now, child.countsMessages) };
+}
+
+/** Whether an answer leaves out no more of what is counted than it did when it was believed last. */
+function isExplained(
+  { now, named }: { readonly now: number; readonly named: number },
+  then: { readonly now: number | null; readonly named: number },
+): boolean {
+  return then.now !== null && now - named <= then.now - then.named;
+}
+
+function namesLess(named: number, now: number | null, field: string | undefined): string {
+  return `names ${named} of the ${now} that the list counts (${field?.replace('$.', '')})`;
 }
 
 /**
@@ -90,13 +138,11 @@ async function contradictionOf(context: Context, task: Task, set: MemberSet): Pr
   const stored = await storedMembers(context, set);
   // As many as it left out when it was believed last. Of what it named then, some may have been removed since.
   const namedThen = namedBy(storedCounters) ?? stored.length;
-  const isExplained = now !== null && then !== null && now - named.size <= then - namedThen;
-  if (isExplained) return null;
-  const field = (child.counts ?? child.existsWith)?.replace('$.', '');
+  if (now !== null && isExplained({ now, named: named.size }, { now: then, named: namedThen })) return null;
   const message =
     named.size === 0 && child.existsWith !== undefined
       ? namesNothing(child)
-      : `names ${named.size} of the ${now} that the list counts (${field})`;
+      : namesLess(named.size, now, child.counts ?? child.existsWith);
   if (stored.some((id) => !named.has(id))) {
     if (now !== null) return { kind: 'contradicted', message };
     return isSecondReading(task) ? null : { kind: 'emptied', message: 'names nothing any more' };
@@ -104,19 +150,27 @@ async function contradictionOf(context: Context, task: Task, set: MemberSet): Pr
   return named.size === 0 && child.counts !== undefined ? { kind: 'short', message } : null;
 }
 
-async function storedMembers({ store }: Context, { endpoint, parentId }: MemberSet): Promise<string[]> {
+/** The members of a set that are stored. */
+export async function storedMembers(
+  { store }: Context,
+  { endpoint, parentId }: Pick<MemberSet, 'endpoint' | 'parentId'>,
+): Promise<string[]> {
   const rows = await store.all<{ id: string }>(memberIdsSql, { child: endpoint, parent_id: parentId });
   return rows.map(({ id }) => id);
 }
 
 /** How many members there are at least by the list item; null where nothing counts them. */
 function countedBy({ child: { counts, existsWith } }: Task, counters: string | null): number | null {
-  const path = counts ?? existsWith;
+  const number = countIn(counters, counts ?? existsWith);
+  return number !== null && counts === undefined ? Math.min(1, number) : number;
+}
+
+/** A number among counters; null where there is none. */
+function countIn(counters: string | null, path: string | undefined): number | null {
   if (path === undefined) return null;
   // Of a list, its length is stored behind a hash (sql/load/entities.sql).
   const number = Number(valuesIn(counters)[path]?.split(' ').at(-1) ?? Number.NaN);
-  if (!Number.isSafeInteger(number) || number < 0) return null;
-  return counts === undefined ? Math.min(1, number) : number;
+  return Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
 
 function valuesIn(counters: string | null): Readonly<Record<string, string | null>> {

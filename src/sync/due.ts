@@ -270,7 +270,6 @@ export function assessor(
         entityId,
         stratum: stratumOf(ageDays, nowMs - millisecondsOf(lastActivity) < 14 * dayMs),
         ageDays,
-        requests,
       }),
     };
 

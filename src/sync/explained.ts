@@ -1,6 +1,7 @@
 import { arrivalNow } from '../base/clock.js';
-import { groupBy } from '../base/group-by.js';
 import { millisecondsOf } from '../contract/fields.js';
+import { storedCounters } from '../load/known.js';
+import type { Statements } from '../store/session.js';
 import { sqlFile } from '../store/sql.js';
 import type { Context } from './context.js';
 import { withNamed } from './doubts.js';
@@ -28,10 +29,10 @@ export interface StoredActivity {
  * Whether a list that changed has nothing that is not stored: nothing but its counters changed, and they count what is stored.
  * What cancels out in every counter is not seen (docs/assumptions.md).
  */
-export function isExplained(task: Task, stored: StoredActivity): boolean {
+export function isExplained(task: Task, stored: StoredActivity | undefined): boolean {
   const { counters: paths } = task.child;
   const now = countersOf(task)?.now;
-  if (!paths || !now || stored.emptied > 0) return false;
+  if (!paths || !now || !stored || stored.emptied > 0) return false;
   // Of a person, group_people tells what the list names from what messages show.
   if (task.child.name === 'person_groups' && stored.unlisted > 0) return false;
   const conversations = paths.conversations === undefined ? null : (now[paths.conversations] ?? null);
@@ -74,26 +75,69 @@ export function momentOf(value: unknown): number {
   return typeof value === 'number' ? value : millisecondsOf(value);
 }
 
+const activitySql = sqlFile('sync/activity');
+
+/** What is stored of those to whom these lists of conversations belong, by `keyOf`. */
+export async function storedActivity(
+  statements: Pick<Statements, 'all'>,
+  lists: readonly Pick<Task, 'child' | 'entityId'>[],
+): Promise<ReadonlyMap<string, StoredActivity>> {
+  if (lists.length === 0) return new Map();
+  const idsOf = (name: string) =>
+    lists.flatMap(({ child, entityId }) => (child.name === name ? entityId : []));
+  const rows = await statements.all<StoredActivity & { child: string; entityId: string }>(activitySql, {
+    companies: idsOf('company_groups'),
+    people: idsOf('person_groups'),
+  });
+  return new Map(rows.map((row) => [`${row.child}\n${row.entityId}`, row]));
+}
+
+/** The tasks with the change fields that each child was fetched with. */
+export async function withStoredCounters(
+  statements: Pick<Statements, 'all'>,
+  tasks: readonly Task[],
+): Promise<Task[]> {
+  const again = tasks.filter(({ reason }) => reason !== 'never');
+  const counters = await storedCounters(statements, again.map(keyOf));
+  return tasks.map((task) => ({ ...task, storedCounters: counters.get(keyOf(task)) ?? null }));
+}
+
+/** How many of these tasks come before the lists of conversations that wait for those of changed topics; all where none waits. */
+export function beforeWaiting(tasks: readonly Task[]): number {
+  const waiting = tasks.findIndex(waitsForTopics);
+  const isAwaited = tasks.slice(0, Math.max(0, waiting)).some(({ child }) => child.name === 'topic_groups');
+  return isAwaited ? waiting : tasks.length;
+}
+
 /** Whether a list of conversations waits for those of changed topics, which may explain why it changed. */
-export function waitsForTopics({ child, reason, wholeAt }: Task): boolean {
+function waitsForTopics({ child, reason, wholeAt }: Task): boolean {
   return child.counters !== undefined && reason === 'changed' && wholeAt !== null;
 }
 
-const activitySql = sqlFile('sync/activity');
+/**
+ * What a run fetches of what is due: without the lists that are explained. Of those that wait for changed topics it is not known
+ * before: they are `mayBeExplained`.
+ */
+export async function foreseen(
+  statements: Pick<Statements, 'all'>,
+  due: readonly Task[],
+): Promise<{ readonly tasks: readonly Task[]; readonly mayBeExplained: readonly Task[] }> {
+  const tasks = await withStoredCounters(statements, due);
+  const lists = tasks.filter((task) => countersOf(task) !== undefined);
+  if (beforeWaiting(tasks) < tasks.length) return { tasks, mayBeExplained: lists };
+  const stored = await storedActivity(statements, lists);
+  return { tasks: tasks.filter((task) => !isExplained(task, stored.get(keyOf(task)))), mayBeExplained: [] };
+}
 
 /**
  * Leaves out the lists of conversations whose change is explained: their counters count as accounted for from now on; their age
  * goes on. What the topics of this run brought has to be merged.
  */
 export async function leaveOutExplained(context: Context, tasks: readonly Task[]): Promise<Task[]> {
-  const waiting = groupBy(tasks.filter(countersOf), ({ child }) => child.name);
-  if (waiting.size === 0) return [...tasks];
-  const idsOf = (child: string) => (waiting.get(child) ?? []).map(({ entityId }) => entityId);
-  const rows = await context.store.all<StoredActivity & { child: string; entityId: string }>(activitySql, {
-    companies: idsOf('company_groups'),
-    people: idsOf('person_groups'),
-  });
-  const stored = new Map(rows.map((row) => [`${row.child}\n${row.entityId}`, row]));
+  const stored = await storedActivity(
+    context.store,
+    tasks.filter((task) => countersOf(task) !== undefined),
+  );
   const at = arrivalNow(context.clock);
   const coverage = tasks.flatMap((task) => {
     const activity = stored.get(keyOf(task));

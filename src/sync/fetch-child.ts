@@ -91,19 +91,20 @@ async function lags({ store }: Context, task: Task, staging: Staging): Promise<b
   const { child, entityId, updatedAt, attempts } = task;
   if (!isDetail(child) || updatedAt === null || attempts >= mostLags) return false;
   const at = staging.documents.findIndex(({ endpoint, id }) => endpoint === child.name && id === entityId);
-  const answered = updatedOf(staging.documents[at]);
+  const body = JSON.parse(staging.documents[at]?.body ?? '{}') as { updatedAt?: unknown };
+  const answered = millisecondsOf(body.updatedAt);
   // A time that cannot be read is NaN, which is not less than any.
   if (!(answered < millisecondsOf(updatedAt))) return false;
-  const [stored] = await store.all<{ body: string }>(
-    'SELECT body FROM raw.documents WHERE endpoint = $name AND id = $id',
-    { name: child.name, id: entityId },
+  const rows = await store.all<{ endpoint: string; updated: number | null }>(
+    `SELECT endpoint, epoch_ms(raw.updated_at(body, fetched_at)) AS updated FROM raw.documents
+      WHERE endpoint IN ($list, $name) AND id = $id`,
+    { list: child.list.name, name: child.name, id: entityId },
   );
-  if (answered < updatedOf(stored)) staging.documents.splice(at, 1);
+  const isOlderThan = (kind: string) =>
+    rows.some(({ endpoint, updated }) => endpoint === kind && updated !== null && answered < Number(updated));
+  if (!isOlderThan(child.list.name)) return false;
+  if (isOlderThan(child.name)) staging.documents.splice(at, 1);
   return true;
-}
-
-function updatedOf(document: { readonly body: string } | undefined): number {
-  return millisecondsOf((JSON.parse(document?.body ?? '{}') as { updatedAt?: unknown }).updatedAt);
 }
 
 function isDetail({ name, list }: Child): boolean {

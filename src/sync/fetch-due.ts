@@ -5,14 +5,13 @@ import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../load/batch.js';
-import { storedCounters } from '../load/known.js';
 import { ageBy } from '../run/lifecycle.js';
 import { literals, sqlFile, substitute } from '../store/sql.js';
 import { readMeasured } from './ages.js';
-import { idleTasks } from './checks.js';
+import { checksOf } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
 import { type DueInput, type DueSnapshot, due, dueAgain, inputOf, wasReadWithCompany } from './due.js';
-import { leaveOutExplained, waitsForTopics } from './explained.js';
+import { beforeWaiting, leaveOutExplained, withStoredCounters } from './explained.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { resolveMerges } from './merges.js';
@@ -25,8 +24,7 @@ import { keyOf, type Task } from './task.js';
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
- * and an endpoint that is broken is given up while the others continue. At last, what the caps leave goes to checks and to what
- * is likeliest to be out of date.
+ * and an endpoint that is broken is given up while the others continue. At last come checks, where the caps leave room for them.
  */
 export async function fetchDue(context: Context, children: readonly Child[]): Promise<DueSnapshot> {
   const givenUp = new GivenUp();
@@ -45,7 +43,7 @@ async function fetchRounds(
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
-  let isIdle = false;
+  let isChecked = false;
   const { known, store, clock } = context;
   await context.batcher.flush();
   const input = { ...inputOf(context, children), measured: await readMeasured(store) };
@@ -83,18 +81,15 @@ async function fetchRounds(
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
       if (isResolved || context.batcher.added === before) {
-        if (isIdle) return found;
-        isIdle = true;
-        const idle = await idleTasks(context, input, found);
-        tasks.push(...idle.filter(({ child }) => !givenUp.has(child.name)));
+        if (isChecked) return found;
+        isChecked = true;
+        tasks.push(...checksOf(context, input, found).filter(({ child }) => !givenUp.has(child.name)));
         if (tasks.length === 0) return found;
       } else isResolved = true;
     }
     // Changed lists of companies and people wait for the conversations of topics that come before them.
-    const waiting = tasks.findIndex(waitsForTopics);
-    if (tasks.slice(0, Math.max(0, waiting)).some(({ child }) => child.name === 'topic_groups'))
-      tasks.length = waiting;
-    const counted = await withStoredCounters(context, tasks);
+    tasks.length = beforeWaiting(tasks);
+    const counted = await withStoredCounters(store, tasks);
     tasks.splice(0, tasks.length, ...(await leaveOutExplained(context, counted)));
     if (tasks.length === 0) continue;
     await rememberConversations(context, tasks);
@@ -102,8 +97,6 @@ async function fetchRounds(
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const concurrency = context.api.concurrency + 2;
-    // Somebody else uses the key: what is not due can wait.
-    const limited = context.tally.requests.rateLimited;
     const work = givenUp.askEach(
       tasks.map((task) => ({ ...askedOf(task), task })),
       concurrency,
@@ -111,8 +104,7 @@ async function fetchRounds(
         ask: async ({ task }) => {
           context.stop.throwIfAborted();
           tried.add(keyOf(task));
-          const isShared = task.reason === 'idle' && context.tally.requests.rateLimited > limited;
-          const outcome = isShared ? 'left' : await fetchChild(context, task);
+          const outcome = await fetchChild(context, task);
           if (typeof outcome === 'string') {
             tracker.done(task, outcome);
             return null;
@@ -125,13 +117,6 @@ async function fetchRounds(
     );
     await work.finally(() => tracker.end());
   }
-}
-
-/** The tasks with the change fields that each child was fetched with. */
-async function withStoredCounters({ store }: Context, tasks: readonly Task[]): Promise<Task[]> {
-  const again = tasks.filter(({ reason }) => reason !== 'never');
-  const counters = await storedCounters(store, again.map(keyOf));
-  return tasks.map((task) => ({ ...task, storedCounters: counters.get(keyOf(task)) ?? null }));
 }
 
 function unconfirmedIn({ doubts }: Context): OpenDoubt[] {
@@ -192,10 +177,10 @@ function askedOf({ child, entityId }: Task) {
 function announce({ config, observer }: Context, tasks: readonly Task[]): void {
   const requests = tasks.reduce((sum, task) => sum + task.requests, 0);
   const minutes = minutesFor(requests, config);
-  const isIdle = tasks.every(({ reason }) => reason === 'check' || reason === 'idle');
+  const isCheck = tasks.every(({ reason }) => reason === 'check');
   if (minutes >= 1)
     observer.note(
-      `${tasks.length} ${isIdle ? 'to check' : 'due'}: about ${requests} requests, ${Math.ceil(minutes)} minutes`,
+      `${tasks.length} ${isCheck ? 'to check' : 'due'}: about ${requests} requests, ${Math.ceil(minutes)} minutes`,
     );
 }
 

@@ -83,7 +83,6 @@ export interface Current {
   readonly entityId: string;
   readonly stratum: string;
   readonly ageDays: number;
-  readonly requests: number;
 }
 
 /** The share of a run's requests that goes to checks, and the fewest checks. */
@@ -105,35 +104,14 @@ export function chooseChecks(current: readonly Current[], count: number, random:
   const sizes = new Map<string, number>();
   for (const one of current) sizes.set(nameOf(one), (sizes.get(nameOf(one)) ?? 0) + 1);
   // Efraimidis and Spirakis: the smallest of exponential variates whose rates are the weights.
-  return least(current, (one) => -Math.log(1 - random()) * Math.sqrt(sizes.get(nameOf(one)) ?? 1)).slice(
-    0,
-    count,
-  );
-}
-
-/**
- * What to read with `requests` that nothing else needs: first where a request saves most days of staleness. For something that
- * changes with the rate r and was fetched a days ago, these are (1 - (1 + ra) / e^ra) / r: the chance that it is stale, and how
- * long it then stays right. (By the chance alone, what changes each day would be read each day, to be right for hours.)
- */
-export function chooseIdle(
-  current: readonly Current[],
-  requests: number,
-  daysBetween: (resource: string) => number,
-): Current[] {
-  let left = requests;
-  return least(current, ({ resource, ageDays, requests: cost }) => {
-    const days = daysBetween(resource);
-    return (days * ((1 + ageDays / days) * Math.exp(-ageDays / days) - 1)) / cost;
-  }).filter(({ requests: cost }) => {
-    left -= cost;
-    return left >= 0;
-  });
-}
-
-function least(current: readonly Current[], key: (one: Current) => number): Current[] {
-  const keyed = current.map((one) => ({ one, key: key(one) }));
-  return keyed.sort((a, b) => a.key - b.key).map(({ one }) => one);
+  const keyed = current.map((one) => ({
+    one,
+    key: -Math.log(1 - random()) * Math.sqrt(sizes.get(nameOf(one)) ?? 1),
+  }));
+  return keyed
+    .sort((a, b) => a.key - b.key)
+    .slice(0, count)
+    .map(({ one }) => one);
 }
 
 /** What checks of a resource say about how often it changes without a sign. */

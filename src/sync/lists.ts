@@ -169,7 +169,7 @@ async function noteNotOffered(
   error: SignalhouseError,
 ): Promise<void> {
   await context.batcher.flush();
-  const stored = context.known.count(list.name);
+  const stored = [...context.known.entities(list.name)].length;
   if (stored === 0) {
     const scan = failedScan(list.name, startedAt, context, error.message);
     // Nothing is missing from it, so that its freshness is no matter.

@@ -43,6 +43,7 @@ function sourcesOf({ children }: Resources): Source[] {
 export async function resolveMerges(context: Context): Promise<void> {
   for (const source of sourcesOf(context.resources)) {
     await context.batcher.flush();
+    if (!isAnyGone(context, source)) continue;
     await markMerged(context, source);
     const left = unexplained(context, source).filter(({ hasOwnHistoryLeft }) => hasOwnHistoryLeft);
     for (const { id } of left) await fetchOwnHistory(context, source, id);
@@ -109,7 +110,13 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
   const { merges } = history.answer;
   const rows = await context.store.all<{ id: string; deleted_at: string | null; merged_into_id: string }>(
     mergedSql,
-    { presence, merges: merges.kind, sources: merges.sources, target: merges.target },
+    {
+      list: history.list.name,
+      presence,
+      merges: merges.kind,
+      sources: merges.sources,
+      target: merges.target,
+    },
   );
   if (rows.length === 0) return;
   const arrivedAt = arrivalNow(context.clock);
@@ -124,6 +131,12 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
   }
   await context.batcher.add(staging);
   await context.batcher.flush();
+}
+
+/** Whether there is anything that may have been merged into another: it is deleted, or only left its list. */
+function isAnyGone({ known }: Context, { history }: Source): boolean {
+  const entities = [...known.entities(history.list.name)];
+  return entities.some(({ deletedAt, unlistedSince }) => deletedAt !== null || unlistedSince !== null);
 }
 
 interface Unexplained {

@@ -5,11 +5,11 @@ import { readMeasured } from './ages.js';
 import { countChecks } from './checks.js';
 import { type SyncParts, syncContext } from './context.js';
 import { due, inputOf } from './due.js';
+import { foreseen } from './explained.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { stageOrganization } from './run.js';
 import { selectResources } from './selection.js';
-import { leaveOutStored } from './staging/stored-items.js';
 import { cost } from './task.js';
 
 /**
@@ -32,7 +32,6 @@ export async function runPlan(
       afterMerge: ({ known }) => context.known.apply(known),
       async work() {
         context.known.apply(await context.store.readKnown());
-        await leaveOutStored(context);
         await stageOrganization(context, identity);
         await readLists(context, selection.lists, scans, { settles: false });
       },
@@ -40,7 +39,8 @@ export async function runPlan(
       async report({ head, endedAt }) {
         const measured = await readMeasured(context.store);
         const found = due({ ...inputOf(context, selection.children), measured }, endedAt);
-        const lines = cost(found.tasks, selection.children);
+        const { tasks, mayBeExplained } = await foreseen(context.store, found.tasks);
+        const lines = cost(tasks, selection.children);
         const spent = head.requests.total;
         const children = lines.reduce((sum, line) => sum + line.requests, 0);
         const checks = countChecks(context, found, spent + children);
@@ -52,6 +52,10 @@ export async function runPlan(
           failures: context.failures,
           spent,
           requests: { lists: spent, children, checks, total },
+          mayBeExplained: {
+            lists: mayBeExplained.length,
+            requests: mayBeExplained.reduce((sum, { requests }) => sum + requests, 0),
+          },
           minutes: minutesFor(total, config),
           left: leftBy(options, spent, children, parts),
         };

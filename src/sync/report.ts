@@ -41,6 +41,11 @@ export interface PlanReport {
     readonly checks: number;
     readonly total: number;
   };
+  /**
+   * Of the children, changed lists of conversations that the run reads only where the conversations of changed topics do not
+   * explain their change: up to so many requests fewer.
+   */
+  readonly mayBeExplained: { readonly lists: number; readonly requests: number };
   /** Minutes at the configured rate limit. */
   readonly minutes: number;
   /** With a cap (`--max-requests`, `--max-minutes`): how much of the children it leaves for the next run. */

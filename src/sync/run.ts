@@ -9,18 +9,19 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { sqlFile } from '../store/sql.js';
-import { clampTimes, readMeasured, sweepReport } from './ages.js';
+import { clampTimes, readMeasured } from './ages.js';
 import { estimateFreshness } from './checks.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
 import { type DueSnapshot, due, dueAgain, inputOf } from './due.js';
+import { foreseen } from './explained.js';
 import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
+import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
-import { leaveOutStored } from './staging/stored-items.js';
-import { cost } from './task.js';
+import { cost, type Task } from './task.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -44,7 +45,6 @@ export async function runSync(
       async work() {
         await clampTimes(context);
         context.known.apply(await context.store.readKnown());
-        await leaveOutStored(context);
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         last = await fetchDue(context, selection.children);
@@ -107,8 +107,6 @@ async function syncReport(
     context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
     notes.push(clockNote);
   }
-  const sweep = sweepReport(context, selection.children, options, spentOn(tally, context.resources).lists);
-  if (sweep !== null) notes.push(sweep);
   // Whatever --only named: status, page and metrics say what is missing from the whole.
   const { children } = context.resources;
   const isWhole = selection.children.length === children.length;
@@ -117,7 +115,7 @@ async function syncReport(
   const everything =
     isWhole && last ? dueAgain(last, input, endedAt, context.known.takeChanged()) : due(input, endedAt);
   notes.push(...(await estimateFreshness(context, everything, measured, endedAt)));
-  const left = cost(everything.tasks, children);
+  const left = cost((await foreseen(context.store, everything.tasks)).tasks, children);
   const leftDue = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {
@@ -141,7 +139,23 @@ async function syncReport(
     leftByResource: left,
     notes,
   };
-  return { report, leftDue };
+  return {
+    report,
+    leftDue,
+    firstPullLeft: await firstPullLeft(context, report.left.complete, everything.tasks),
+  };
+}
+
+/** The requests for what was never fetched, as long as no sync has left none; null where not every list was read to its end. */
+async function firstPullLeft(
+  { store }: Pick<Context, 'store'>,
+  isKnown: boolean,
+  tasks: readonly Task[],
+): Promise<number | null> {
+  const [done] = await store.all('SELECT 1 FROM ops.runs WHERE first_pull_left = 0 LIMIT 1');
+  if (done) return 0;
+  if (!isKnown) return null;
+  return tasks.reduce((sum, { reason, requests }) => (reason === 'never' ? sum + requests : sum), 0);
 }
 
 async function isEveryListRead(
@@ -194,6 +208,7 @@ function spentOn(
 /** Stores the organization as the API returned it. */
 export async function stageOrganization(context: Context, identity: Identity): Promise<void> {
   const staging = new Staging(identity.arrivedAt, context.schemaDrift);
-  staging.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
+  const whoami = { name: 'whoami', item: organization, key: ['id'] } as const;
+  stageList(staging, whoami, [identity.body], context.listed);
   await context.batcher.add(staging);
 }

@@ -11,6 +11,7 @@ import type { storyBuckets } from '../contract/stories.js';
 import type { Scan } from '../load/batch.js';
 import type { Context } from './context.js';
 import { arrayIn, stageList } from './staging/answers.js';
+import { numberOf } from './staging/seen-content.js';
 import { nameOf, Staging } from './staging/staging.js';
 
 /** What reading a list to its end returned; `verified` says whether the list did not change while it was read. */
@@ -35,6 +36,8 @@ interface Reading {
   form: string;
   /** The list has no pages, and two answers in a row held the same items. */
   confirmed: boolean;
+  /** The list may have more than could be had. */
+  isCut: boolean;
 }
 
 /**
@@ -102,12 +105,13 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     size: null,
     form: 'paged',
     confirmed: false,
+    isCut: false,
   };
   const ahead = context.api.paging.settings.pagesAhead;
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const staging = new Staging(page.arrivedAt, context.schemaDrift, context.seenContent);
-    stageList(staging, list, page.items);
+    stageList(staging, list, page.items, context.listed);
     for (const error of page.leftOut) staging.rejectAnswer(list.name, { id: null, parentId: null }, error);
     reading.leftOut += page.leftOut.length;
     const ids = page.items.flatMap((item) => nameOf(item, list.key) ?? []);
@@ -124,6 +128,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
+    reading.isCut = page.hasMore && page.last;
     await context.batcher.add(staging);
     context.observer.progress(reading.items, page.totalCount);
   }
@@ -139,7 +144,7 @@ function isVerified(reading: Reading, previous: Reading | undefined): boolean {
   if (reading.leftOut > 0) return false;
   if (reading.lastTotal !== null && (reading.otherTotal !== undefined || !isCapped(reading)))
     return reading.otherTotal === undefined && isUnchanged(reading);
-  return reading.confirmed || hasSameIds(reading.ids, previous?.ids);
+  return reading.confirmed || (!reading.isCut && hasSameIds(reading.ids, previous?.ids));
 }
 
 /** Whether more came than the list says it has, on its first page and on its last: its total says nothing. */
@@ -165,6 +170,8 @@ export function isUnchanged(
 function whyNot(reading: Reading): string {
   if (reading.leftOut > 0)
     return `${counted(reading.leftOut, 'item')} of it is too large (see ops.rejected_records), so nothing is taken for gone`;
+  if (reading.lastTotal === null && reading.isCut)
+    return `it returned exactly the ${reading.items} items that were asked for, and no other page: there may be more (api.paging.pageParameter, api.paging.limitParameter)`;
   if (reading.lastTotal === null)
     return 'it has no total, and no two readings in a row returned the same items';
   if (reading.otherTotal !== undefined) {
@@ -273,7 +280,7 @@ async function readBucket(
   const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
   const staging = new Staging(answer.arrivedAt, context.schemaDrift);
-  stageList(staging, list, stories);
+  stageList(staging, list, stories, context.listed);
   const [whole] = tooLarge;
   if (whole) staging.rejectAnswer(list.name, { id: null, parentId: null }, whole);
   for (const story of stories) {
@@ -282,7 +289,12 @@ async function readBucket(
   }
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
   const text = sentText(answer.body).with({ stories: null });
-  staging.document('story_buckets', { id: bucket, parentId: null }, text);
+  const counted = { list: 'story_buckets', entityId: bucket, itemHash: numberOf(text.digest()) };
+  const { no: answerNo } = answer.arrivedAt;
+  if (!context.listed.isStored(counted.list, bucket, counted.itemHash, answerNo)) {
+    staging.document('story_buckets', { id: bucket, parentId: null }, text);
+    staging.listed.push({ ...counted, answerNo });
+  }
   await context.batcher.add(staging);
   context.observer.progress(read.size, null);
   const isFull = stories.length >= storiesLimit;

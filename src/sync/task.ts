@@ -9,8 +9,8 @@ import type { DueReason, PlanLine } from './report.js';
 export interface Task {
   readonly child: Child;
   readonly entityId: string;
-  /** `check` and `idle`: it is not due. */
-  readonly reason: DueReason | 'check' | 'idle';
+  /** `check`: it is not due. */
+  readonly reason: DueReason | 'check';
   /** Of a check: from which stratum it was chosen. */
   readonly stratum?: string;
   /** Old by what was measured alone: it comes after all that is old by the settings. */
@@ -103,7 +103,7 @@ export function tooLargeCoverage(task: Task, arrivedAt: Arrival, error: AnswerTo
   return { ...coverage, error: error.message, reason: `answer larger than ${error.size.most} bytes` };
 }
 
-const rank: Record<Task['reason'], number> = { never: 0, changed: 1, sweep: 2, check: 3, idle: 4 };
+const rank: Record<Task['reason'], number> = { never: 0, changed: 1, sweep: 2, check: 3 };
 
 /**
  * Never fetched before changed before old, and what is old by what was measured alone last: so a short budget is spent as if

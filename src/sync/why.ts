@@ -3,6 +3,7 @@ import { type Child, type Resources, requestFor } from '../contract/resources.js
 import type { Covered } from '../run/known.js';
 import { ageOf } from './ages.js';
 import { type Assessed, assessor, type DueInput, type NotRequested } from './due.js';
+import { countersOf, isExplained, type StoredActivity } from './explained.js';
 import type { DueReason } from './report.js';
 import { isChangeField, keyOf } from './task.js';
 
@@ -16,6 +17,8 @@ export type DueCode =
   | 'removed'
   /** Due: a field that shows a change of it has changed. */
   | 'changed'
+  /** Not due: its list counts more, and all of that is stored: it came with topics. */
+  | 'explained'
   /** Due: a merge, a move or a deletion concerns it, which no field of its parent shows. */
   | 'touched'
   /** The last answer was in doubt, or could not be stored whole: it is requested again at growing intervals. */
@@ -55,6 +58,8 @@ export interface ExplainedChild {
   /** The place in the order: never, changed, sweep. Null when it is not due. */
   readonly reason: DueReason | null;
   readonly why: DueCode;
+  /** It is due, and not requested where the conversations of changed topics, which are read before, explain what changed. */
+  readonly mayBeExplained: boolean;
   /** What changed since it was fetched; empty when nothing did, or it was never fetched. */
   readonly changes: readonly ChangedField[];
   /** The fields of which one has changed, where what they were is not stored: the answer was too large, or it was forgotten. */
@@ -80,20 +85,22 @@ export interface ExplainedChild {
 }
 
 /**
- * Why each of these children of an entity is due now, or is not, by the very function of a sync. `stored` are the change fields
- * that each was fetched with (`storedCounters`).
+ * Why each of these children of an entity is due now, or is not, by the very functions of a sync. `stored` are the change fields
+ * that each was fetched with (`storedCounters`), `activity` what is stored of the entity's messages (`storedActivity`).
  */
 export function why(
   input: DueInput,
   now: Date,
   entityId: string,
   stored: ReadonlyMap<string, string>,
+  activity: ReadonlyMap<string, StoredActivity>,
 ): ExplainedChild[] {
   const assess = assessor(input, now);
   return input.children.map((child) => {
     const entity = input.known.entity(child.list.name, entityId);
     const assessed = entity && assess(child, entity);
-    return whyOf(input, child, entityId, assessed, stored.get(keyOf({ child, entityId })) ?? null);
+    const key = keyOf({ child, entityId });
+    return whyOf(input, child, entityId, assessed, stored.get(key) ?? null, activity.get(key));
   });
 }
 
@@ -103,10 +110,13 @@ function whyOf(
   entityId: string,
   assessed: Assessed | undefined,
   stored: string | null,
+  activity: StoredActivity | undefined,
 ): ExplainedChild {
   const covered = known.covered(child.name, entityId);
   const { days: maxAgeDays, isSooner, daysBetween, checks } = ageOf(child, settings, measured);
-  const reason = assessed?.reason ?? null;
+  const task = assessed?.reason && { ...assessed.task(assessed.reason), storedCounters: stored };
+  const explained = task && isExplained(task, activity);
+  const reason = explained ? null : (assessed?.reason ?? null);
   const fingerprint = covered?.fingerprint ?? null;
   const differs = assessed !== undefined && fingerprint !== null && fingerprint !== assessed.fingerprint;
   const found = differs ? changesOf(child, assessed, stored) : { changes: [], oneOf: [] };
@@ -117,7 +127,8 @@ function whyOf(
     request: `GET ${pathOf(child, entityId)}`,
     isDue: reason !== null,
     reason,
-    why: codeOf(assessed, covered),
+    why: explained ? 'explained' : codeOf(assessed, covered),
+    mayBeExplained: reason !== null && task != null && countersOf(task) !== undefined,
     ...found,
     last: covered && wasAsked(covered) ? lastOf(covered) : null,
     maxAgeDays,

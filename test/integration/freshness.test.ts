@@ -79,16 +79,3 @@ test('what changes without a sign is found, told by status, metrics and view, an
   pulling.set({ serve: { freshness: { stale: 0 } } });
   expect((await pulling.run(['status'])).code).toBe(0);
 });
-
-test('idle requests are spent on what is likeliest to be out of date, until somebody else uses the key', async () => {
-  await pulling.sync();
-  await later(1);
-  const limited = `INSERT INTO ops.requests BY NAME SELECT now() AS "at", 429 AS status`;
-  await pulling.edit(limited);
-  const few = await pulling.sync(['--only', 'topic_history', '--max-minutes', '1']);
-  await pulling.edit('DELETE FROM ops.requests WHERE status = 429');
-  const many = await pulling.sync(['--only', 'topic_history', '--max-minutes', '1']);
-  expect([few.code, many.code]).toEqual([0, 0]);
-  expect(few.seen.topic_history).toBe(3);
-  expect(many.seen.topic_history).toBeGreaterThan(20);
-});

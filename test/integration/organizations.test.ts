@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { Tuning } from '../../src/config/load.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { OrganizationLine } from '../../src/serve/page/organizations.js';
 import { startTown } from '../support/pulling.js';
@@ -17,6 +18,7 @@ class Fleet {
   readonly folder = testFolder();
   readonly file = join(this.folder, 'signalhouse.yaml');
   readonly env = { SIGNALHOUSE_CONFIG: this.file, SIGNALHOUSE_LOG_LEVEL: 'info' };
+  tuning: Tuning | undefined;
 
   private constructor(
     readonly fine: Sandbox,
@@ -31,13 +33,13 @@ class Fleet {
     return fleet;
   }
 
-  write(more: object = {}, ofFine: object = {}): void {
+  write(more: object = {}, ofFine: object = {}, unreachable: readonly string[] = []): void {
     const keyFile = (name: string, key: string) => {
       const path = join(this.folder, `key-${name}`);
       writeFileSync(path, key);
       return path;
     };
-    const of = (name: string, sandbox: Sandbox, key = sandbox.apiKey) => ({
+    const of = (name: string, sandbox: Pick<Sandbox, 'baseUrl' | 'apiKey'>, key = sandbox.apiKey) => ({
       name,
       api: { baseUrl: sandbox.baseUrl, keyFile: keyFile(name, key) },
     });
@@ -50,6 +52,7 @@ class Fleet {
       organizations: [
         of('refused', this.fine, 'a-key-that-nobody-knows'),
         of('down', this.down),
+        ...unreachable.map((name) => of(name, { baseUrl: 'http://127.0.0.1:9/v1', apiKey: name })),
         { ...of('fine', this.fine), ...ofFine },
       ],
     };
@@ -61,7 +64,7 @@ class Fleet {
   }
 
   start(args: readonly string[], env: Record<string, string> = {}): Running {
-    return start(args, { env: { ...this.env, ...env } });
+    return start(args, { env: { ...this.env, ...env }, tuning: this.tuning });
   }
 
   run(...args: string[]) {
@@ -132,6 +135,29 @@ it('serve runs all: the fine one is on time, and page, metrics and status say wh
   expect(post.status).toBe(202);
   expect(await shown('/o/nobody/')).toContain('not_found');
 });
+
+it('three whose API does not answer hold up no other: their runs end, and each is tried again', async () => {
+  fleet.write({ api: { outageMinutes: 30 } }, {}, ['away', 'gone']);
+  fleet.tuning = { jobOutageMinutes: 0.02 };
+  const served = await serve(fleet);
+  onTestFinished(async () => void (await terminate(served)));
+  const lines = async () => JSON.parse(await read(served, '/organizations.json')) as OrganizationLine[];
+  const down = ['down', 'away', 'gone'];
+  const settled = await until(lines, (all) =>
+    all.every(({ organization, state, problems }) =>
+      down.includes(organization)
+        ? problems[0]?.title === 'The API does not answer'
+        : state === (organization === 'fine' ? 'well' : 'failing'),
+    ),
+  );
+  const reason = settled.find(({ organization }) => organization === 'down')?.problems[0]?.reason;
+  expect(reason).toMatch(/no answer since .*; the next try is at /);
+  expect(await read(served, '/metrics')).toMatch(
+    /signalhouse_runs_total\{job="nightly",outcome="unavailable",organization="gone"\} 1/,
+  );
+  const status = await fleet.run('status', '--organization', 'away');
+  expect(status.stdout.replace(/\s+/g, ' ')).toMatch(/unavailable .*the next try is at/);
+}, 60_000);
 
 describe('--all', () => {
   it('syncs and pushes each; one that fails is named, and the exit code is the worst', async () => {

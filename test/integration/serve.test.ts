@@ -241,6 +241,29 @@ it('a signal in the middle of a job commits and publishes; the next start makes 
   }
 });
 
+it('two do not serve one data directory; new settings are no second one, and a killed one holds nothing', async () => {
+  const jobs = [{ name: 'often', run: 'sync', ...yearly }];
+  const pulling = Pulling.into(sandbox, { serve: { jobs } });
+  const served = await serve(pulling);
+  for (const args of [['--port', '0'], ['--once']]) {
+    const { code, stderr } = await pulling.start(['serve', ...args]).ended;
+    expect([args, code]).toEqual([args, 4]);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+      `is served by process ${served.running.child.pid} already`,
+    );
+  }
+  pulling.set({ serve: { jobs: [...jobs, { name: 'dump', run: 'export', ...yearly }] } });
+  served.running.child.kill('SIGHUP');
+  await until(
+    () => read(served, '/').catch(() => ''),
+    (page) => page.includes('>dump<'),
+  );
+  expect((await pulling.start(['serve', '--once']).ended).code).toBe(4);
+  served.running.child.kill('SIGKILL');
+  await served.running.ended;
+  expect((await terminate(await serve(pulling))).code).toBe(0);
+});
+
 describe('what is printed at the start', () => {
   it('of serve beyond this machine: where it listens, that there is no login, and that the report is not shown', async () => {
     const pulling = Pulling.into(sandbox, {

@@ -8,10 +8,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
+import { Metrics } from '../../src/serve/http/metrics.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
 import { type Served, statusOf, terminate, until } from '../support/serving.js';
 import { testFolder } from '../support/test-folders.js';
+import { now, someFacts, someRun, someSchedule } from '../unit/serve/serving.js';
 
 /** The alerts in deploy/prometheus with a real Prometheus, which scrapes a real serve through everything that can go wrong. */
 
@@ -31,6 +33,19 @@ describe('promtool', () => {
       encoding: 'utf8',
     });
     expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  });
+
+  it('finds nothing wrong with the names of the metrics', async () => {
+    const metrics = new Metrics({ process: true, version: '1.2.3' });
+    metrics.request({ endpoint: 'topics', status: 200, ms: 120 });
+    metrics.run(someRun);
+    metrics.served('/', 200, 3);
+    const input = await metrics.render(someFacts, someSchedule, now);
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect([status, stdout + stderr]).toEqual([0, '']);
   });
 });
 

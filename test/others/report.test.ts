@@ -12,7 +12,7 @@ const file = join(dir, 'report.html');
 let browser: Browser | undefined;
 
 beforeAll(async () => {
-  const { html } = await reportPage(someReport('Boards with 2,000 cards load slowly for admins'), '1.2.3');
+  const { html } = reportPage(someReport('Boards with 2,000 cards load slowly for admins'), '1.2.3');
   writeFileSync(file, html);
   browser = await launchChromium();
 });

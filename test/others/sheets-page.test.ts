@@ -139,6 +139,7 @@ it('is walked by somebody who never opens a terminal: from the login to the undo
   await page.getByRole('link', { name: 'Lumenfold' }).click();
   await page.getByRole('link', { name: 'Sheets' }).click();
   expect(await page.locator('#history-table tbody tr').count()).toBe(2);
+  expect(await page.locator('#history-table tbody tr').nth(1).innerText()).toContain('undone 3');
   await look(page, 'overview');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForURL('**/login');

@@ -1,15 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { testFolder } from '../support/test-folders.js';
 
+const project = fileURLToPath(new URL('../../', import.meta.url));
 const folder = fileURLToPath(new URL('../../deploy/systemd/', import.meta.url));
 const services = ['signalhouse-sync.service', 'signalhouse-serve.service', 'signalhouse@acme.service'];
 const timers = ['signalhouse-sync.timer', 'signalhouse@acme.timer'];
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
-beforeEach(({ skip }) => skip(!hasSystemd, 'no systemd-analyze here: install the package systemd'));
 
 /** The root of a machine on which the units are installed as docs/operations.md says. */
 function machine(): string {
@@ -34,7 +43,42 @@ function analyze(root: string, ...args: string[]) {
   return { status, stdout, stderr };
 }
 
+/** Runs a command that must succeed, and returns what it printed. */
+function succeed(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  return stdout;
+}
+
+it('the archive that docs/operations.md installs has what the lock file says, and runs by its link', () => {
+  const [packed, installed] = [testFolder(), testFolder()];
+  // A copy without sources, which npm pack would build while other tests run the program.
+  const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { files: string[] };
+  for (const name of ['package.json', 'package-lock.json', 'README.md', ...manifest.files])
+    if (existsSync(join(project, name))) cpSync(join(project, name), join(packed, name), { recursive: true });
+  const archive = succeed('npm', ['pack', '--silent'], packed).trim();
+  succeed('tar', ['-xzf', archive, '-C', installed, '--strip-components', '1'], packed);
+  succeed('npm', ['ci', '--omit=dev', '--prefix', installed], packed);
+
+  type Lock = { packages: Record<string, { version?: string; dev?: boolean }> };
+  const versionIn = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+  const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as Lock;
+  const hidden = readFileSync(join(installed, 'node_modules/.package-lock.json'), 'utf8');
+  const paths = Object.keys((JSON.parse(hidden) as Lock).packages);
+  expect(paths.length).toBeGreaterThan(100);
+  expect(paths.filter((path) => lock.packages[path]?.dev)).toEqual([]);
+  expect(paths.map((path) => [path, versionIn(join(installed, path, 'package.json'))])).toEqual(
+    paths.map((path) => [path, lock.packages[path]?.version]),
+  );
+
+  const link = join(packed, 'signalhouse');
+  symlinkSync(join(installed, 'dist/main.js'), link);
+  expect(succeed(link, ['--version'], packed)).toContain(versionIn(join(project, 'package.json')));
+});
+
 describe('the systemd units', () => {
+  beforeEach(({ skip }) => skip(!hasSystemd, 'no systemd-analyze here: install the package systemd'));
+
   it('are correct', () => {
     const root = machine();
     const result = analyze(root, 'verify', ...services, ...timers);

@@ -52,6 +52,7 @@ export async function everyNight(
   judge(simulation, 'files stay few and small', fileProblems(simulation));
   judge(simulation, 'what is queued was shown', await queuedUnseen(simulation));
   await nothingLost(simulation);
+  judge(simulation, 'a copy that follows the marks is the file', await followed(simulation));
   judge(simulation, 'an account is of one person', await accountsOfTwo(simulation));
   // A run that was cut short, or says that it is not complete, has not looked at everybody who came back and went again meanwhile.
   if (isQuiet || code === 0)
@@ -261,6 +262,15 @@ function fileProblems({ dataDir }: Simulation): string[] {
 
 function listed(table: string): string {
   return `SELECT '${table} ' || id AS name, id AS place FROM ${table} WHERE deleted_at IS NULL`;
+}
+
+/** What a copy that follows run_id and ops.removed_rows has otherwise than the file. */
+async function followed({ dataDir, follower }: Simulation): Promise<string[]> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
+  return read(dataDir, async ({ rows }) => {
+    await follower.follow(rows);
+    return follower.differences(rows);
+  });
 }
 
 /** An account that moved from one person to another would count its messages twice. */

@@ -11,6 +11,7 @@ import type { Change } from '../../src/sandbox/world/changes/index.js';
 import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
 import type { StoredTopic, World } from '../../src/sandbox/world/types.js';
+import { Follower } from '../support/follower.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
 import {
   everyNight,
@@ -106,6 +107,8 @@ export class Simulation {
   readonly removed = new Removed();
   /** What was shown the night before, and where (judges.ts). */
   shownBefore: readonly { name: string; place: string | null }[] = [];
+  /** What somebody copies from night to night. */
+  readonly follower = new Follower();
   /** What there was on the last nights of which everything was shown. */
   readonly moments: Moment[] = [];
   /** What the changes of the day were about. */

@@ -71,7 +71,7 @@ export function members(
   second: number,
   ids: readonly string[],
 ): MemberSet {
-  return { endpoint, parentId, ids, fetchedAt: at(second), answerNo: second };
+  return { endpoint, parentId, ids, fetchedAt: at(second), answerNo: second, isWhole: true };
 }
 
 /** Every row of every typed table and of raw.documents, in an order of their own, as text. */

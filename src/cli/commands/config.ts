@@ -40,13 +40,16 @@ const checkConfig = command({
   ],
   flags: { file: text.describe('A settings file') },
   async run({ file }, context) {
-    const { fileProblems } = await import('../../config/load.js');
+    const { fileProblems, missingKeyFiles } = await import('../../config/load.js');
     const { jobProblems, publishProblems } = await import('../../app/settings-problems.js');
     const checks = { checkJobs: jobProblems, checkPublish: publishProblems };
     const problems = fileProblems(file, { ...context.sources, ...checks });
     const exitCode = problems.length === 0 ? ExitCode.done : ExitCode.usage;
-    const told = problems.length === 0 ? `${file}: no problem` : problems.map(problemText).join('\n');
-    return answer(context, { file, problems }, () => told, exitCode);
+    const notes = missingKeyFiles(file, context.sources).map(
+      (path) => `${path}, a key file, does not exist on this machine`,
+    );
+    const told = problems.length === 0 ? [`${file}: no problem`] : problems.map(problemText);
+    return answer(context, { file, problems, notes }, () => [...told, ...notes].join('\n'), exitCode);
   },
 });
 

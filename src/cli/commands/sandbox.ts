@@ -38,7 +38,7 @@ export const sandbox = command({
     const { loadConfig } = await import('../../config/load.js');
     const { createLog } = await import('../../base/log.js');
     const { log: settings } = loadConfig(context.sources);
-    const log = createLog({ level: settings.level, pretty: process.stderr.isTTY === true });
+    const log = await createLog({ level: settings.level, pretty: process.stderr.isTTY === true });
     const options = await optionsOf(given);
     // Before the start, so that Ctrl-C also works while the data is generated.
     const end = untilSignal();

@@ -12,7 +12,7 @@ export const status = command({
     ['signalhouse status', 'Works while a sync runs'],
     ['signalhouse status --all', 'Every organization, the worst first'],
     ['signalhouse status --json | jq .contents.rejected', 'Rejected records, as JSON'],
-    ['signalhouse status > /dev/null || alert', 'Exit 3: stale or missing'],
+    ['signalhouse status > /dev/null || alert', 'Exit 3: stale, missing, incomplete'],
   ],
   flags: { all },
   async run({ all: isAll }, context) {

@@ -136,7 +136,7 @@ type AskedChild = ExplainedChild & Partial<Pick<Explanation['children'][number],
 
 /** Whether a child is due, and why, in a sentence. */
 export function childText(child: AskedChild, now: number): string {
-  const { isDue, why, last, sweepAt, maxAgeDays, measured, resource } = child;
+  const { isDue, why, mayBeExplained, last, sweepAt, maxAgeDays, measured, resource } = child;
   const state = isDue ? 'DUE' : sweepAt === null ? 'not requested' : 'not due';
   const asked = last === null ? '' : askedText(child, last, now);
   const days = Number(maxAgeDays.toFixed(1));
@@ -149,7 +149,8 @@ export function childText(child: AskedChild, now: number): string {
     never_requested: 'it was never requested',
     no_answer: `the last request failed, ${asked}`,
     removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
-    changed: `${changesText(child)} since it was fetched, ${asked}`,
+    changed: `${changesText(child)} since it was fetched, ${asked}${mayBeExplained ? '; not requested where changed topics, which are read before, bring all that is counted' : ''}`,
+    explained: `${changesText(child)}, and all that is counted came with topics; fetched ${asked}${latest}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${latest}`,
     old: `older than its ${days} days allow, ${asked}; it was due ${moment(sweepAt ?? now)}${reason}`,

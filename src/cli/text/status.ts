@@ -70,8 +70,14 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
         : null,
     ],
+    ['first pull', left === null || left.is_pulled ? null : firstPullText(left.first_requests)],
     ['left due', left && leftDue(left, `${count(left.due)} (${costText(left)}) after the last sync`)],
   ];
+}
+
+function firstPullText(requests: number | null): string {
+  const left = requests === null ? 'not every list was read yet' : `${counted(requests, 'request')} left`;
+  return `not complete, ${left}: until then numbers are too low`;
 }
 
 const whatLogDoes =

@@ -146,8 +146,12 @@ function tooOldText({ retention }: Planned): string | null {
   return `drops the content of ${counted(retention.messages, 'message')} and personal fields of ${people}`;
 }
 
+function mayBeExplainedText({ requests, lists }: Planned['mayBeExplained']): string {
+  return `${count(requests)} for ${counted(lists, 'list')} of conversations that changed topics may explain`;
+}
+
 export function planSummary(report: Planned): string {
-  const { organization, requests, minutes, left } = report;
+  const { organization, requests, minutes, mayBeExplained, left } = report;
   const due = report.lines.filter((line) => line.due > 0);
   const later = left && (left.requests === 0 ? 'nothing' : costText(left));
   return sections([
@@ -157,6 +161,7 @@ export function planSummary(report: Planned): string {
         ['organization', nameOf(organization)],
         ['lists', counted(requests.lists, 'request')],
         ['details', counted(requests.children, 'request')],
+        ['of them at most', mayBeExplained.lists > 0 ? mayBeExplainedText(mayBeExplained) : null],
         ['checks', requests.checks > 0 ? counted(requests.checks, 'request') : null],
         ['total', `${costText({ requests: requests.total, minutes })} at the budget`],
         ['spent on this plan', counted(report.spent, 'request')],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
+import { shapeHeap } from '../../base/heap.js';
 import type { Grid } from '../../sheet/grid.js';
 import {
   bytesOf,
@@ -26,6 +27,7 @@ export async function fromSheet(
   source: SheetSource | { readonly stream: AsyncIterable<Uint8Array>; readonly name: string },
   options: SheetOptions = {},
 ): Promise<ImportSource> {
+  shapeHeap();
   const bytes =
     'path' in source
       ? await readBytes(source.path)

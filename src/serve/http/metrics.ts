@@ -8,6 +8,15 @@ export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const prefix = 'signalhouse_';
 
+/** Of the process: series that nobody watches, or that promtool refuses for their name. */
+const noise = [
+  ...['handles', 'requests', 'resources'].flatMap((of) => [
+    `nodejs_active_${of}`,
+    `nodejs_active_${of}_total`,
+  ]),
+  ...['total', 'used', 'available'].map((of) => `nodejs_heap_space_size_${of}_bytes`),
+];
+
 export interface MeteredRequest {
   readonly endpoint: string;
   /** Undefined when no answer came. */
@@ -27,7 +36,9 @@ export class ServiceMetrics {
   });
 
   constructor(options: { readonly process?: boolean } = {}) {
-    if (options.process) collectDefaultMetrics({ register: this.registry });
+    if (!options.process) return;
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of noise) this.registry.removeSingleMetric(name);
   }
 
   /** One answered request. `route` is the pattern, never the path of the request. */
@@ -91,14 +102,14 @@ export class Metrics {
     for (const job of jobs) for (const outcome of outcomes) runs.inc({ job, outcome }, 0);
     for (const endpoint of endpoints) {
       requests.inc({ endpoint, status: 'none' }, 0);
-      rateLimited.inc({ endpoint }, 0);
     }
+    rateLimited.inc(0);
   }
 
   request({ endpoint, status, ms }: MeteredRequest): void {
     const { requests, rateLimited, requestSeconds } = this.#counters;
     requests.inc({ endpoint, status: status === undefined ? 'none' : String(status) });
-    if (status === 429) rateLimited.inc({ endpoint });
+    if (status === 429) rateLimited.inc();
     requestSeconds.observe({ endpoint }, ms / 1000);
   }
 
@@ -161,7 +172,7 @@ function counters(register: Registry) {
       'Requests to the API, with retries; status none means no answer.',
       ['endpoint', 'status'],
     ),
-    rateLimited: counter('api_rate_limited_total', 'Requests that the API answered with 429.', ['endpoint']),
+    rateLimited: counter('api_rate_limited_total', 'Requests that the API answered with 429.', []),
     requestSeconds: histogram(
       'api_request_duration_seconds',
       'Time from sending a request to the end of its answer.',
@@ -194,7 +205,8 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
   const secondsSince = (at: Iso | null) => (at === null ? 0 : Math.max(0, now - Date.parse(at)) / 1000);
 
   gauge('info', 'Version of the running program; always 1.', version ? [[{ version }, 1]] : []);
-  const { organization, left, rows = {}, estimates = [], rejected = [] } = facts?.contents ?? {};
+  const { organization, left, rows = {}, rejected = [] } = facts?.contents ?? {};
+  const estimates = (facts?.contents?.estimates ?? []).filter(({ checks }) => checks > 0);
   const { spending, files, publishedAt = null, freshness = [], queue = {} } = facts ?? {};
   gauge(
     'organization_info',
@@ -270,8 +282,11 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
   );
   gauge(
     'api_unavailable_seconds',
-    'How long a run has been waiting for an API that does not answer; 0 while it answers.',
-    secondsSince(running?.outage?.since ?? null),
+    'How long the API has not answered the jobs; 0 while it answers.',
+    Math.max(
+      secondsSince(running?.outage?.since ?? null),
+      ...schedule.jobs.map(({ unavailableSince }) => secondsSince(unavailableSince)),
+    ),
   );
   gauge(
     'last_success_timestamp_seconds',

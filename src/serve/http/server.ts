@@ -4,6 +4,7 @@ import { UsageError } from '../../base/errors.js';
 import type { Facts, RunDetails } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
+import { errorPage } from '../page/html.js';
 import { organizationLine, organizationsPage, worstFirst } from '../page/organizations.js';
 import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
@@ -159,7 +160,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return send(reply, error);
   });
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ code: 'not_found', message: 'Not found.' }),
+    send(reply, new HttpError(404, 'not_found', 'There is no page with this address.')),
   );
 
   health(app, options);
@@ -210,7 +211,10 @@ function siteOf(sites: readonly Site[], route: string): Site | undefined {
 function send(reply: FastifyReply, error: unknown): FastifyReply {
   const { status, body } = answerTo(error);
   if (status === 503) reply.header('retry-after', retryAfter);
-  return reply.code(status).send(body);
+  reply.code(status);
+  const { method, headers } = reply.request;
+  const isPerson = method === 'GET' && (headers.accept ?? '').includes('text/html');
+  return isPerson ? sendPage(reply, errorPage(body.message)) : reply.send(body);
 }
 
 /** Kubernetes and Prometheus ask for these by the address of a pod; they show nobody's name. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Iso, iso } from '../../base/clock.js';
+import { type Iso, iso, millis } from '../../base/clock.js';
 import { ageMinutes, type Freshness } from '../../base/facts.js';
 import { duration } from '../../base/units.js';
 import type { RunRecord } from '../schedule/record.js';
@@ -17,7 +17,7 @@ const subject = z
     since: z.iso.datetime(),
     /** The text of the notification. */
     detail: z.string(),
-    /** Of a job that failed: what its recovery asks for (its exit code, and whether the API was away). */
+    /** Of a job that failed: what its recovery asks for (its exit code, and whether the API did not answer). */
     cause: z.string().optional(),
     /** The level and the cause of the last delivered notification. */
     told: z.enum(levels),
@@ -43,12 +43,20 @@ export function ofJobs(state: NotifyState, jobs: readonly string[]): NotifyState
   );
 }
 
-/** The state after a run. A skipped or interrupted run says nothing about the state of the job. */
+/** An outage of the API that is shorter is nothing to tell, as the alert SignalhouseApiUnavailable has it too. */
+const longOutageMs = 300_000;
+
+/**
+ * The state after a run. A skipped or interrupted run says nothing about the state of the job, nor does one that is tried
+ * again soon because the API does not answer.
+ */
 export function afterRun(state: NotifyState, record: RunRecord): NotifyState {
-  const { job, outcome, exitCode, endedByOutage, endedAt, message } = record;
+  const { job, outcome, exitCode, unavailableSince, endedAt, message } = record;
   if (outcome === 'skipped' || outcome === 'interrupted') return state;
-  const level = outcome === 'done' || outcome === 'stopped' ? 'ok' : outcome;
-  const cause = level === 'failed' ? `${exitCode}${endedByOutage ? ' outage' : ''}` : undefined;
+  const isUnavailable = outcome === 'unavailable';
+  if (isUnavailable && Date.parse(endedAt) - (millis(unavailableSince) ?? 0) < longOutageMs) return state;
+  const level = isUnavailable ? 'failed' : outcome === 'done' || outcome === 'stopped' ? 'ok' : outcome;
+  const cause = level === 'failed' ? `${exitCode}${isUnavailable ? ' outage' : ''}` : undefined;
   return observed(state, { kind: 'job', name: job, level, cause, detail: message }, endedAt);
 }
 

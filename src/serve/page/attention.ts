@@ -65,12 +65,14 @@ const commandOf: Readonly<Record<JobKind, string>> = {
 };
 
 function failedJobs({ jobs, history }: ScheduleView): Attention[] {
-  return jobs.flatMap(({ name, run }) => {
+  return jobs.flatMap(({ name, run, unavailableSince }) => {
     const last = history.find(
       ({ job, outcome }) => job === name && outcome !== 'skipped' && outcome !== 'interrupted',
     );
     if (last === undefined) return [];
     const { outcome, exitCode, message, runIds } = last;
+    if (outcome === 'unavailable')
+      return unavailableSince === null ? [] : [bad('The API does not answer', message, 'signalhouse doctor')];
     // A refused key or a wrong setting does not get better by itself; everything else is worth another run.
     const again = exitCode === 5 || exitCode === 2 ? 'signalhouse doctor' : commandOf[run];
     return ended(name, outcome, message, again, runIds?.at(-1));

@@ -1,44 +1,14 @@
 import { ageMinutes, type Facts, type Freshness, freshnessState, spendingText } from '../../base/facts.js';
 import { type Html, html } from '../../base/html.js';
 import { count, counted, duration } from '../../base/units.js';
+import { type Mark, marks, shareBar } from '../../view/charts.js';
 import { badge, type Times, type Tone } from './html.js';
 import { outcomeTone, type RunLine, runMs } from './runs.js';
 
-/**
- * Charts as inline SVG. Their size comes from attributes, because the page allows no inline styles. Text is HTML beside
- * them, so that it keeps its size on a narrow screen, and each has a sentence that says the same.
- */
-
-const width = 720;
-const height = 120;
-
-interface Bar {
-  /** From 0 to 1. */
-  readonly size: number;
-  readonly tone: Tone;
-  readonly title: string;
-  readonly href?: string | null;
-}
-
-/** Bars in `slots` equal places, the last one at the right edge; `line` is a height from 0 to 1. */
-function barChart(label: string, bars: readonly Bar[], slots: number, line: number | null): Html {
-  const step = width / Math.max(1, slots);
-  const first = slots - bars.length;
-  const shapes = bars.map(({ size, tone, title, href }, index) => {
-    if (size <= 0) return null;
-    const tall = Math.max(2, size * height);
-    const place = html`x="${((first + index) * step + step * 0.12).toFixed(1)}" width="${(step * 0.76).toFixed(1)}"`;
-    const shape = html`<g><title>${title}</title><rect class="${tone}" ${place} y="${(height - tall).toFixed(1)}" height="${tall.toFixed(1)}"/></g>`;
-    return href ? html`<a href="${href}" tabindex="-1">${shape}</a>` : shape;
-  });
-  const y = line === null ? null : (height - line * height).toFixed(1);
-  return html`<svg class="bars" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}" preserveAspectRatio="none">${
-    y === null ? null : html`<line class="limit" x1="0" y1="${y}" x2="${width}" y2="${y}"/>`
-  }<line class="base" x1="0" y1="${height}" x2="${width}" y2="${height}"/>${shapes}</svg>`;
-}
+/** The charts of the status page: each has a sentence that says the same. */
 
 /** The busiest minute of each slice against what a minute allows. */
-export function requestsChart({ spent, spending }: Facts, times: Times): Html {
+export function requestsChart({ spent, spending }: Facts, times: Times, isRunning: boolean): Html {
   const { slices, sliceMinutes } = spent;
   const limit = (spending.limit * 60_000) / spending.windowMs;
   // Room for the name of the line.
@@ -46,12 +16,12 @@ export function requestsChart({ spent, spending }: Facts, times: Times): Html {
   const total = slices.reduce((sum, { requests }) => sum + requests, 0);
   const limited = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
   const span = plainly(slices.length * sliceMinutes);
-  const bars = slices.map(({ from, requests, rateLimited, busiestMinute }): Bar => {
+  const bars = slices.map(({ from, requests, rateLimited, busiestMinute }): Mark => {
     const refused = rateLimited > 0 ? `, ${count(rateLimited)} answered 429` : '';
     const title = `${times.hour(Date.parse(from))}: ${counted(requests, 'request')}, ${count(busiestMinute)} in the busiest minute${refused}`;
     return { size: busiestMinute / highest, tone: rateLimited > 0 ? 'warn' : 'busy', title };
   });
-  const label = `${counted(total, 'request')} in the last ${span}, ${limited === 0 ? 'none' : count(limited)} answered 429.`;
+  const label = `${counted(total, 'request')} in the last ${span}${isRunning ? ', without those of the run in progress' : ''}, ${limited === 0 ? 'none' : count(limited)} answered 429.`;
   const first = slices[0];
   const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
   const inUse =
@@ -60,7 +30,7 @@ export function requestsChart({ spent, spending }: Facts, times: Times): Html {
       : html`<strong>${count(spending.held)}</strong> of ${count(spending.limit)} in use this ${window}`;
   return html`<figure id="requests-chart">
 <p>${inUse}. ${label}</p>
-<div class="plot"><span class="scale">budget ${count(limit)}</span>${barChart(label, bars, slices.length, limit / highest)}</div>
+<div class="plot"><span class="scale">budget ${count(limit)}</span>${marks(label, bars, slices.length, limit / highest)}</div>
 <figcaption><span>${first ? times.hour(Date.parse(first.from)) : null}</span><span>busiest minute in each ${duration(sliceMinutes * 60_000)}</span><span>now</span></figcaption>
 </figure>`;
 }
@@ -82,7 +52,7 @@ export function durationsChart(
   const [newest] = ended;
   if (newest === undefined || shown.length < 2) return null;
   const longest = Math.max(...shown.map(({ ms }) => ms), 1);
-  const bars = shown.map(({ run, ms }): Bar => {
+  const bars = shown.map(({ run, ms }): Mark => {
     const { command, job, startedAt, outcome, id } = run;
     const title = `${job === null ? command : `${job}: ${command}`}, ${startedAt?.slice(0, 16).replace('T', ' ')}Z: ${outcome}, ${duration(ms)}`;
     return {
@@ -94,7 +64,7 @@ export function durationsChart(
   });
   const label = `Duration of the last ${counted(shown.length, 'run')}: the last took ${duration(newest.ms)}, the longest ${duration(longest)}.`;
   return html`<figure id="durations-chart">
-${barChart(label, bars, chartedRuns, null)}
+${marks(label, bars, chartedRuns, null)}
 <figcaption><span>${times.since(shown[0]?.run.startedAt ?? null)}</span><span>duration of the last ${counted(shown.length, 'run')}, at most ${duration(longest)}</span><span>${times.since(newest.run.startedAt)}</span></figcaption>
 </figure>`;
 }
@@ -119,7 +89,7 @@ function ageBar(one: Freshness, tone: Tone, now: number): Html {
   if (one.objectiveMinutes === null || age === null) return html`<span class="no-bar"></span>`;
   const share = Math.min(1, age / one.objectiveMinutes);
   const label = `${one.resource}: ${Math.round(share * 100)} % of the age that is allowed`;
-  return html`<svg class="age-bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="8"/><rect class="${tone}" width="${Math.max(1, share * 100).toFixed(1)}" height="8"/></svg>`;
+  return shareBar(label, share, tone);
 }
 
 /** An objective as the settings have it: `45 min`, `6 h`, `7 d`. */

@@ -128,6 +128,14 @@ ${body}
 `.text;
 }
 
+/** Why there is no page to show, and the way back. */
+export function errorPage(message: string): string {
+  return documentOf(
+    { title: 'No page', refreshMs: null },
+    html`<main id="main" class="narrow"><section><h1>No page</h1><p>${message}</p><p><a href="/">To the start</a></p></section></main>`,
+  );
+}
+
 /** A section labelled by its heading, for screen readers. */
 export function section(id: string, heading: string, ...content: readonly Piece[]): Html {
   return html`<section id="${id}" aria-labelledby="${id}-heading"><h2 id="${id}-heading">${heading}</h2>${content}</section>\n`;

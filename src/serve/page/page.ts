@@ -90,7 +90,7 @@ export function statusPage(content: PageContent): string {
     heading: html`${name}`,
     main: html`${answers(frame, items, runs)}
 ${attentionSection(items, (id) => runLink(runs, id, link))}${nowSection(schedule, times)}
-${facts && dataSections(facts, times)}${jobsSection(schedule, times)}
+${facts && dataSections(facts, times, schedule.running !== null)}${jobsSection(schedule, times)}
 ${runsSection(runs, frame)}${facts && [failingSection(facts), rejectedSection(facts, times), driftSection(facts, times)]}`,
   });
 }
@@ -150,18 +150,20 @@ function evidence(facts: Facts | null, runs: readonly RunLine[], times: Times): 
   const fresh = wanted.filter((one) => freshnessState(one, times.now) === 'fresh');
   const lists =
     wanted.length === 0 ? '' : `${count(fresh.length)} of ${counted(wanted.length, 'list')} fresh; `;
-  const last = runs.find(({ endedAt, outcome }) => endedAt !== null && outcome !== 'skipped');
+  const last = runs.find(
+    ({ command, endedAt, outcome }) => command === 'sync' && endedAt !== null && outcome !== 'skipped',
+  );
   return last === undefined
     ? html`${lists}published ${times.since(facts.publishedAt)}`
-    : html`${lists}last run ${last.outcome} ${times.since(last.endedAt)}`;
+    : html`${lists}last sync ${last.outcome} ${times.since(last.endedAt)}`;
 }
 
-function dataSections(facts: Facts, times: Times): Html | null {
+function dataSections(facts: Facts, times: Times, isRunning: boolean): Html | null {
   const isUsed = facts.spent.slices.some(({ requests }) => requests > 0);
   const requests =
     facts.contents === null && !isUsed
       ? null
-      : section('requests', 'Requests a minute', requestsChart(facts, times));
+      : section('requests', 'Requests a minute', requestsChart(facts, times, isRunning));
   const freshness =
     facts.contents === null
       ? null

@@ -29,6 +29,7 @@ const tones: Readonly<Record<string, Tone>> = {
   incomplete: 'warn',
   interrupted: 'warn',
   failed: 'bad',
+  unavailable: 'bad',
   skipped: 'quiet',
 };
 

@@ -27,6 +27,8 @@ export interface SheetLine {
   readonly state: 'new' | 'confirmed' | 'done' | 'cancelled' | 'failed';
   /** How many of its changes have which status. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** Whether confirming it would change anything; true once it is confirmed. */
+  readonly hasChanges: boolean;
   readonly leftOutCount: number;
   readonly problem: string | null;
 }
@@ -172,11 +174,14 @@ function nameOf({ name, isUndo }: Pick<SheetLine, 'name' | 'isUndo'>): string {
   return isUndo ? `Undo of ${name}` : name;
 }
 
-function stateOf({ state, statuses, leftOutCount, problem }: SheetLine): Html {
+function stateOf({ state, statuses, hasChanges, leftOutCount, problem }: SheetLine): Html {
   const left =
     leftOutCount > 0 ? html` <span class="quiet">${counted(leftOutCount, 'row')} left out</span>` : null;
   const message = problem === null ? null : html` <span class="message">${problem}</span>`;
-  if (state === 'new') return badge('warn', 'not confirmed yet');
+  if (state === 'new')
+    return hasChanges
+      ? badge('warn', 'not confirmed yet')
+      : html`${badge('quiet', 'nothing to confirm')}${left}`;
   if (state === 'confirmed') return html`${badge('busy', 'confirmed, waits for its turn')}${message}`;
   if (state === 'cancelled') return badge('quiet', 'cancelled');
   if (state === 'failed') return html`${badge('bad', 'failed')}${message}`;
@@ -213,19 +218,23 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
   const number = changes.length + conflicts.length;
   const who = html`<p class="quiet">${sheet.isUndo ? 'Asked for' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}</p>`;
   const notesList =
-    notes.length > 0 ? html`<ul class="lines">${notes.map((one) => html`<li>${one}</li>`)}</ul>` : null;
+    notes.length > 0
+      ? html`<details${notes.length > 5 ? null : html` open`}><summary>${counted(notes.length, 'note')}</summary><ul class="lines">${notes.map((one) => html`<li>${one}</li>`)}</ul></details>`
+      : null;
   return section(
     'summary',
     state !== 'new'
       ? 'What became of it'
       : number === 0
-        ? 'Nothing to change'
+        ? sheet.leftOutCount > 0
+          ? `Nothing can be changed: ${counted(sheet.leftOutCount, 'row')} left out`
+          : 'Nothing to change'
         : `${counted(number, 'change')} to confirm`,
     state === 'new' ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     quietText(sheet),
-    notesList,
-    who,
     actions(sheet, content),
+    who,
+    notesList,
   );
 }
 

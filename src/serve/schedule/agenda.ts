@@ -46,9 +46,11 @@ export class Agenda {
     return { due, isLate: now - due > lateMs };
   }
 
-  /** When a job starts next; null when it never does. */
-  nextStart(job: Job, now: number): number | null {
-    return nextRun(job, this.#from(job, now));
+  /** When a job starts next: by its schedule, or at `retryAt` if that comes before; null when it never does. */
+  nextStart(job: Job, now: number, retryAt: number | null = null): number | null {
+    const due = nextRun(job, this.#from(job, now));
+    if (retryAt === null || retryAt <= now) return due;
+    return due === null ? retryAt : Math.min(due, retryAt);
   }
 
   /** After a clock was set back far, times come again; after a small step back, they are waited for. */

@@ -23,12 +23,23 @@ export interface JobResult {
   readonly message: string;
   /** The runs that it made (ops.runs), in their order. */
   readonly runIds?: readonly string[] | undefined;
-  /** An outage ended it: worth another try before the job is due again. */
+  /** The API as a whole did not answer. */
   readonly endedByOutage?: boolean | undefined;
 }
 
-/** `interrupted`: ended by a shutdown, runs again at the next start; `skipped`: never started. */
-export const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
+/**
+ * `unavailable`: ended because the API as a whole did not answer, runs again after a pause; `interrupted`: ended by a shutdown,
+ * runs again at the next start; `skipped`: never started.
+ */
+export const outcomes = [
+  'done',
+  'stopped',
+  'incomplete',
+  'failed',
+  'unavailable',
+  'interrupted',
+  'skipped',
+] as const;
 export type Outcome = (typeof outcomes)[number];
 
 const moment = z.iso.datetime();
@@ -48,42 +59,49 @@ const runRecord = z
     message: z.string(),
     /** The runs that it made (ops.runs); none when it was skipped. */
     runIds: z.array(z.string()).readonly().optional(),
-    endedByOutage: z.boolean().optional(),
+    /** Of one that is `unavailable`: since when the API has not answered. */
+    unavailableSince: moment.optional(),
   })
   .readonly();
 /** One run of a job, or one that was skipped. */
 export type RunRecord = z.infer<typeof runRecord>;
 
-const retry = z.object({ at: moment, count: z.number().int().min(1) }).readonly();
-/** When a job that did not end by itself, such as in an outage, runs again, and how often it was tried, this time included. */
-export type Retry = z.infer<typeof retry>;
+/** Since when the API has not answered a job, and how many of its runs that has ended. */
+const unavailability = z.object({ since: moment, runs: z.number().int().min(1) }).readonly();
 
-/** The run has already waited for the API (`api.outageMinutes`); an hour more or less is no matter for what runs nightly. */
-const retryPauses = { firstMinutes: 5, mostMinutes: 60 };
+/** What a run leaves to do. */
+export interface Next {
+  /** When the job runs again before it is due; null when it does not. */
+  readonly retryAt: Iso | null;
+  /** Null where the API answers. */
+  readonly unavailable: z.infer<typeof unavailability> | null;
+}
 
-/** The pause before try number `count` (1 for the first) of a job that an outage ended. */
-export function retryPauseMs(count: number): number {
-  const { firstMinutes, mostMinutes } = retryPauses;
-  return backoffMs(count, firstMinutes * 60_000, mostMinutes * 60_000);
+const retryPauses = { firstMinutes: 1, maxMinutes: 60 };
+
+/** The pause after the API has ended that many runs of a job in a row. */
+export function retryPauseMs(runs: number): number {
+  const { firstMinutes, maxMinutes } = retryPauses;
+  return backoffMs(runs, firstMinutes * 60_000, maxMinutes * 60_000);
 }
 
 /** How many runs are remembered. */
 const historyLength = 50;
 
+const jobMemory = z.object({
+  /** The latest due time that is handled; a later one that passed was missed. */
+  handledDue: moment.nullable(),
+  lastSuccessAt: moment.nullable(),
+  /** When it runs again before it is due: it was requested, made room, or the API did not answer. */
+  retryAt: moment.nullish(),
+  unavailable: unavailability.nullish(),
+});
+type JobMemory = z.infer<typeof jobMemory>;
+
 /** What the scheduler remembers across restarts. */
 export const scheduleMemory = z
   .object({
-    jobs: z
-      .record(
-        z.string(),
-        z.object({
-          /** The latest due time that is handled; a later one that passed was missed. */
-          handledDue: moment.nullable(),
-          lastSuccessAt: moment.nullable(),
-          retry: retry.nullish(),
-        }),
-      )
-      .readonly(),
+    jobs: z.record(z.string(), jobMemory).readonly(),
     /** Newest first. */
     history: z.array(runRecord).readonly(),
   })
@@ -104,9 +122,17 @@ export function isSuccess({ outcome }: RunRecord): boolean {
 
 /** The memory after somebody requested a run: it has no due time, so it is a retry until it has ended by itself. */
 export function requested(memory: ScheduleMemory, job: string, at: Iso): ScheduleMemory {
-  const { handledDue = null, lastSuccessAt = null } = memory.jobs[job] ?? {};
-  const now = { handledDue, lastSuccessAt, retry: { at, count: 1 } };
-  return { ...memory, jobs: { ...memory.jobs, [job]: now } };
+  return withJob(memory, job, { retryAt: at });
+}
+
+/** The memory after the API has answered a job. */
+export function answered(memory: ScheduleMemory, job: string): ScheduleMemory {
+  return withJob(memory, job, { unavailable: null });
+}
+
+function withJob(memory: ScheduleMemory, job: string, changed: Partial<JobMemory>): ScheduleMemory {
+  const before = memory.jobs[job] ?? { handledDue: null, lastSuccessAt: null };
+  return { ...memory, jobs: { ...memory.jobs, [job]: { ...before, ...changed } } };
 }
 
 /**
@@ -116,22 +142,17 @@ export function requested(memory: ScheduleMemory, job: string, at: Iso): Schedul
 export function remembered(
   memory: ScheduleMemory,
   record: RunRecord,
-  next: Retry | null = null,
+  next: Next = { retryAt: null, unavailable: null },
 ): ScheduleMemory {
-  const { handledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
+  const { handledDue = null } = memory.jobs[record.job] ?? {};
   const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
   const handles = record.dueAt !== null && record.outcome !== 'interrupted';
-  return {
-    jobs: {
-      ...memory.jobs,
-      [record.job]: {
-        handledDue: handles ? later(handledDue, record) : handledDue,
-        lastSuccessAt: isSuccess(record) ? record.endedAt : lastSuccessAt,
-        retry: endedByItself ? next : retry,
-      },
-    },
-    history: [record, ...memory.history].slice(0, historyLength),
-  };
+  const { jobs } = withJob(memory, record.job, {
+    handledDue: handles ? later(handledDue, record) : handledDue,
+    ...(isSuccess(record) && { lastSuccessAt: record.endedAt }),
+    ...(endedByItself && next),
+  });
+  return { jobs, history: [record, ...memory.history].slice(0, historyLength) };
 }
 
 /** Runs may end in another order than that of their due times. One that a wrong clock wrote would never be passed. */
@@ -177,6 +198,8 @@ export interface JobView extends Pick<Job, 'name' | 'run' | 'cron' | 'timezone'>
   readonly lastSuccessAt: Iso | null;
   /** The first time since its last success at which it was due; null while that is to come. */
   readonly overdueSince: Iso | null;
+  /** Since when the API has not answered it; null while it answers. */
+  readonly unavailableSince: Iso | null;
 }
 
 export interface ScheduleView {

@@ -15,13 +15,14 @@ import { Agenda, isFromWrongClock } from './agenda.js';
 import { nextRun } from './cron.js';
 import type { Job } from './job.js';
 import {
+  answered,
   isSuccess,
   type JobResult,
   type LiveRun,
+  type Next,
   type OutageView,
   type Outcome,
   type Progress,
-  type Retry,
   type RunRecord,
   remembered,
   requested,
@@ -79,6 +80,12 @@ export type RequestedRun = 'accepted' | 'unknown' | 'busy' | 'stopping';
 
 /** The wall clock is checked at least this often: it may be set, and timers do not run while a machine sleeps. */
 const defaultLookMs = 30_000;
+/** How loud the log tells of the end of a run; `info` for the others. */
+const logLevels: Partial<Record<Outcome, 'error' | 'warn'>> = {
+  failed: 'error',
+  incomplete: 'warn',
+  unavailable: 'warn',
+};
 /** How long a job may take to abandon its work after the shutdown time. */
 const giveUpMs = 3_000;
 
@@ -195,6 +202,7 @@ export class Scheduler {
         last: this.#memory.history.find((record) => record.job === job.name) ?? null,
         lastSuccessAt: this.#memory.jobs[job.name]?.lastSuccessAt ?? null,
         overdueSince: this.#overdueSince(job),
+        unavailableSince: this.#memory.jobs[job.name]?.unavailable?.since ?? null,
       })),
       history: this.#memory.history,
     };
@@ -302,6 +310,7 @@ export class Scheduler {
     log.info({ job: job.name, trigger }, `${job.name} starts`);
     const progress = (now: Progress) => {
       entry.progress = now;
+      if (this.#memory.jobs[job.name]?.unavailable) this.#memory = answered(this.#memory, job.name);
     };
     const outage = (now: Outage | null) => {
       entry.outage = now && outageView(now, this.#clock.now());
@@ -312,18 +321,20 @@ export class Scheduler {
     const stop = canGoOn ? AbortSignal.any([this.#stop.signal, turn.over, preempted]) : this.#stop.signal;
     const signals = { stop, kill: this.#kill.signal };
     const result = await (async () => run(job, { trigger, ...signals, progress, outage }))().catch(thrown);
-    const outcome = this.#outcomeOf(result);
-    const level = outcome === 'failed' ? 'error' : outcome === 'incomplete' ? 'warn' : 'info';
+    const outcome = this.#outcomeOf(result, trigger);
     const madeRoom = canGoOn && outcome === 'stopped' && (turn.over.aborted || preempted.aborted);
-    const retry = madeRoom
-      ? { at: iso(this.#clock.now()), count: 1 }
-      : outcome === 'failed' && result.endedByOutage
-        ? this.#retryAfter(entry)
-        : null;
-    const next = madeRoom
-      ? `; it made room for ${preempted.aborted ? 'what was confirmed' : 'other organizations'}, and goes on after that`
-      : retry && `; the next try is at ${moment(retry.at)}`;
-    const message = next === null ? result.message : `${result.message.replace(/\.$/, '')}${next}`;
+    const now = this.#clock.now();
+    const next: Next =
+      outcome === 'unavailable'
+        ? this.#afterOutage(entry, now)
+        : { retryAt: madeRoom ? iso(now) : null, unavailable: null };
+    const { retryAt, unavailable } = next;
+    const nextAt = this.#agenda.nextStart(job, now, millis(retryAt)) ?? now;
+    const goesOn = madeRoom
+      ? `it made room for ${preempted.aborted ? 'what was confirmed' : 'other organizations'}, and goes on after that`
+      : unavailable && `no answer since ${moment(unavailable.since)}; the next try is at ${moment(nextAt)}`;
+    const message = goesOn === null ? result.message : `${result.message.replace(/\.$/, '')}; ${goesOn}`;
+    const level = logLevels[outcome] ?? 'info';
     log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
     const record: RunRecord = {
       job: job.name,
@@ -334,32 +345,34 @@ export class Scheduler {
       runIds: result.runIds ?? [],
       dueAt: iso(entry.dueAt),
       startedAt: iso(entry.since),
-      endedAt: iso(this.#clock.now()),
-      ...(result.endedByOutage && { endedByOutage: true }),
+      endedAt: iso(now),
+      ...(unavailable && { unavailableSince: unavailable.since }),
     };
-    await this.#recordEnd(record, retry);
-    if (retry) this.#alarm.abort(new Error('a retry is due'));
+    await this.#recordEnd(record, next);
+    if (retryAt !== null) this.#alarm.abort(new Error('a retry is due'));
   }
 
-  /** When to try again a job that an outage ended; null when it is due before that, and for `serve --once`. */
-  #retryAfter({ job, trigger }: Entry): Retry | null {
-    if (trigger === 'once') return null;
-    const count = trigger === 'retry' ? (this.#memory.jobs[job.name]?.retry?.count ?? 0) + 1 : 1;
-    const now = this.#clock.now();
-    const at = now + retryPauseMs(count);
+  /** When a job that the API did not answer runs again: after a pause that grows, unless it is due before that. */
+  #afterOutage({ job, outage }: Entry, now: number): Next {
+    const { since, runs } = this.#memory.jobs[job.name]?.unavailable ?? {
+      since: outage?.since ?? iso(now),
+      runs: 0,
+    };
+    const at = now + retryPauseMs(runs + 1);
     const due = this.#agenda.nextStart(job, now);
-    return due !== null && at >= due ? null : { at: iso(at), count };
+    return { retryAt: due !== null && at >= due ? null : iso(at), unavailable: { since, runs: runs + 1 } };
   }
 
-  /** A run that was told to stop has not done its work. */
-  #outcomeOf({ outcome }: JobResult): Outcome {
+  /** A run that was told to stop has not done its work. With `serve --once`, nothing tries again what the API did not answer. */
+  #outcomeOf({ outcome, endedByOutage }: JobResult, trigger: Trigger): Outcome {
     const wasStopped = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
-    return wasStopped && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
+    if (wasStopped && outcome !== 'done' && outcome !== 'incomplete') return 'interrupted';
+    return outcome === 'failed' && endedByOutage && trigger !== 'once' ? 'unavailable' : outcome;
   }
 
-  async #recordEnd(record: RunRecord, retry: Retry | null = null): Promise<void> {
+  async #recordEnd(record: RunRecord, next?: Next): Promise<void> {
     const { log, onEnd } = this.options;
-    this.#memory = remembered(this.#memory, record, retry);
+    this.#memory = remembered(this.#memory, record, next);
     try {
       onEnd?.(record);
     } catch (error) {
@@ -383,10 +396,7 @@ export class Scheduler {
 
   /** The next start that is still to come: of the schedule, or of a retry before it. */
   #nextStart(job: Job, now: number): number | null {
-    const due = this.#agenda.nextStart(job, now);
-    const retry = this.#retryAt(job);
-    if (retry === null || retry <= now) return due;
-    return due === null ? retry : Math.min(due, retry);
+    return this.#agenda.nextStart(job, now, this.#retryAt(job));
   }
 
   /**
@@ -406,7 +416,7 @@ export class Scheduler {
   }
 
   #retryAt(job: Job): number | null {
-    return millis(this.#memory.jobs[job.name]?.retry?.at);
+    return millis(this.#memory.jobs[job.name]?.retryAt);
   }
 
   #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {

@@ -8,17 +8,37 @@ import type { AnswerForm, Embeds } from '../../contract/resource-entry.js';
 import { type Child, type ChildOf, type List, parentParameter } from '../../contract/resources.js';
 import { topicListPerson } from '../../contract/topics.js';
 import { releaseMessages, stageAuthors, stageGroups } from './conversations.js';
+import type { ListedItems } from './listed.js';
 import type { ItemKey } from './schema-drift.js';
+import { numberOf } from './seen-content.js';
 import { idOf, nameOf, partText, type Staged, type Staging } from './staging.js';
 
 /** Takes the answers of the API apart into documents, as the resource table describes them. */
 
-/** Stages a page of a list. */
-export function stageList(staging: Staging, list: List, items: readonly unknown[]): void {
-  const parts = list.embeds && embedded[list.embeds];
-  const key = (item: Record<string, unknown>) => ({ id: nameOf(item, list.key), parentId: null });
-  const staged = staging.items(list.name, list.item, items, key, parts?.without);
-  if (parts) for (const one of staged) parts.stage(staging, one);
+/** Stages a page of a list, without the items that are known to be stored as they are. */
+export function stageList(
+  staging: Staging,
+  { name: list, item, key, embeds }: Pick<List, 'name' | 'item' | 'key' | 'embeds'>,
+  items: readonly unknown[],
+  listed?: ListedItems,
+): void {
+  const parts = embeds && embedded[embeds];
+  const { no: answerNo } = staging.arrivedAt;
+  const keyOf = (one: Record<string, unknown>) => ({ id: nameOf(one, key), parentId: null });
+  const hashes = new Map<string, number>();
+  const isStored = (id: string, text: JsonText) => {
+    const hash = numberOf(text.digest());
+    hashes.set(id, hash);
+    return listed?.isStored(list, id, hash, answerNo) ?? false;
+  };
+  for (const one of staging.items(list, item, items, keyOf, { reduce: parts?.without, isStored })) {
+    const rejected = staging.rejections.length;
+    parts?.stage(staging, one);
+    const entityId = nameOf(one.item, key) ?? '';
+    const isWhole = staging.rejections.length === rejected;
+    const itemHash = isWhole ? (hashes.get(entityId) ?? null) : null;
+    staging.listed.push({ list, entityId, itemHash, answerNo });
+  }
 }
 
 /** Where the answer about one parent came from, as errors say it. */
@@ -76,7 +96,7 @@ const forms: { readonly [F in Form]: Stage<F> } = {
       const what = `has none of the documented fields: it is ${describeShape(body)}`;
       throw new ContractError(`${where.endpoint}: the answer to ${where.path} ${what}.`, where, { hint });
     }
-    const staged = staging.item(name, item, one, { id, parentId: null }, parts?.without);
+    const staged = staging.item(name, item, one, { id, parentId: null }, { reduce: parts?.without });
     if (staged) parts?.stage(staging, staged);
   },
 
@@ -117,7 +137,10 @@ const forms: { readonly [F in Form]: Stage<F> } = {
     );
     const text = sentText(whole).with(Object.fromEntries(answer.names.map((field) => [field, null])));
     const key = () => ({ id: parentId, parentId: null });
-    staging.items(answer.merges.kind, historySummary, [summary], key, undefined, [text], historySummary);
+    staging.items(answer.merges.kind, historySummary, [summary], key, {
+      texts: [text],
+      inParts: historySummary,
+    });
   },
 };
 
@@ -205,7 +228,7 @@ function stagePeople(staging: Staging, topic: Staged): void {
   const parentId = id as string;
   const text = partText(topic, 'persons');
   const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
-  staging.items('topic_persons', topicListPerson, persons, key, undefined, text.elements());
+  staging.items('topic_persons', topicListPerson, persons, key, { texts: text.elements() });
   staging.members('topic_persons', parentId, idsIn(persons));
 }
 
@@ -218,8 +241,8 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
 }
 
 /**
- * Stages which company a person belongs to, and the employees that the company lists: all there are, so that one who left is
- * removed.
+ * Stages which company a person belongs to, and the employees that the company lists. Nothing counts these: one who is not named
+ * stays until their own record names another company (sql/sync/stale.sql).
  */
 function stageCompany(staging: Staging, person: Staged): void {
   const { id, company } = person.item;
@@ -239,10 +262,8 @@ function stageCompany(staging: Staging, person: Staged): void {
     z.unknown(),
     named.map(({ item }) => item),
     key,
-    undefined,
-    named.map(({ text }) => text),
+    { texts: named.map(({ text }) => text) },
   );
-  staging.members('company_employees', companyId, idsIn(company.employees));
 }
 
 function idsIn(items: readonly unknown[]): string[] {

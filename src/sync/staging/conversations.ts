@@ -34,7 +34,7 @@ const ownFields = message.extend({
  */
 export function stageGroups(
   staging: Staging,
-  child: Pick<ChildOf<'conversations'>, 'name' | 'item'>,
+  child: Pick<ChildOf<'conversations'>, 'name' | 'item' | 'countsMessages'>,
   parentId: string,
   items: readonly unknown[],
 ): string[] {
@@ -44,15 +44,16 @@ export function stageGroups(
     withoutMessageSchema(child.item),
     items,
     (item) => ({ id: groupId(item), parentId }),
-    (_, text) => text.with({ messages: null }),
+    { reduce: (_, text) => text.with({ messages: null }) },
   );
   try {
     for (const one of staged) {
       const id = groupId(one.item) as string;
       const text = partText(one, 'messages');
-      staging.parts(child.name, id, text, () =>
-        stageMessages(staging, id, messagesOf(one.item) as unknown[], text),
-      );
+      let parsed: readonly unknown[] | undefined;
+      const messages = () => (parsed ??= messagesOf(one.item) as unknown[]);
+      staging.parts(child.name, id, text, () => stageMessages(staging, id, messages(), text));
+      if (child.countsMessages) staging.messages += messages().filter(isCounted).length;
     }
   } catch (error) {
     // Nothing of this answer will be stored, so none of it counts as seen.
@@ -97,15 +98,16 @@ function stageMessages(
     ownFields,
     messages,
     (item) => ({ id: idOf(item), parentId: groupId }),
-    (item, one) => withoutAuthors(item, one, positions.get(item)),
-    text.elements(),
+    { reduce: (item, one) => withoutAuthors(item, one, positions.get(item)), texts: text.elements() },
   );
   for (const one of staged) stageAuthors(staging, authorsOf(one));
-  staging.members(
-    'messages',
-    groupId,
-    messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : [])),
-  );
+  const ids = messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : []));
+  // An answer may show a conversation in part: what counts its messages says whether these are all (doubts.ts).
+  staging.members('messages', groupId, ids, { isWhole: false });
+}
+
+function isCounted(message: unknown): boolean {
+  return isObject(message) && message.deletedAt == null;
 }
 
 /**
@@ -149,7 +151,7 @@ export function stageAuthors(
   for (const { item, text } of authors) {
     const id = isObject(item) ? idOf(item) : null;
     if (id !== null && (staging.has('authors', id) || isSeen(staging, id, text))) continue;
-    staging.item('authors', author, item, { id, parentId: null }, undefined, [text]);
+    staging.item('authors', author, item, { id, parentId: null }, { texts: [text] });
   }
 }
 

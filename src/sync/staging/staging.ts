@@ -12,6 +12,7 @@ import type {
   DocumentKey,
   Drift,
   DriftKind,
+  Listed,
   MemberSet,
   Rejection,
   Removal,
@@ -56,6 +57,17 @@ function fieldOf(value: unknown, field: string): unknown {
 /** What is stored of an item, where parts of it are documents of their own. */
 type Reduce = (item: Record<string, unknown>, text: JsonText) => JsonText;
 
+/** What is particular to some items. */
+interface Particulars {
+  readonly reduce?: Reduce | undefined;
+  /** Their texts, where they are no values of an answer. */
+  readonly texts?: readonly JsonText[] | undefined;
+  /** With their schema, only what is wrong in an item is rejected, and the rest of it is staged. */
+  readonly inParts?: z.ZodObject | undefined;
+  /** Whether an item is stored as it is: then it is checked, and not staged. */
+  readonly isStored?: ((id: string, text: JsonText) => boolean) | undefined;
+}
+
 /** An item that was staged, with the whole of its text. */
 export interface Staged {
   readonly item: Record<string, unknown>;
@@ -75,9 +87,12 @@ export function partText({ item, text }: Staged, name: string): JsonText {
 export class Staging {
   readonly documents: Document[] = [];
   readonly removed: Removal[] = [];
-  readonly sets: MemberSet[] = [];
+  sets: MemberSet[] = [];
+  readonly listed: Listed[] = [];
   readonly coverage: Coverage[] = [];
   readonly rejections: Rejection[] = [];
+  /** How many messages its conversations have that are not deleted, where the parent counts them. */
+  messages = 0;
   readonly #staged = new Map<string, { partsHash: string | null }>();
   readonly #noted = new Map<string, Omit<Drift, 'seenAt'>>();
   readonly #schemaDrift: SchemaDrift;
@@ -105,17 +120,14 @@ export class Staging {
   /**
    * Stages a list of items of one kind and returns those that were. An item is rejected for what is wrong with it alone;
    * when most items of a kind fail at the same field, the form has changed: they are staged, the field is reported as drift,
-   * and its column is null where it cannot be read. With the schema in `inParts`, only what is wrong in an item is rejected,
-   * and the rest of it is staged.
+   * and its column is null where it cannot be read.
    */
   items(
     kind: string,
     schema: z.ZodType,
     items: readonly unknown[],
     key: (item: Record<string, unknown>) => ItemKey,
-    reduce: Reduce = (_, text) => text,
-    texts: readonly JsonText[] = textsOf(items),
-    inParts?: z.ZodObject,
+    { reduce = (_, text) => text, texts = textsOf(items), inParts, isStored }: Particulars = {},
   ): Staged[] {
     const staged: Staged[] = [];
     const within: { item: unknown; text: JsonText }[] = [];
@@ -141,6 +153,9 @@ export class Staging {
         this.#reject(kind, itemKey, issue?.path ?? 'id', issue?.reason ?? 'has no usable id', text);
         continue;
       }
+      for (const odd of formChanged || !issue ? oddFields : [])
+        this.#note(kind, odd.path, odd.kind, odd.value);
+      if (!issue && isStored?.(itemKey.id, text)) continue;
       const reduced = reduce(item, text);
       if (issue && !formChanged) {
         const bad = inParts ? this.#stageParts(kind, inParts, itemKey, item, reduced) : [{ ...issue, text }];
@@ -154,7 +169,6 @@ export class Staging {
       }
       if (issue) this.#stageHeld(kind, issue, item);
       this.document(kind, itemKey, reduced);
-      for (const odd of oddFields) this.#note(kind, odd.path, odd.kind, odd.value);
       staged.push({ item, text });
     }
     return staged;
@@ -218,10 +232,9 @@ export class Staging {
     schema: z.ZodType,
     item: unknown,
     key: ItemKey,
-    reduce?: Reduce,
-    texts: readonly JsonText[] = [sentText(item)],
+    particulars: Particulars = {},
   ): Staged | undefined {
-    return this.items(kind, schema, [item], () => key, reduce, texts)[0];
+    return this.items(kind, schema, [item], () => key, { texts: [sentText(item)], ...particulars })[0];
   }
 
   /** Stores a value unchecked: one of our own, or a text of an answer. */
@@ -293,16 +306,25 @@ export class Staging {
     this.removed.push(...documents.map((one) => ({ ...one, answerNo: this.arrivedAt.no })));
   }
 
-  /** Says which documents of a kind belong to a parent: any other that is stored is removed. */
-  members(kind: string, parentId: string, ids: readonly string[]): void {
-    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
+  /** Says which documents of a kind belong to a parent. Where they are known to be all, any other that is stored is removed. */
+  members(kind: string, parentId: string, ids: readonly string[], { isWhole = true } = {}): void {
+    const { fetchedAt } = this;
+    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt, answerNo: this.arrivedAt.no, isWhole });
   }
 
-  /** Removes nothing that this set does not name. Where it is the parts of a document of that kind, they are staged when they come again. */
-  dropSet(set: MemberSet, kind?: string): void {
-    this.sets.splice(this.sets.indexOf(set), 1);
-    const whole = this.#staged.get(`${kind}\n${set.parentId}`);
-    if (whole) whole.partsHash = null;
+  /** Says of these sets that they are known to be whole, or that they are not. */
+  setWhole(sets: readonly MemberSet[], isWhole: boolean): void {
+    this.sets = this.sets.map((set) => (sets.includes(set) ? { ...set, isWhole } : set));
+  }
+
+  /** Makes the parts of these documents be staged when they come again, also unchanged. */
+  forgetParts(kind: string, ids: Iterable<string>): void {
+    const names = [...ids];
+    for (const id of names) {
+      const whole = this.#staged.get(`${kind}\n${id}`);
+      if (whole) whole.partsHash = null;
+    }
+    this.seenContent.forget(names);
   }
 
   /** Rejects an answer that is too large, or the one item that it holds: nothing of it was read. */

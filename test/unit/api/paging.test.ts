@@ -372,7 +372,8 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
             const pagesOfIt = await read(api, 'people');
             expect(idsOf(pagesOfIt).sort()).toEqual(all.map((item) => item.id).sort());
             expect(requests.length).toBeLessThanOrEqual(
-              (scan + 1) * (Math.ceil(total / Math.min(cap, pageSize)) + 2),
+              // One that is exactly as long as was asked for is asked for with two other sizes.
+              (scan + 1) * (Math.ceil(total / Math.min(cap, pageSize)) + (total === pageSize ? 4 : 2)),
             );
           }
         },
@@ -384,7 +385,7 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 60 }),
-        fc.integer({ min: 1, max: 25 }),
+        fc.integer({ min: 2, max: 25 }),
         fc.boolean(),
         async (total, pageSize, shuffles) => {
           const { api, requests } = against(
@@ -398,14 +399,56 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
           // Where the total has been read, only a page as large as requested is followed by another request.
           const isRead = hasTotal && total !== pageSize;
           expect(all[0]?.confirmed).toBe(!isRead);
-          expect(requests).toHaveLength(isRead ? 1 : 2);
+          // One that is as long as was asked for is asked for with another size.
+          const isAsLong = !hasTotal && total === pageSize;
+          expect(requests).toHaveLength(isRead ? 1 : isAsLong ? 3 : 2);
         },
       ),
     );
   });
 });
 
+describe('an empty page in the middle', () => {
+  test('does not end a list whose total says more: the pages after it count', async () => {
+    const server = documented(items(60), { base: 1 });
+    for (const ahead of [1, 4]) {
+      const { api } = against((request) => {
+        const page = server(request, 0) as { data: unknown[] };
+        return request.page === 3 ? { ...page, data: [] } : page;
+      });
+      const all = await read(api, 'topics', { ahead });
+      const left = items(60).flatMap(({ id }, at) => (at >= 20 && at < 30 ? [] : id));
+      expect(idsOf(all).sort()).toEqual(left.sort());
+    }
+  });
+
+  test('ends one whose pages are empty from there on, whatever its total says', async () => {
+    const server = documented(items(20), { base: 1 });
+    const { api, requests } = against((request) => ({
+      ...(server(request, 0) as object),
+      totalCount: 9_000,
+    }));
+    expect(idsOf(await read(api, 'topics'))).toHaveLength(20);
+    expect(requests.length).toBeLessThan(10);
+  });
+});
+
 describe('a list without page numbers', () => {
+  test('that is exactly as long as was asked for, whatever the page, is asked for more, and never confirmed', async () => {
+    const sized = (total: number, cap = 1_000) =>
+      against(({ limit = 20 }) => items(total).slice(0, Math.min(limit, cap)));
+    for (const total of [10, 11, 25, 45]) {
+      const { api } = sized(total);
+      const all = await read(api, 'channels');
+      expect(new Set(idsOf(all)).size).toBe(total);
+      expect(all.at(-1)?.confirmed).toBe(false);
+    }
+    // More cannot be had: nothing tells whether there is more.
+    expect(await read(sized(25, 10).api, 'channels')).toMatchObject([{ confirmed: false, hasMore: true }]);
+    // One that ignores the size as well returns all there are.
+    expect(await read(against(() => items(10)).api, 'channels')).toMatchObject([{ confirmed: true }]);
+  });
+
   test('counts as read before the error of the request after it', async () => {
     const forms: readonly [Server, number][] = [
       [() => items(3), 3],

@@ -13,10 +13,11 @@ import { setupOf } from './support.js';
 
 /** In the middle of a slice of ten minutes. */
 const now = Math.floor(Date.now() / 600_000) * 600_000 + 330_000;
+const noObjectives = { companies: 0, channels: 0, stories: 0, automation_templates: 0 };
 const ago = (minutes: number) => `epoch_ms(${now - minutes * 60_000})::TIMESTAMP AT TIME ZONE 'UTC'`;
 
-/** A published file that says of itself what a sync leaves behind. */
-async function published(): Promise<string> {
+/** A published file that says of itself what a sync leaves behind, `firstPull` as the requests that the syncs left of the first pull. */
+async function published(firstPull: readonly (number | null)[] = [12, 0, null]): Promise<string> {
   const dir = await ready();
   const warehouse = await open(dir);
   await warehouse.run(`
@@ -27,7 +28,10 @@ async function published(): Promise<string> {
       (${ago(25)}, 200), (${ago(25)}, 429), (${ago(3)}, 200), (${ago(700)}, 200)) t("at", status);
     INSERT INTO ops.changes BY NAME SELECT * FROM (VALUES
       ('c1', 1, 'queued', '{}', '{}', 't1', 'topic'), ('c2', 1, 'applied', '{}', '{}', 't2', 'topic'),
-      ('c3', 1, 'queued', '{}', '{}', 't3', 'topic')) t(id, revision, status, wanted, base, topic_id, entity_type)`);
+      ('c3', 1, 'queued', '{}', '{}', 't3', 'topic')) t(id, revision, status, wanted, base, topic_id, entity_type);
+    INSERT INTO ops.runs BY NAME SELECT * FROM (VALUES ${firstPull
+      .map((left, at) => `('${at}', 'sync', '{"left": {"due": 4}}'::JSON, ${left}::BIGINT)`)
+      .join(', ')}) t(run_id, command, summary, first_pull_left)`);
   await warehouse.publish();
   await warehouse.close();
   return dir;
@@ -51,11 +55,10 @@ test('a list is as fresh as its last verified scan', async () => {
 
 test('status tells of missed objectives by its exit code, and of jobs where serve has run', async () => {
   const of = (serve: object) => status(setupOf(dir, { serve }, now));
-  const none = { companies: 0, channels: 0, stories: 0, automation_templates: 0 };
-  expect(await of({ freshness: none })).toMatchObject({ exitCode: 0, jobs: null });
-  expect(await of({ freshness: { ...none, topics: 1 } })).toMatchObject({ exitCode: 3 });
+  expect(await of({ freshness: noObjectives })).toMatchObject({ exitCode: 0, jobs: null });
+  expect(await of({ freshness: { ...noObjectives, topics: 1 } })).toMatchObject({ exitCode: 3 });
   // Without a setting, what is older than a night and two hours is stale.
-  const later = setupOf(dir, { serve: { freshness: none } }, now + 26 * 3_600_000);
+  const later = setupOf(dir, { serve: { freshness: noObjectives } }, now + 26 * 3_600_000);
   expect(await status(later)).toMatchObject({ exitCode: 3 });
 
   const store = fileStore(join(dir, 'schedule.json'), scheduleMemory, setupOf(dir).log);
@@ -67,6 +70,7 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
   const hour = Math.floor(now / 3_600_000) * 3_600_000;
   expect(jobs).toEqual([
     {
+      unavailableSince: null,
       name: 'hourly',
       run: 'push',
       last: null,
@@ -74,6 +78,17 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
       overdueSince: new Date(hour).toISOString(),
     },
   ]);
+});
+
+test('status is not well until the first pull was complete once, and says what it still takes', async () => {
+  const of = async (left: readonly (number | null)[]) => {
+    const found = await status(setupOf(await published(left), { serve: { freshness: noObjectives } }, now));
+    return { exitCode: found.exitCode, requests: found.contents?.left?.first_requests };
+  };
+  expect(await of([30, 12])).toEqual({ exitCode: 3, requests: 12 });
+  expect(await of([30, null])).toEqual({ exitCode: 3, requests: 30 });
+  expect(await of([null])).toEqual({ exitCode: 3, requests: null });
+  expect(await of([12, 0, null])).toEqual({ exitCode: 0, requests: 0 });
 });
 
 test('status is not well where nothing was ever published, unless a run is at work', async () => {

@@ -7,6 +7,7 @@ import {
   fileProblems,
   loadConfig,
   loadConfigWithCredentials,
+  missingKeyFiles,
   organizationNames,
   type Sources,
 } from '../../../src/config/load.js';
@@ -244,7 +245,7 @@ describe('a problem of a file', () => {
   });
 
   it('has the line of the value that is wrong', () => {
-    expect(located('sync:\n  idle: 0\n\n  recheck: often\n')).toEqual([
+    expect(located('sync:\n  personGroups: all\n\n  recheck: often\n')).toEqual([
       expect.stringMatching(/^sync\.recheck \(line 4\): /),
     ]);
   });
@@ -483,6 +484,23 @@ organizations:
       [`${configFile}: sync.recheck`, 1],
       [`${configFile}: organizations[2].push.onConflict`, 13],
     ]);
+  });
+
+  it('that is no list hides nothing else that is wrong in the file', () => {
+    const configFile = file('organizations: 3\nsync: {recheck: often}\nserve: {host: "::::"}');
+    expect(fileProblems(configFile, {}).map(({ setting, line }) => [setting, line])).toEqual([
+      [`${configFile}: organizations`, 1],
+      [`${configFile}: sync.recheck`, 2],
+      [`${configFile}: serve.host`, 3],
+    ]);
+  });
+
+  it('is checked on a machine that has not all key files, and they are named', () => {
+    const key = file('key-of-acme');
+    const configFile = file(list.replace('/nowhere/acme', key));
+    expect(missingKeyFiles(file(list), {})).toContain('/nowhere/acme');
+    expect(missingKeyFiles(configFile, {})).not.toContain(key);
+    expect(missingKeyFiles(file('api: {keyFile: /nowhere/key}'), {})).toEqual(['/nowhere/key']);
   });
 
   it('has no use for the one key of SIGNALHOUSE_API_KEY, unless only one needs it', () => {

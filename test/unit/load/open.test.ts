@@ -135,6 +135,7 @@ describe('opening', () => {
       rowsRemoved: 3,
       rejected: 0,
       leftDue: null,
+      firstPullLeft: null,
       summary: { a: [1] },
       error: null,
     });

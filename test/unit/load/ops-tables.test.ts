@@ -112,6 +112,19 @@ test('rejections: a repeated one is not new, and a record that loads resolves th
   ]);
 });
 
+test('rejections: a record counts once in a run, however often answers have it', async () => {
+  const seen = { endpoint: 'authors', parentId: null, reason: 'odd', body: '{}', seenAt: at(0) };
+  const rejected = async (run: string, ...paths: readonly (readonly [id: string, path: string])[]) => {
+    const rejections = paths.map(([id, path]) => ({ ...seen, id, path }));
+    const { rejections: found } = await loadBatch(warehouse, batchOf(run, { rejections }));
+    return [found.new, found.known];
+  };
+  expect(await rejected(runId, ['a', 'isBot'], ['a', 'isBot'], ['a', 'sourceName'])).toEqual([1, 0]);
+  expect(await rejected(runId, ['a', 'isBot'], ['b', 'isBot'], ['b', 'isBot'])).toEqual([1, 0]);
+  expect(await rejected('another run', ['a', 'isBot'], ['a', 'isBot'])).toEqual([0, 1]);
+  expect(await rejected('another run', ['a', 'isBot'], ['c', 'isBot'])).toEqual([1, 0]);
+});
+
 test('rejections without an id: a later run that gets everything resolves what it does not reject again', async () => {
   const seen = { path: 'id', reason: 'has no usable id', body: '{}', id: null, seenAt: at(0) };
   const rejections: Rejection[] = [
@@ -121,7 +134,16 @@ test('rejections without an id: a later run that gets everything resolves what i
     { ...seen, endpoint: 'people', parentId: null },
   ];
   const whole = (second: number) => ({
-    sets: [{ endpoint: 'topic_people', parentId: 't1', ids: [], fetchedAt: at(second), answerNo: second }],
+    sets: [
+      {
+        endpoint: 'topic_people',
+        parentId: 't1',
+        ids: [],
+        fetchedAt: at(second),
+        answerNo: second,
+        isWhole: true,
+      },
+    ],
     scans: [scanOf('topics', true), scanOf('people', false)],
   });
   const settled = async () =>

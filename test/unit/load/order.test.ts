@@ -9,21 +9,48 @@ oneWarehouse((one) => {
   warehouse = one;
 });
 
-/** The priority that is stored after answers that came one after the other, a second apart. */
-async function stored(...answers: readonly (readonly [priority: string, updatedAt: string])[]) {
-  for (const [at, [priority, updatedAt]] of answers.entries())
+/** What is stored after documents that came one after the other, a second apart. */
+async function stored(
+  ...documents: readonly (readonly [kind: string, priority: string, updatedAt: string])[]
+) {
+  const priority = async () => {
+    const [row] = await warehouse.all<{ priority: string }>("SELECT priority FROM topics WHERE id = 't'");
+    return row?.priority;
+  };
+  for (const [at, [kind, priority, updatedAt]] of documents.entries())
     await loadBatch(
       warehouse,
-      batchOf(runId, { documents: [doc('topic', 't', at + 1, { priority, updatedAt })] }),
+      batchOf(runId, { documents: [doc(kind, 't', at + 1, { priority, updatedAt })] }),
     );
-  const [row] = await warehouse.all<{ priority: string }>("SELECT priority FROM topics WHERE id = 't'");
-  return row?.priority;
+  const merged = await priority();
+  await warehouse.rebuild();
+  expect(await priority()).toBe(merged);
+  return merged;
 }
 
-test('an answer with an earlier updatedAt comes from a server that lags behind, and replaces nothing', async () => {
-  expect(await stored(['high', '2025-12-31T12:00:00Z'], ['low', '2025-12-31T11:00:00Z'])).toBe('high');
-});
+const [before, earlier] = ['2025-12-31T12:00:00Z', '2025-12-31T11:00:00Z'];
 
-test('an updatedAt that is later than its own answer is no order: later answers replace it', async () => {
-  expect(await stored(['high', '2030-01-01T00:00:00Z'], ['low', '2025-12-31T12:00:00Z'])).toBe('low');
-});
+test.each([
+  ['topic', 'topic'],
+  ['topics', 'topic'],
+  ['topic', 'topics'],
+])(
+  'of a document of %s and one of %s, the one with the later updatedAt counts: a server may lag behind',
+  async (one, other) => {
+    expect(await stored([one, 'high', before], [other, 'low', earlier])).toBe('high');
+  },
+);
+
+test.each([
+  ['topic', 'topic', 'two minutes', '2026-01-01T00:02:00Z'],
+  ['topics', 'topic', 'two minutes', '2026-01-01T00:02:00Z'],
+  ['topic', 'topics', 'two minutes', '2026-01-01T00:02:00Z'],
+  ['topics', 'topics', 'seventy years', '2096-01-01T00:00:00Z'],
+  ['topics', 'topic', 'seventy years', '2096-01-01T00:00:00Z'],
+  ['topic', 'topics', 'seventy years', '2096-01-01T00:00:00Z'],
+])(
+  'after a document of %s, one of %s counts that came later, where the first is %s ahead of its own answer',
+  async (one, other, _, ahead) => {
+    expect(await stored([one, 'high', ahead], [other, 'low', before])).toBe('low');
+  },
+);

@@ -230,12 +230,17 @@ describe('the log of a program that opened a published file for writing', () => 
   });
 });
 
-test('DuckDB 1.1.2 and later can read the files', async () => {
+test('DuckDB 1.1.2 and later can read the files, whatever version a new file gets by default', async () => {
   const dir = await ready();
-  const warehouse = await filled(dir);
+  const all: PrivacySettings = { profile: 'none', exclude: [], mask: {} };
+  const masked: PrivacySettings = { ...all, profile: 'analysts' };
+  const publications = { main: all, also: [{ ...masked, file: 'masked.duckdb' }] };
+  const warehouse = await open(dir, { publications });
+  await warehouse.run("SET GLOBAL storage_compatibility_version = 'latest'");
   await warehouse.publish();
+  await warehouse.compactNow();
   await warehouse.close();
-  for (const name of ['signals.duckdb', 'worker.duckdb']) {
+  for (const name of ['signals.duckdb', 'masked.duckdb', 'worker.duckdb']) {
     const session = await openFile(join(dir, name), { ...limits, dataDir: dir, access: 'read' });
     const version = "SELECT tags['storage_version'] AS version FROM duckdb_databases() WHERE NOT internal";
     expect(await session.all(version)).toEqual([{ version: 'v1.0.0+' }]);

@@ -1,6 +1,7 @@
 import { appendFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
 import { column } from '../../../src/contract/columns.js';
 import { integer, object, text } from '../../../src/contract/fields.js';
 import type { TableEntry } from '../../../src/contract/table-entry.js';
@@ -26,12 +27,14 @@ const votes = object({ votes: integer.describe('Votes for the topic.') });
 const withVotes = modelsWith({ topics: { ...topics, fields: [...topics.fields, votes] } });
 
 let dir: string;
+const now = at(100);
 
 async function using<T>(
   options: Partial<OpenOptions>,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const warehouse = await open(dir, options);
+  const clock = { ...systemClock, now: () => now.getTime() };
+  const warehouse = await open(dir, { clock, ...options });
   try {
     return await work(warehouse);
   } finally {
@@ -43,14 +46,18 @@ const rows = (options: Partial<OpenOptions>, columns: string) =>
   using(options, (warehouse) => warehouse.all(`SELECT ${columns} FROM topics ORDER BY id`));
 const remade = (options: Partial<OpenOptions> = {}) => using(options, async (warehouse) => warehouse.remade);
 
-/** A data directory of the program as it is: two topics, of which the second run changed one. */
+/** A data directory of the program as it is: three topics, of which the second run changed one. */
 let made: string;
 beforeAll(async () => {
   dir = await ready();
   await using({}, async (warehouse) => {
     const topic = (id: string, second: number, count: number) =>
       doc('topics', id, second, { title: `Title of ${id}`, votes: count });
-    await loadBatch(warehouse, batchOf(first, { documents: [topic('t1', 1, 3), topic('t2', 1, 5)] }));
+    const without = doc('topics', 't3', 1, { title: 'Title of t3' });
+    await loadBatch(
+      warehouse,
+      batchOf(first, { documents: [topic('t1', 1, 3), topic('t2', 1, 5), without] }),
+    );
     await loadBatch(warehouse, batchOf(second, { documents: [topic('t2', 2, 7)] }));
     await warehouse.publish();
   });
@@ -61,8 +68,8 @@ beforeEach(() => {
   cpSync(made, dir, { recursive: true });
 });
 
-test('a table with one more column is made again from the documents, and its rows keep their run', async () => {
-  const before = await rows({}, '*');
+test('a table with one more column is made again from the documents; rows with a value in it change now', async () => {
+  const before = await rows({}, '* EXCLUDE (synced_at, run_id)');
   const versions = (warehouse: Warehouse) => warehouse.all('SELECT * FROM topic_versions ORDER BY ALL');
   const versionsBefore = await using({}, versions);
   expect(await remade()).toEqual([]);
@@ -70,10 +77,11 @@ test('a table with one more column is made again from the documents, and its row
   await expect(open(dir, { ...withVotes, access: 'read' })).rejects.toThrow(/which has other tables: topics/);
   expect(await remade(withVotes)).toEqual(['topics']);
   expect(await remade(withVotes)).toEqual([]);
-  expect(await rows(withVotes, '* EXCLUDE (votes)')).toEqual(before);
+  expect(await rows(withVotes, '* EXCLUDE (votes, synced_at, run_id)')).toEqual(before);
   expect(await rows(withVotes, 'id, votes, synced_at, run_id')).toEqual([
-    { id: 't1', votes: 3, synced_at: at(1), run_id: first },
+    { id: 't1', votes: 3, synced_at: now, run_id: second },
     { id: 't2', votes: 7, synced_at: at(2), run_id: second },
+    { id: 't3', votes: null, synced_at: at(1), run_id: first },
   ]);
   expect(await using(withVotes, versions)).toEqual(versionsBefore);
   const [comment] = await using(withVotes, (warehouse) =>
@@ -98,15 +106,16 @@ test('another type, a column less, and another comment are made likewise, and so
       },
     },
   });
-  const before = await rows({}, '*');
+  const before = await rows({}, '* EXCLUDE (synced_at, run_id)');
   expect(await remade(withVotes)).toEqual(['topics']);
   expect(await remade(fewer)).toEqual(['topics']);
   expect(await rows(fewer, '*')).toEqual([
-    { id: 't1', title: 'Title of t1', votes: '3', synced_at: at(1), run_id: first },
-    { id: 't2', title: 'Title of t2', votes: '7', synced_at: at(2), run_id: second },
+    { id: 't1', title: 'Title of t1', votes: '3', synced_at: now, run_id: second },
+    { id: 't2', title: 'Title of t2', votes: '7', synced_at: now, run_id: second },
+    { id: 't3', title: 'Title of t3', votes: null, synced_at: at(1), run_id: first },
   ]);
   expect(await remade()).toEqual(['topics']);
-  expect(await rows({}, '*')).toEqual(before);
+  expect(await rows({}, '* EXCLUDE (synced_at, run_id)')).toEqual(before);
 });
 
 test('a new table is filled from what is stored, and one that is not declared any more goes', async () => {
@@ -126,8 +135,9 @@ test('a new table is filled from what is stored, and one that is not declared an
     warehouse.all('SELECT id, votes, run_id FROM topic_votes ORDER BY id'),
   );
   expect(found).toEqual([
-    { id: 't1', votes: 3, run_id: first },
+    { id: 't1', votes: 3, run_id: second },
     { id: 't2', votes: 7, run_id: second },
+    { id: 't3', votes: null, run_id: second },
   ]);
   expect(await remade()).toEqual(['topic_votes']);
   await expect(using({}, (warehouse) => warehouse.all('FROM topic_votes'))).rejects.toThrow(/topic_votes/);
@@ -172,7 +182,7 @@ test('what a killed process began is made again', async () => {
     await warehouse.run('UPDATE topics SET votes = NULL');
   });
   expect(await remade(withVotes)).toEqual(['topics']);
-  expect(await rows(withVotes, 'votes')).toEqual([{ votes: 3 }, { votes: 7 }]);
+  expect(await rows(withVotes, 'votes')).toEqual([{ votes: 3 }, { votes: 7 }, { votes: null }]);
 });
 
 test('status names the tables that were made again, and none of a new warehouse', async () => {
@@ -192,7 +202,7 @@ test('a snapshot that is restored says with which declarations its tables were m
     warehouse.remade,
   ]);
   expect(restored).toEqual([expect.any(Date), ['topics']]);
-  expect(await rows(withVotes, 'votes')).toEqual([{ votes: 3 }, { votes: 7 }]);
+  expect(await rows(withVotes, 'votes')).toEqual([{ votes: 3 }, { votes: 7 }, { votes: null }]);
   await using(withVotes, (warehouse) => warehouse.publish());
   rmSync(join(dir, 'worker.duckdb'));
   expect(await remade(withVotes)).toEqual([]);

@@ -29,7 +29,7 @@ beforeEach(() => {
 /** What happens while the folder is watched. */
 let watched: () => void = () => undefined;
 const clock: Clock = { ...systemClock, sleep: async () => watched() };
-const log = createLog({ level: 'silent', pretty: false });
+const log = await createLog({ level: 'silent', pretty: false });
 const inbox = (...names: string[]) => join(dataDir, 'inbox', ...names);
 const drop = (name: string, text = 'topic_id,priority\nt1,default\n') => writeFileSync(inbox(name), text);
 const names = (...folder: string[]) =>

@@ -64,7 +64,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
     ],
     longestWaiting: [
       {
-        group_id: 'g1',
+        last_message_at: '2026-11-02T10:00:00Z',
         title: text,
         name: text,
         priority: 'low',
@@ -76,7 +76,7 @@ export function someReport(text = 'Boards load slowly'): ReportData {
         found,
       },
       {
-        group_id: 'g2',
+        last_message_at: '2026-11-02T10:00:00Z',
         title: text,
         name: null,
         priority: null,

@@ -52,7 +52,15 @@ const someContents: Contents = {
       error: 'the API has been unavailable for 30 min',
     },
   ],
-  left: { run_id: night.run_id, due: 1_204, requests: 1_310, minutes: 11.4, complete: true },
+  left: {
+    run_id: night.run_id,
+    due: 1_204,
+    requests: 1_310,
+    minutes: 11.4,
+    complete: true,
+    is_pulled: true,
+    first_requests: 0,
+  },
   userViews: [],
   publishedFiles: [],
   lists: [],
@@ -151,6 +159,7 @@ export const someSchedule: ScheduleView = {
       last: someRun,
       lastSuccessAt: someRun.endedAt,
       overdueSince: null,
+      unavailableSince: null,
     },
     {
       name: 'hourly-push',
@@ -161,6 +170,7 @@ export const someSchedule: ScheduleView = {
       last: null,
       lastSuccessAt: null,
       overdueSince: '2026-11-20T09:10:00.000Z',
+      unavailableSince: null,
     },
   ],
   history: [

@@ -389,7 +389,7 @@ describe('companies and people', () => {
       await stand.insert('authors', [{ id: `a${id}`, source_name: 'slack', source_author_id: id }]);
       await stand.insert('person_identities', [{ person_id: id, platform: 'slack', platform_id: id }]);
     }
-    await stand.run("UPDATE topics SET priority = 'high'");
+    await stand.run("UPDATE topics SET priority = 'high', priority_rank = 2");
     await talk(stand, 'old', 't', [by('vip', 50), by('ann', 40), by('staff', 39.5), by('ann', 39)]);
     await talk(stand, 'answered', 't', [
       by('ann', 10),

@@ -74,10 +74,16 @@ async function makeStand() {
     },
     /** The rows of a model from all stored documents, in the order of their keys. */
     project: (name: string) => all(connection, projected(name)),
-    /** Inserts rows into a table; columns that are left out are NULL. */
+    /** Inserts rows into a table, a priority with its rank, a topic as one whose history was fetched; columns that are left out are NULL. */
     async insert(table: string, rows: readonly Row[]): Promise<void> {
+      if (table === 'topics')
+        await this.insert(
+          'fetched_histories',
+          rows.map(({ id }) => ({ entity_type: 'topic', entity_id: id })),
+        );
       const byColumns = new Map<string, string[]>();
-      for (const row of rows) {
+      for (const given of rows) {
+        const row = 'priority' in given ? { ...given, priority_rank: rankOf(given.priority) } : given;
         const columns = Object.keys(row).join(', ');
         const values = `(${Object.values(row).map(literal).join(', ')})`;
         byColumns.set(columns, [...(byColumns.get(columns) ?? []), values]);
@@ -87,6 +93,11 @@ async function makeStand() {
       }
     },
   };
+}
+
+function rankOf(priority: unknown): number | null {
+  const at = ['very_high', 'high', 'default', 'low', 'very_low'].indexOf(String(priority));
+  return at < 0 ? null : at + 1;
 }
 
 /** A model's SELECT over every stored document of its kinds. */

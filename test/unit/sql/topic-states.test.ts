@@ -52,6 +52,16 @@ describe('topic_as_of', () => {
     ]);
   });
 
+  test('of a topic whose history was never fetched nothing is known before a sync saw it', async () => {
+    await stand.insert('topics', [topic('t', { ...known, priority: 'high' })]);
+    await stand.run('DELETE FROM fetched_histories');
+    await stand.insert('topic_versions', [
+      { topic_id: 't', valid_from: day(3), title: 'Now', priority: 'high', graph_status: 'active' },
+    ]);
+    expect(await asOf(day(4))).toBeUndefined();
+    expect(await asOf(day(2))).toMatchObject({ priority: 'high', based_on: 'versions' });
+  });
+
   test('a record without the earlier value leaves it unknown; what no record names was always so', async () => {
     await stand.insert('topics', [topic('t', { ...known, priority: 'high', lifecycle_state: 'open' })]);
     await stand.insert('history', [change(10, { priority: 'high' }, null)]);

@@ -29,7 +29,8 @@ async function filled() {
       UNION ALL SELECT 'people', 'young', ${ago(99)}, '04' UNION ALL SELECT 'people', 'old', ${ago(101)}, '04';
     INSERT INTO ops.schema_drift BY NAME
       SELECT 'topics' AS endpoint, 'unknown_field' AS kind, 'n' || i AS path, ${ago(50)} AS last_seen_at FROM range(500) t(i)
-      UNION ALL SELECT 'topics', 'missing_field', 'young', ${ago(99)} UNION ALL SELECT 'topics', 'missing_field', 'old', ${ago(101)}`);
+      UNION ALL SELECT 'topics', 'missing_field', 'young', ${ago(99)} UNION ALL SELECT 'topics', 'missing_field', 'old', ${ago(101)};
+    INSERT INTO ops.removed_rows VALUES ('topics', ['young'], '04', ${ago(99)}), ('topics', ['old'], '04', ${ago(101)})`);
   return warehouse;
 }
 
@@ -44,6 +45,7 @@ test('records older than their retention are removed, except those that the stat
     attempts: 1,
     rejected: 1_501,
     drift: 301,
+    removed: 1,
   });
   const left = async (sql: string) => (await warehouse.all<{ x: string }>(sql)).map(({ x }) => x);
   expect(await left('SELECT path AS x FROM ops.requests')).toEqual(['young']);
@@ -64,6 +66,7 @@ test('records older than their retention are removed, except those that the stat
     attempts: 0,
     rejected: 0,
     drift: 0,
+    removed: 0,
   });
   const rejected = await left(
     'SELECT left(id, 1) || count(*) AS x FROM ops.rejected_records GROUP BY left(id, 1) ORDER BY 1',

@@ -5,6 +5,7 @@ import type { Warehouse } from '../../../src/load/warehouse.js';
 import { Known } from '../../../src/run/known.js';
 import { type DueSettings, readMeasured } from '../../../src/sync/ages.js';
 import { type DueInput, type DueSnapshot, due } from '../../../src/sync/due.js';
+import { storedActivity } from '../../../src/sync/explained.js';
 import { keyOf } from '../../../src/sync/task.js';
 import { type ExplainedChild, why } from '../../../src/sync/why.js';
 
@@ -46,7 +47,7 @@ export async function inputFrom(
   settings: DueSettings,
   options: Pick<DueInput, 'companyGroupsCome' | 'runId'> = {},
 ): Promise<DueInput> {
-  const known = new Known(await warehouse.readKnown());
+  const known = new Known(resources, await warehouse.readKnown());
   const measured = await readMeasured(warehouse);
   return { known, resources, children: asked, settings, measured, ...options };
 }
@@ -63,12 +64,9 @@ export async function whyIn(
     warehouse,
     asked.map((child) => keyOf({ child, entityId })),
   );
-  return why(
-    await inputFrom(warehouse, asked, settings, { companyGroupsCome: true }),
-    at,
-    entityId,
-    counters,
-  );
+  const lists = asked.map((child) => ({ child, entityId }));
+  const input = await inputFrom(warehouse, asked, settings, { companyGroupsCome: true });
+  return why(input, at, entityId, counters, await storedActivity(warehouse, lists));
 }
 
 /** A row of ops.entities: an item of a list with these fields. */
@@ -93,6 +91,7 @@ export function entity(
     unavailableReason: null,
     unlistedSince: null,
     askedAt: null,
+    itemHash: null,
     ...more,
   };
 }
@@ -124,7 +123,7 @@ export function fetchedAsTheyAre(
   asked: readonly Child[],
   more: (entityId: string) => Partial<CoverageRow> = () => ({}),
 ): CoverageRow[] {
-  const known = new Known({ entities, coverage: [] });
+  const known = new Known(resources, { entities, coverage: [] });
   const settings: DueSettings = { sync: { recheck: 1, personGroups: 'all' } };
   return due({ known, resources, children: asked, settings }, now).tasks.map(
     ({ child, entityId, fingerprint }) => answered(child.name, entityId, { fingerprint, ...more(entityId) }),

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
 import type { CoverageRow, EntityRow } from '../../../src/load/batch.js';
 import { Known } from '../../../src/run/known.js';
-import { allowedPerDay, sweepNote, sweepPerDay } from '../../../src/sync/ages.js';
 import { type DueInput, due, dueAgain } from '../../../src/sync/due.js';
 import { byUrgency, cost, keyOf, type Task, wholeChild } from '../../../src/sync/task.js';
 import { why } from '../../../src/sync/why.js';
@@ -21,7 +19,7 @@ function inputOf(
   names: readonly ChildName[],
   more: Partial<DueInput> = {},
 ): DueInput {
-  const known = new Known({ entities, coverage });
+  const known = new Known(resources, { entities, coverage });
   const settings: DueInput['settings'] = { sync: { recheck: 1, personGroups: 'without_company' } };
   return { known, resources, children: of(...names), settings, ...more };
 }
@@ -263,30 +261,6 @@ describe('a second look', () => {
   });
 });
 
-describe('the sweep', () => {
-  const defaults = loadConfig({ env: {} });
-
-  test('costs per day, for each child, its items divided by three quarters of its age', () => {
-    const topic = children.filter(({ name }) => name === 'topic');
-    expect(sweepPerDay({ topics: 2_100 }, topic, defaults)).toBeCloseTo(2_100 / (10 * 0.75));
-    const both = children.filter(({ name }) => name === 'topic' || name === 'company');
-    expect(sweepPerDay({ topics: 2_100 }, both, defaults)).toBeCloseTo(2_100 / (10 * 0.75));
-    expect(sweepPerDay({}, children, defaults)).toBe(0);
-  });
-
-  test('one run a day may make as many requests as its caps and its rate allow', () => {
-    expect(allowedPerDay({}, defaults)).toBe(120 * 1_440);
-    expect(allowedPerDay({ maxMinutes: 50 }, defaults)).toBe(6_000);
-    expect(allowedPerDay({ maxMinutes: 50, maxRequests: 100 }, defaults)).toBe(100);
-  });
-
-  test('says which ages it can keep when it cannot keep those in the settings', () => {
-    expect(sweepNote(100, 100)).toBeNull();
-    expect(sweepNote(250, 100)).toContain('a sync.recheck 2.5 times as large');
-    expect(sweepNote(250, 0)).toContain('no requests remain after the lists');
-  });
-});
-
 describe('ages of what was checked', () => {
   const topics = ['old', 'middle', 'young'].map((id) => entity('topics', id));
   const ageOf: Readonly<Record<string, number>> = { old: 11, middle: 4.9, young: 0.6 };
@@ -312,11 +286,11 @@ describe('ages of what was checked', () => {
   });
 
   test('are explained', () => {
-    const [young] = why(input(200), now, 'young', new Map());
+    const [young] = why(input(200), now, 'young', new Map(), new Map());
     expect(young).toMatchObject({ isDue: false, maxAgeDays: 10 / 8, measured: { checks: 400 } });
     // 200 changes in 200 times four days and 200 times two, and three in as many hundred days, as the age assumes.
     expect(young?.measured?.daysBetween).toBeCloseTo(1_500 / 203, 6);
-    expect(why(input(200, { stale: 0 }), now, 'young', new Map())[0]).toMatchObject({
+    expect(why(input(200, { stale: 0 }), now, 'young', new Map(), new Map())[0]).toMatchObject({
       maxAgeDays: 10,
       measured: null,
     });

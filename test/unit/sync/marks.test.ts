@@ -73,7 +73,7 @@ describe('what documents say of what is due', () => {
     await load([item('topics', 't')]);
     await fetch(['topic'], { fetchedAt: daysAgo(-400) });
     expect(await dueOf('topic')).toEqual([]);
-    await clampTimes({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
+    await clampTimes({ runId, store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
     const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
     expect(await later(1)).toEqual([]);
     expect(brief(await later(11))).toEqual(['t sweep']);

@@ -18,6 +18,7 @@ import { fetchChild } from '../../../src/sync/fetch-child.js';
 import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
+import { ListedItems } from '../../../src/sync/staging/listed.js';
 import { SeenContent } from '../../../src/sync/staging/seen-content.js';
 import type { Task } from '../../../src/sync/task.js';
 import { empty, oneWarehouse } from '../../support/open-warehouse.js';
@@ -139,7 +140,7 @@ function contextOf(
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
     return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0 };
   };
-  const known = new Known();
+  const known = new Known(resources);
   const append = async (batch: Batch) => warehouse?.append(batch);
   const merge = async () => {
     const merged = await warehouse?.merge();
@@ -165,6 +166,7 @@ function contextOf(
     stop: new AbortController().signal,
     acceptDeletes: true,
     failures: [],
+    listed: new ListedItems(known),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),

@@ -64,6 +64,12 @@ test('what was merged twice is merged into what its last merge names, whatever t
   ];
   await loadBatch(warehouse, batchOf(runId, { documents }));
   const sources = '$.sourceCompanies[*].id';
-  const of = { presence: 'company_presence', merges: 'company_merges', sources, target: '$.mergedInto.x' };
+  const of = {
+    list: 'companies',
+    presence: 'company_presence',
+    merges: 'company_merges',
+    sources,
+    target: '$.mergedInto.x',
+  };
   expect(await warehouse.all(sqlFile('sync/merged'), of)).toMatchObject([{ merged_into_id: '3' }]);
 });

@@ -6,7 +6,11 @@ const parts = ['heading', 'main', 'published', 'sizes'];
 let lostAt = '';
 
 async function refresh() {
-  const answer = await fetch(location.pathname + location.search, {
+  const page = new URL(location.href);
+  // Unless the reader chose a time zone, that of this device; the links of the page keep it.
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  if (timeZone && !page.searchParams.has('zone')) page.searchParams.set('zone', timeZone);
+  const answer = await fetch(page, {
     cache: 'no-store',
     signal: AbortSignal.timeout(10_000),
   });
@@ -83,20 +87,6 @@ async function loop() {
   setTimeout(loop, everyMs);
 }
 
-/** The clock of the reader's own device, if it is not offered already. */
-function offerOwnZone() {
-  const zones = document.getElementById('zones');
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (!own || [...zones.querySelectorAll('a')].some((link) => link.textContent === own)) return;
-  const link = document.createElement('a');
-  link.href = `?zone=${encodeURIComponent(own)}`;
-  link.textContent = own;
-  link.title = 'The time zone of this device';
-  const item = document.createElement('li');
-  item.append(link);
-  zones.append(item);
-}
-
 // The clipboard is available on loopback and over https only.
 if (navigator.clipboard) {
   document.documentElement.classList.add('can-copy');
@@ -109,5 +99,4 @@ if (navigator.clipboard) {
     }, 2000);
   });
 }
-offerOwnZone();
-setTimeout(loop, everyMs);
+void loop();

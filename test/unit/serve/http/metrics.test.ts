@@ -24,9 +24,7 @@ describe('what happened', () => {
       'signalhouse_api_requests_total{endpoint="topics",status="429"} 1',
       'signalhouse_api_requests_total{endpoint="people",status="none"} 1',
     ]);
-    expect(await lines(metrics, 'api_rate_limited_total')).toEqual([
-      'signalhouse_api_rate_limited_total{endpoint="topics"} 1',
-    ]);
+    expect(await lines(metrics, 'api_rate_limited_total')).toEqual(['signalhouse_api_rate_limited_total 1']);
     const buckets = await lines(metrics, 'api_request_duration_seconds_bucket');
     expect(buckets).toContain(
       'signalhouse_api_request_duration_seconds_bucket{le="0.1",endpoint="topics"} 2',
@@ -37,14 +35,14 @@ describe('what happened', () => {
     const metrics = new Metrics();
     metrics.begin({ jobs: ['nightly', 'dump'], endpoints: ['topics', 'whoami'] });
     const runs = await lines(metrics, 'runs_total');
-    expect(runs).toHaveLength(2 * 6);
+    expect(runs).toHaveLength(2 * 7);
     expect(runs).toContain('signalhouse_runs_total{job="dump",outcome="failed"} 0');
     expect(runs.every((line) => line.endsWith(' 0'))).toBe(true);
     expect(await lines(metrics, 'api_requests_total')).toEqual([
       'signalhouse_api_requests_total{endpoint="topics",status="none"} 0',
       'signalhouse_api_requests_total{endpoint="whoami",status="none"} 0',
     ]);
-    expect(await lines(metrics, 'api_rate_limited_total')).toHaveLength(2);
+    expect(await lines(metrics, 'api_rate_limited_total')).toEqual(['signalhouse_api_rate_limited_total 0']);
     metrics.run({ ...someRun, job: 'dump', outcome: 'failed' });
     expect(await lines(metrics, 'runs_total')).toContain(
       'signalhouse_runs_total{job="dump",outcome="failed"} 1',
@@ -120,13 +118,11 @@ describe('what is', () => {
     ],
     [
       'stale_share_objective',
-      ['topic_groups', 'story', 'channel'].map(
-        (name) => `signalhouse_stale_share_objective{resource="${name}"} 0.05`,
-      ),
+      ['topic_groups', 'story'].map((name) => `signalhouse_stale_share_objective{resource="${name}"} 0.05`),
     ],
     [
       'checks',
-      Object.entries({ all: 1_240, topic_groups: 640, story: 4, channel: 0 }).map(
+      Object.entries({ all: 1_240, topic_groups: 640, story: 4 }).map(
         ([name, checks]) => `signalhouse_checks{resource="${name}"} ${checks}`,
       ),
     ],
@@ -137,16 +133,17 @@ describe('what is', () => {
     expect(await lines(new Metrics({ version: '1.2.3' }), name)).toEqual(expected);
   });
 
-  it('shows for how long a run has been waiting for the API, and the exit code of the last run', async () => {
+  it('shows for how long the API has not answered, and the exit code of the last run', async () => {
     const outage = { since: '2026-11-20T10:11:00.000Z', until: '2026-11-20T10:41:00.000Z', reason: '503' };
     const refused = { ...someRun, outcome: 'failed', exitCode: 5 } as const;
     const jobs = [{ ...someSchedule.jobs[0]!, last: refused }];
-    const text = await new Metrics().render(
-      null,
-      { ...someSchedule, jobs, running: { ...someSchedule.running!, outage } },
-      now,
-    );
+    const waiting = { ...someSchedule, jobs, running: { ...someSchedule.running!, outage } };
+    const text = await new Metrics().render(null, waiting, now);
     expect(text).toContain('signalhouse_api_unavailable_seconds 240\n');
+    // Also between two tries.
+    const tried = { ...jobs[0]!, unavailableSince: '2026-11-20T10:05:00.000Z' };
+    const between = await new Metrics().render(null, { ...someSchedule, jobs: [tried], running: null }, now);
+    expect(between).toContain('signalhouse_api_unavailable_seconds 600\n');
     expect(text).toContain('signalhouse_last_exit_code{job="nightly"} 5\n');
     expect(text).toContain('signalhouse_ready 0\n');
   });
@@ -158,7 +155,16 @@ describe('what is', () => {
         ...someFacts,
         contents: contents && {
           ...contents,
-          left: { run_id: 'r', due: 0, requests: 0, minutes: 0, complete: false, ...left },
+          left: {
+            run_id: 'r',
+            due: 0,
+            requests: 0,
+            minutes: 0,
+            complete: false,
+            is_pulled: true,
+            first_requests: 0,
+            ...left,
+          },
         },
       });
     expect(await due({})).toEqual([]);

@@ -120,6 +120,15 @@ describe('runs', () => {
     expect(read).toEqual([night?.run_id]);
   });
 
+  it('has a page for people who follow an address that leads nowhere, and JSON for programs', async () => {
+    for (const path of ['/nowhere', '/runs/x']) {
+      const answer = await ask(path, {}, { accept: 'text/html,*/*' });
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(answer.body).toMatch(/There is no (page|run) .*<a href="\/">/s);
+      expect((await ask(path)).json().code).toBe('not_found');
+    }
+  });
+
   it.each(['Europe/Nowhere', '%00', 'x'.repeat(5_000), 'UTC&zone=UTC', '..%2F..'])(
     'a time zone that does not exist counts as none: %.20s',
     async (zone) => {

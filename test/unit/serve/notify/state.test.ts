@@ -30,21 +30,33 @@ function telling(state: NotifyState, at = now): [NotifyState, string[]] {
 
 it('jobs are told of again when the cause changes: from a refused key to an outage, and not for another text', () => {
   let state: NotifyState = {};
-  const told = (
-    [
-      { exitCode: 5, message: 'the key is refused' },
-      { exitCode: 5, message: 'the key is refused still' },
-      { exitCode: 1, endedByOutage: true, message: 'the API is away' },
-      { exitCode: 1, endedByOutage: true, message: 'the API is away for longer' },
-      { exitCode: 1, message: 'the disk is full' },
-    ] as const
-  ).map((one) => {
-    state = afterRun(state, { ...run('failed'), ...one });
+  const unavailable = (minutes: number, message: string) => ({
+    ...run('unavailable'),
+    exitCode: 1 as const,
+    unavailableSince: new Date(Date.parse(someRun.endedAt) - minutes * 60_000).toISOString(),
+    message,
+  });
+  const told = [
+    { ...run('failed'), exitCode: 5 as const, message: 'the key is refused' },
+    { ...run('failed'), exitCode: 5 as const, message: 'the key is refused still' },
+    unavailable(4, 'the API is away'),
+    unavailable(6, 'the API is away for six minutes'),
+    unavailable(70, 'the API is away for longer'),
+    { ...run('failed'), exitCode: 1 as const, message: 'the disk is full' },
+  ].map((one) => {
+    state = afterRun(state, one);
     const details = pending(state, now).map(({ detail }) => detail);
     [state] = telling(notifyState.parse(JSON.parse(JSON.stringify(state))));
     return details.join();
   });
-  expect(told).toEqual(['the key is refused', '', 'the API is away', '', 'the disk is full']);
+  expect(told).toEqual([
+    'the key is refused',
+    '',
+    '',
+    'the API is away for six minutes',
+    '',
+    'the disk is full',
+  ]);
   expect(telling(afterRun(state, run('done')))[1]).toEqual(['recovered']);
 });
 

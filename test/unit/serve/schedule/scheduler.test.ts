@@ -53,33 +53,75 @@ describe('at its time', () => {
   });
 });
 
-describe('a job that an outage of the API ended', () => {
-  const outage = new OutageError('the API has been unavailable for 30 min', { hint: 'Run again later.' });
+describe('a job that the API does not answer', () => {
+  const outage = new OutageError('the API has been unavailable for 1 min', { hint: 'Run again later.' });
   const remembers = (due: string) => memoryStore({ jobs: { nightly: settled(due) }, history: [] });
 
   it('is tried again after pauses that double up to the longest, until it is due again', async () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const memory = remembers('2026-04-30T03:00:00.000Z');
-    const run: RunJob = () => Promise.reject(outage);
+    let isDown = true;
+    const run: RunJob = async () => {
+      if (isDown) throw outage;
+      return done;
+    };
     const { scheduler, records, pass } = scheduling([nightly], { clock, memory, run });
     await scheduler.start();
     await pass(4 * hour);
     expect(records.map(({ trigger, startedAt }) => `${trigger} ${startedAt?.slice(11, 16)}`)).toEqual([
       'schedule 03:00',
-      'retry 03:05',
+      'retry 03:01',
+      'retry 03:03',
+      'retry 03:07',
       'retry 03:15',
-      'retry 03:35',
-      'retry 04:15',
-      'retry 05:15',
-      'retry 06:15',
+      'retry 03:31',
+      'retry 04:03',
+      'retry 05:03',
+      'retry 06:03',
     ]);
+    const since = 'no answer since 2026-05-01 03:00:00Z';
     expect(records[0]?.message).toBe(
-      `${outage.message}. Run again later; the next try is at 2026-05-01 03:05:00Z`,
+      `${outage.message}. Run again later; ${since}; the next try is at 2026-05-01 03:01:00Z`,
     );
-    expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-01T07:15:00.000Z');
-    await pass(20.2 * hour);
-    // The try that would come at 03:15, after the one at 02:15, is left to the schedule.
-    expect(brief(records).slice(-2)).toEqual(['nightly schedule failed 03:00', 'nightly retry failed -']);
+    expect(records.at(-1)?.message).toContain(`${since}; the next try is at 2026-05-01 07:03:00Z`);
+    expect(scheduler.view().jobs[0]).toMatchObject({
+      nextAt: '2026-05-01T07:03:00.000Z',
+      unavailableSince: '2026-05-01T03:00:00.000Z',
+    });
+    await pass(20.05 * hour);
+    // The try that would come at 03:03, after the one at 02:03, is left to the schedule; the next one comes after the same pause.
+    expect(brief(records).slice(-2)).toEqual([
+      'nightly retry unavailable -',
+      'nightly schedule unavailable 03:00',
+    ]);
+    expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-02T04:00:00.000Z');
+    isDown = false;
+    await pass(hour);
+    expect(brief(records).at(-1)).toBe('nightly retry done -');
+    expect(scheduler.view().jobs[0]?.unavailableSince).toBeNull();
+    await scheduler.stop();
+  });
+
+  it('counts from anew once the API has answered it, and is unavailable since the first failed attempt', async () => {
+    const clock = clockAt('2026-05-01T02:59:00Z');
+    const memory = remembers('2026-04-30T03:00:00.000Z');
+    const run: RunJob = async (_job, { trigger, progress, outage: tell }) => {
+      if (trigger === 'schedule') throw outage;
+      progress({ phase: 'lists', done: 0, total: null });
+      await clock.sleep(10 * minute);
+      tell({ forMs: 2 * minute, leftMs: 0, reason: '503' });
+      throw outage;
+    };
+    const { scheduler, records, pass } = scheduling([nightly], { clock, memory, run });
+    await scheduler.start();
+    await pass(5 * minute);
+    expect(scheduler.view().jobs[0]?.unavailableSince).toBeNull();
+    await pass(7 * minute);
+    expect(records.map(({ unavailableSince }) => unavailableSince)).toEqual([
+      '2026-05-01T03:00:00.000Z',
+      '2026-05-01T03:09:00.000Z',
+    ]);
+    expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-01T03:12:00.000Z');
     await scheduler.stop();
   });
 
@@ -111,7 +153,7 @@ describe('a job that an outage of the API ended', () => {
     await scheduler.stop();
     const once = scheduling([nightly], { clock, run: () => Promise.reject(outage) });
     expect(await once.scheduler.runOnce()).toMatchObject([
-      { trigger: 'once', message: `${outage.message}. ${outage.hint}` },
+      { trigger: 'once', outcome: 'failed', message: `${outage.message}. ${outage.hint}` },
     ]);
   });
 });

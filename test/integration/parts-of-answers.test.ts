@@ -1,0 +1,209 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  PlainApi,
+  plainCompany,
+  plainGroup,
+  plainMessage,
+  plainPerson,
+  plainTopic,
+  uuid,
+} from '../support/plain-api.js';
+import type { Pulling } from '../support/pulling.js';
+
+let api: PlainApi;
+let pulling: Pulling<PlainApi>;
+afterEach(() => api.stop());
+
+async function start(content: Partial<PlainApi>): Promise<void> {
+  api = await PlainApi.start(content);
+  pulling = api.pulling();
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+const t1 = uuid('t', 1);
+const t2 = uuid('t', 2);
+
+/** An author by a number; the accounts of people are `U1`, `U2` … */
+const author = (one: number) => ({
+  id: uuid('a', one),
+  displayName: `Author ${one}`,
+  isBot: false,
+  sourceAuthorId: `U${one}`,
+  sourceAvatarUrl: null,
+  sourceName: 'slack',
+});
+const account = (one: number) => ({
+  id: String(one),
+  platform: 'slack',
+  platformId: `U${one}`,
+  platformUsername: null,
+});
+const by = (writer: number, ...messages: number[]) =>
+  messages.map((one) => plainMessage(one, { author: author(writer) }));
+const company = { id: '1', name: 'Company 1', domain: null, logoUrl: null };
+const ofTopic = (topicId: string) => ({
+  topicId,
+  topicTitle: 'T',
+  topicType: 't',
+  isV2: true,
+  keywords: [],
+  sources: [],
+  linkedIssueKey: null,
+});
+
+async function messages(): Promise<number[]> {
+  const rows = await pulling.rows<{ id: string }>('SELECT id FROM messages ORDER BY id');
+  return rows.map(({ id }) => Number(id.slice(-4)));
+}
+
+async function employees(): Promise<string[]> {
+  const rows = await pulling.rows<{ person_id: string }>(
+    'SELECT person_id FROM company_employees ORDER BY person_id',
+  );
+  return rows.map(({ person_id }) => person_id);
+}
+
+describe('the messages of a conversation', () => {
+  it('that a topic names no more are gone only where its counter fell by as many', async () => {
+    const all = (count: number) => numbers(count).map((one) => plainMessage(one));
+    await start({
+      topics: [plainTopic(1, { totalGroupCount: 1, messageCount: 30 })],
+      topicGroups: { [t1]: [plainGroup(1, all(30))] },
+    });
+    expect((await pulling.sync()).code).toBe(0);
+    // From one day on, an answer has the latest 20 of each.
+    Object.assign(api.topics[0] ?? {}, { messageCount: 31 });
+    api.topicGroups[t1] = [plainGroup(1, all(31).slice(-20))];
+    const { code, report } = await pulling.sync();
+    expect(await messages()).toEqual(numbers(31));
+    expect(code).toBe(3);
+    expect(report.failures).toEqual([
+      expect.objectContaining({
+        endpoint: 'topic_groups',
+        message: expect.stringMatching(/20 of the 31.*messageCount/),
+      }),
+    ]);
+    const again = await pulling.sync();
+    expect([again.code, again.report.failures]).toEqual([0, []]);
+    expect(await messages()).toEqual(numbers(31));
+    // Two are removed, and the answer is whole again.
+    Object.assign(api.topics[0] ?? {}, { messageCount: 29 });
+    api.topicGroups[t1] = [plainGroup(1, all(31).slice(2))];
+    await pulling.sync();
+    expect(await messages()).toEqual(numbers(31).slice(2));
+  });
+
+  it('that a list of a company shows in part stay, also in a first pull', async () => {
+    const talk = [...by(1, 1, 3), ...by(9, 2, 4)];
+    const own = (group: Record<string, unknown>) => ({ ...group, topic: ofTopic(t1) });
+    await start({
+      topics: [plainTopic(1, { totalGroupCount: 1, messageCount: 4 })],
+      topicGroups: { [t1]: [plainGroup(1, talk)] },
+      people: [plainPerson(1, { company, messageCount: 2, identityCount: 1 })],
+      identities: { 1: [account(1)] },
+      companies: [plainCompany(1, { messageCount: 2, personCount: 1 })],
+      companyGroups: { 1: [own(plainGroup(1, by(1, 1, 3)))] },
+    });
+    await pulling.sync();
+    expect(await messages()).toEqual([1, 2, 3, 4]);
+    Object.assign(api.companies[0] ?? {}, { messageCount: 3, lastSeenAt: '2026-10-02T08:00:00.000Z' });
+    api.companyGroups[1] = [own(plainGroup(1, by(1, 1, 3, 5)))];
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await messages()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('of no topic go with the counter of those who wrote them, and others stay', async () => {
+    await start({
+      people: [plainPerson(1, { company, messageCount: 3, identityCount: 1 })],
+      identities: { 1: [account(1)] },
+      companies: [plainCompany(1, { messageCount: 3, personCount: 1 })],
+      companyGroups: { 1: [plainGroup(1, [...by(1, 1, 2, 3), ...by(9, 4)])] },
+    });
+    await pulling.sync();
+    expect(await messages()).toEqual([1, 2, 3, 4]);
+    for (const one of [...api.companies, ...api.people]) one.messageCount = 2;
+    api.companyGroups[1] = [plainGroup(1, by(1, 2, 3))];
+    await pulling.sync();
+    expect(await messages()).toEqual([2, 3, 4]);
+    // The counter did not fall.
+    await pulling.age();
+    api.companyGroups[1] = [plainGroup(1, by(1, 3))];
+    await pulling.sync();
+    expect(await messages()).toEqual([2, 3, 4]);
+  });
+});
+
+it('the employees that a person names are those it knows of: one who is left out stays until their own record says otherwise', async () => {
+  const staff = (of: readonly number[], without?: number) => ({
+    ...company,
+    employees: of.flatMap((one) =>
+      one === without ? [] : { id: String(one), name: `Person ${one}`, avatarUrl: null },
+    ),
+  });
+  const all = [1, 2, 3];
+  await start({
+    // The list does not say who works where.
+    people: all.map((one) => plainPerson(one, { company: undefined })),
+    personDetails: Object.fromEntries(
+      all.map((one) => [one, plainPerson(one, { company: staff(all, one) })]),
+    ),
+    companies: [plainCompany(1, { personCount: 3 })],
+  });
+  await pulling.sync();
+  expect(await employees()).toEqual(['1', '2', '3']);
+  // One leaves.
+  Object.assign(api.people[0] ?? {}, { messageCount: 1 });
+  api.personDetails = Object.fromEntries(
+    all.map((one) => [one, plainPerson(one, { company: one === 1 ? null : staff([2, 3], one) })]),
+  );
+  Object.assign(api.companies[0] ?? {}, { personCount: 2 });
+  await pulling.sync();
+  expect(await employees()).toEqual(['2', '3']);
+});
+
+it('what was merged, taken apart and listed again is not merged when it leaves the list', async () => {
+  const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
+  const topics = [plainTopic(1, { totalGroupCount: 1, messageCount: 1 }), plainTopic(2)];
+  await start({
+    topics,
+    topicGroups: { [t1]: [plainGroup(1)] },
+    histories: {
+      [t2]: {
+        ...{ history: [], actions: [], mergedInto: null, totalCount: 0 },
+        merges: [{ ...merge, sourceTopics: [{ id: t1, title: 'Topic 1' }] }],
+      },
+    },
+  });
+  await pulling.sync();
+  api.topics = [plainTopic(2)];
+  api.topicDetails = {
+    [t1]: { ...plainTopic(1), graphStatus: 'archived', updatedAt: new Date().toISOString() },
+  };
+  expect((await pulling.sync()).code).toBe(0);
+  const rows = await pulling.rows(
+    "SELECT deleted_reason, merged_into_id FROM topics WHERE graph_status = 'archived'",
+  );
+  expect(rows).toEqual([{ deleted_reason: null, merged_into_id: null }]);
+  expect(await messages()).toEqual([1]);
+});
+
+it('a topic whose updatedAt is ahead of its answer is read, and shows what changes', async () => {
+  const ahead = [120_000, 70 * 365 * 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
+  const past = '2026-10-01T08:00:00.000Z';
+  const titled = (title: string) =>
+    ahead.map((updatedAt, at) => ({ ...plainTopic(at + 1, { title }), updatedAt }));
+  const details = (title: string, updatedAt: string) =>
+    Object.fromEntries(titled(title).map((topic, at) => [uuid('t', at + 1), { ...topic, updatedAt }]));
+  await start({ topics: titled('one'), topicDetails: details('one', past) });
+  for (const title of ['one', 'two']) {
+    api.topics = titled(title);
+    api.topicDetails = details(title, past);
+    const { code, report } = await pulling.sync();
+    expect([code, report.notes.join(), report.left.due]).toEqual([0, '', 0]);
+    expect(await pulling.rows('SELECT title FROM topics')).toEqual([{ title }, { title }]);
+  }
+  api.topics = titled('three').map((topic) => ({ ...topic, updatedAt: past }));
+  api.topicDetails = details('three', past);
+  await pulling.sync();
+  expect(await pulling.rows('SELECT title FROM topics')).toEqual([{ title: 'three' }, { title: 'three' }]);
+});
