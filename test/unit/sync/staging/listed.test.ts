@@ -72,14 +72,12 @@ const nothingKnown = { entity: () => undefined };
 class Worker {
   documents: Document[] = [];
   #known = new Known(resources);
-  #listed: ListedItems;
+  #listed = new ListedItems(nothingKnown);
 
   constructor(
     readonly warehouse: Warehouse,
     private readonly knows: boolean,
-  ) {
-    this.#listed = new ListedItems(nothingKnown);
-  }
+  ) {}
 
   /** A run starts. */
   async start(): Promise<void> {
