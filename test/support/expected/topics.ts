@@ -26,6 +26,8 @@ export function topicTables(renderer: Renderer): ExpectedTable[] {
   return [topics(renderer), people(renderer)];
 }
 
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
+
 function topics(renderer: Renderer): ExpectedTable {
   return {
     table: 'topics',
@@ -34,6 +36,7 @@ function topics(renderer: Renderer): ExpectedTable {
       ...item(renderer, topic),
       ...(topic.migrated ? {} : detail(renderer, topic)),
       ...notDeleted,
+      priority_rank: priorities.indexOf(topic.priority) + 1,
       detail_unavailable_reason: topic.migrated ? migratedReason : null,
     })),
     otherRow: ({ id }) => {
