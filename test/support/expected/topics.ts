@@ -51,6 +51,7 @@ function item(renderer: Renderer, topic: StoredTopic): Row {
   const { authors, linkedTicket, ...rest } = JSON.parse(topicItemJson(renderer, topic));
   return {
     ...columns(rest, ['persons']),
+    priority_rank: ['very_high', 'high', 'default', 'low', 'very_low'].indexOf(topic.priority) + 1,
     author_ids: authors.map((author: { id: string }) => author.id),
     ...nested('linked_ticket', ['displayName', 'linkType', 'url'], linkedTicket),
   };
