@@ -234,7 +234,7 @@ function messageTables(
 /** The copy of another message: none of one that is stored, or that was. */
 function copy(message: WireMessage, stored: ReadonlySet<unknown>): Value | Check {
   if (!message || stored.has(message.id)) return null;
-  return (value) => value === null || (value as Row).id === message.id;
+  return (value: Value) => value === null || (value as Row).id === message.id;
 }
 
 function authors(renderer: Renderer, all: readonly { message: WireMessage }[]): ExpectedTable {
